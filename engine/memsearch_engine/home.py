@@ -1,0 +1,141 @@
+"""Every path that the product uses on a machine, in one place.
+
+This room decides *where* things are, never what is in them. It imports the standard library only, because the
+hook entry point uses it within a few milliseconds.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+#: A Unix socket path longer than this does not fit ``sockaddr_un`` on every system (104 bytes on macOS).
+MAX_SOCKET_PATH = 100
+
+
+def user_home() -> Path:
+    """The user's home folder, also when ``HOME`` is unset (then from the password database)."""
+    try:
+        return Path.home()
+    except (RuntimeError, KeyError):
+        return Path(tempfile.gettempdir()) / f"memsearch-{os.getuid()}"
+
+
+@dataclass(frozen=True)
+class Home:
+    """``MEMSEARCH_HOME`` (default ``~/.memsearch``) and the places inside it.
+
+    ``index/`` and ``cache.db`` are caches that may be deleted at any moment; ``state.db`` and ``history.db`` are
+    durable; everything is readable by its owner only.
+    """
+
+    root: Path
+
+    @classmethod
+    def from_env(cls) -> Home:
+        configured = os.environ.get("MEMSEARCH_HOME")
+        root = Path(configured).expanduser() if configured else user_home() / ".memsearch"
+        return cls(Path(os.path.abspath(root)))
+
+    @property
+    def config(self) -> Path:
+        return self.root / "config.toml"
+
+    @property
+    def index(self) -> Path:
+        return self.root / "index"
+
+    @property
+    def cache_db(self) -> Path:
+        return self.root / "cache.db"
+
+    @property
+    def state_db(self) -> Path:
+        return self.root / "state.db"
+
+    @property
+    def history_db(self) -> Path:
+        return self.root / "history.db"
+
+    @property
+    def inbox(self) -> Path:
+        return self.root / "inbox"
+
+    @property
+    def models(self) -> Path:
+        return self.root / "models"
+
+    @property
+    def run(self) -> Path:
+        return self.root / "run"
+
+    @property
+    def locks(self) -> Path:
+        return self.run / "locks"
+
+    @property
+    def service_lock(self) -> Path:
+        return self.run / "service.lock"
+
+    @property
+    def service_pid(self) -> Path:
+        return self.run / "service.json"
+
+    @property
+    def log(self) -> Path:
+        return self.root / "logs" / "service.log"
+
+    @property
+    def socket(self) -> Path:
+        """The service's socket: in ``run/``, or in a private temporary folder where that path would be too long."""
+        return self._socket("engine.sock")
+
+    @property
+    def milvus_socket(self) -> Path:
+        """The socket on which Milvus Lite listens inside the service (gRPC appends ``:0`` to the name)."""
+        return self._socket("milvus.sock")
+
+    def _socket(self, name: str) -> Path:
+        path = self.run / name
+        if len(os.fsencode(path)) + 2 <= MAX_SOCKET_PATH:
+            return path
+        tag = hashlib.blake2b(os.fsencode(self.root), digest_size=6).hexdigest()
+        return Path(tempfile.gettempdir()) / f"memsearch-{os.getuid()}-{tag}" / name
+
+    def ensure(self) -> Home:
+        """Create the folders that writers need. Raises OSError where the home can't be written."""
+        for folder in (self.root, self.run, self.locks, self.log.parent):
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return self
+
+    def ensure_socket_folder(self) -> None:
+        """Create the socket's folder and refuse one that somebody else prepared."""
+        folder = self.socket.parent
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        info = folder.lstat()
+        if folder.is_symlink() or info.st_uid != os.getuid() or info.st_mode & 0o077:
+            raise PermissionError(f"{folder} is not a private folder of this user")
+
+
+@dataclass(frozen=True)
+class AgentFolders:
+    """Where each agent keeps its sessions, by its own environment variables."""
+
+    claude_code: Path
+    codex: Path
+    opencode: Path
+    openclaw: Path
+
+    @classmethod
+    def from_env(cls) -> AgentFolders:
+        home = user_home()
+        data = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
+        return cls(
+            claude_code=Path(os.environ.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects",
+            codex=Path(os.environ.get("CODEX_HOME") or home / ".codex") / "sessions",
+            opencode=data / "opencode",
+            openclaw=Path(os.environ.get("OPENCLAW_STATE_DIR") or home / ".openclaw") / "agents",
+        )

@@ -1,0 +1,108 @@
+"""Which day files there are, and reading one of them.
+
+A folder is listed without following links to folders. A day is a file named ``YYYY-MM-DD.md``; other markdown files
+are notes without a date. What can't be read is reported with its reason, never taken for deleted.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import date
+from pathlib import Path
+
+import msgspec
+
+from memsearch_engine.journal.model import Document
+from memsearch_engine.journal.parse import parse
+
+_DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:\D.*)?$")
+MARKDOWN = (".md", ".markdown")
+
+
+class DayFile(msgspec.Struct, frozen=True):
+    """A markdown file: ``day`` is ``YYYY-MM-DD`` or empty; ``mtime_ns`` and ``size`` tell whether it changed."""
+
+    path: str
+    day: str
+    mtime_ns: int
+    size: int
+
+
+class Listing(msgspec.Struct):
+    """``complete`` is False where any folder could not be read: then nothing may be concluded from an absence."""
+
+    files: list[DayFile]
+    problems: list[tuple[str, str]]
+    complete: bool = True
+
+
+def day_of(path: str | os.PathLike[str]) -> str:
+    """The ISO date in a file's name, or ''."""
+    match = _DAY.match(Path(path).stem)
+    if not match:
+        return ""
+    try:
+        return date.fromisoformat(match[1]).isoformat()
+    except ValueError:
+        return ""
+
+
+def list_files(root: str | os.PathLike[str]) -> Listing:
+    """All markdown files under *root* (or the one file that *root* is), in path order."""
+    listing = Listing([], [])
+    root = os.path.abspath(root)
+    if os.path.isfile(root):
+        _add(listing, root)
+        return listing
+    folders = [root]
+    while folders:
+        folder = folders.pop()
+        try:
+            with os.scandir(folder) as found:
+                items = sorted(found, key=lambda item: item.name)
+        except FileNotFoundError as error:
+            listing.problems.append((folder, error.strerror or "not found"))
+            listing.complete = False
+            continue
+        except OSError as error:
+            listing.problems.append((folder, error.strerror or str(error)))
+            listing.complete = False
+            continue
+        for item in items:
+            if item.name.startswith("."):
+                continue
+            try:
+                if item.is_dir(follow_symlinks=False):
+                    folders.append(item.path)
+                elif item.name.lower().endswith(MARKDOWN):
+                    _add(listing, item.path)
+            except OSError as error:
+                listing.problems.append((item.path, error.strerror or str(error)))
+    listing.files.sort(key=lambda file: file.path)
+    return listing
+
+
+def _add(listing: Listing, path: str) -> None:
+    try:
+        info = os.stat(path)
+    except FileNotFoundError:
+        listing.problems.append((path, "broken link" if os.path.islink(path) else "vanished"))
+        return
+    except OSError as error:
+        listing.problems.append((path, error.strerror or str(error)))
+        return
+    if os.path.isfile(path):
+        listing.files.append(DayFile(path, day_of(path), info.st_mtime_ns, info.st_size))
+    else:
+        listing.problems.append((path, "not a regular file"))
+
+
+def list_days(memory: str | os.PathLike[str]) -> list[DayFile]:
+    """The dated files under *memory*, newest first."""
+    return sorted((f for f in list_files(memory).files if f.day), key=lambda f: (f.day, f.path), reverse=True)
+
+
+def read_day(path: str | os.PathLike[str]) -> Document:
+    """Read and parse one file. Raises OSError."""
+    return parse(Path(path).read_bytes(), Path(path).stem)

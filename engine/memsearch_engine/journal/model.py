@@ -1,0 +1,124 @@
+"""What a day file is made of: a Document holds Entries, an Entry may have an Anchor and marks.
+
+Offsets are bytes into the file as it was read, so that a change can replace exactly the lines of one entry.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import msgspec
+
+
+def digest(*parts: str | bytes, size: int = 6) -> str:
+    """A short hex name for *parts*; a separator keeps ("ab", "c") and ("a", "bc") apart."""
+    h = hashlib.blake2b(digest_size=size)
+    for part in parts:
+        h.update(part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part)
+        h.update(b"\x1f")
+    return h.hexdigest()
+
+
+class Anchor(msgspec.Struct, frozen=True, omit_defaults=True):
+    """The comment that ties an entry to the turn it came from.
+
+    ``kind`` is ``transcript`` (Claude Code, OpenClaw), ``rollout`` (Codex) or ``db`` (OpenCode, OpenClaw), and ``path``
+    its value. Both are untrusted text: a reader checks where a path leads before opening it.
+    """
+
+    session: str = ""
+    turn: str = ""
+    agent: str = ""
+    kind: str = ""
+    path: str = ""
+
+    def render(self) -> str:
+        fields = [("agent", self.agent), ("session", self.session), ("turn", self.turn), (self.kind, self.path)]
+        words = " ".join(f"{key}:{clean_comment(value)}" for key, value in fields if key and value)
+        return f"<!-- {words} -->"
+
+
+class Entry(msgspec.Struct):
+    """One memory: a ``###`` section with its anchor, or any other section or preamble that holds text.
+
+    Attributes:
+        id: stable name; from the anchor's turn, an ``id`` comment, else the content.
+        hash: of the entry's bytes as they are now; what an edit compares.
+        start, end: byte span of the entry's own lines (heading included, trailing blank lines excluded).
+        body_start: byte offset of the first line after heading, anchors and marks.
+        stop: byte offset where the next section begins (blank lines included).
+        start_line, end_line: 1-based, inclusive.
+        trail: headings above this one, outermost first, each as written without ``#``.
+    """
+
+    id: str
+    hash: str
+    heading: str
+    level: int
+    start: int
+    body_start: int
+    end: int
+    stop: int
+    start_line: int
+    end_line: int
+    time: str
+    trail: list[str]
+    anchors: list[Anchor]
+    marks: dict[str, str]
+    raw: bytes
+
+    @property
+    def anchor(self) -> Anchor | None:
+        return self.anchors[0] if self.anchors else None
+
+    @property
+    def agent(self) -> str:
+        return self.anchor.agent if self.anchor else ""
+
+    @property
+    def session(self) -> str:
+        return self.anchor.session if self.anchor else ""
+
+    @property
+    def turn(self) -> str:
+        return self.anchor.turn if self.anchor else ""
+
+    @property
+    def content(self) -> str:
+        """The entry as written, heading and comments included; undecodable bytes become U+FFFD."""
+        return self.raw.decode("utf-8", "replace")
+
+    @property
+    def body(self) -> str:
+        """The text alone: without heading, anchors and marks at its top."""
+        return self.raw[self.body_start - self.start :].decode("utf-8", "replace").strip("\r\n")
+
+    @property
+    def kind(self) -> str:
+        """``turn`` for what an agent's turn left, ``note`` for what a person wrote."""
+        return "turn" if self.anchors else "note"
+
+    @property
+    def title(self) -> str:
+        """The first line of text, without list and quote signs: what a list shows."""
+        for line in self.body.splitlines():
+            text = line.strip().lstrip("-*+> ").strip()
+            if text and not text.startswith(("```", "~~~", "<!--")):
+                return text
+        return self.heading
+
+
+class Document(msgspec.Struct):
+    """A parsed file. ``newline`` is the file's own line end, kept by every write."""
+
+    data: bytes
+    entries: list[Entry]
+    newline: str
+
+    def find(self, entry_id: str) -> Entry | None:
+        return next((entry for entry in self.entries if entry.id == entry_id), None)
+
+
+def clean_comment(value: str) -> str:
+    """*value* as one line that can't end the comment it stands in."""
+    return " ".join(value.replace("--", "-\u2010").split()) if "--" in value or "\n" in value else value.strip()

@@ -1,0 +1,52 @@
+"""Making model and transcript text safe to stand in a day file.
+
+Text that was not typed by the owner must not be able to forge a heading, an anchor, a mark or a comment, or leave a
+code fence open over the entries that follow.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_HEADING = re.compile(r"^( {0,3})(#{1,6})(?=\s|$)", re.M)
+_SETEXT = re.compile(r"^( {0,3})(=+|-{2,})[ \t]*$", re.M)
+_FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.M)
+#: C0 and C1 controls except tab and newline, and the bidirectional overrides that can disguise text (CVE-2021-42574).
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\u2028\u2029\ufeff]")
+_ANSI = re.compile(r"\x1b(?:\[[0-?]*[ -/]*[@-~]|\][^\x07\x1b]*(?:\x07|\x1b\\)|[@-Z\\-_])")
+
+
+def plain(text: str) -> str:
+    """*text* without terminal escapes, control characters and bidirectional overrides, NFC, ``\\n`` line ends."""
+    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    return unicodedata.normalize("NFC", _CONTROLS.sub("", _ANSI.sub("", text)))
+
+
+def escape_block(text: str) -> str:
+    """*text* as body lines of an entry: no heading, no comment, no front matter line, fences balanced."""
+    text = plain(text).replace("<!--", "<\u200b!--").replace("-->", "--\u200b>")
+    text = _HEADING.sub(lambda m: f"{m[1]}\\{m[2]}", text)
+    text = _SETEXT.sub(lambda m: f"{m[1]}\\{m[2]}", text)
+    return balance_fences(text.strip("\n"))
+
+
+def escape_line(text: str) -> str:
+    """*text* as one line inside a list item."""
+    return escape_block(" ".join(plain(text).split()))
+
+
+def balance_fences(text: str) -> str:
+    """Close a fence that *text* leaves open."""
+    open_fence = ""
+    for line in text.split("\n"):
+        match = _FENCE.match(line)
+        if not match:
+            continue
+        fence = match[1]
+        if not open_fence:
+            if fence[0] == "~" or "`" not in line[match.end() :]:
+                open_fence = fence
+        elif fence[0] == open_fence[0] and len(fence) >= len(open_fence) and not line[match.end() :].strip():
+            open_fence = ""
+    return f"{text}\n{open_fence}" if open_fence else text

@@ -1,0 +1,481 @@
+"""Changing day files: append a turn, edit, delete and mark an entry, undo and redo.
+
+Every change names the entry and the hash of what its maker saw. Under the file's lock the file is read again, the
+entry found wherever it now stands, the hash compared, and only that entry's own bytes replaced.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import uuid
+from collections.abc import Callable, Iterable
+from datetime import date
+
+import msgspec
+
+from memsearch_engine.errors import Conflict, NotFound, UsageError
+from memsearch_engine.home import Home
+from memsearch_engine.journal import disk
+from memsearch_engine.journal.history import Change, History
+from memsearch_engine.journal.model import Anchor, Document, Entry, clean_comment, digest
+from memsearch_engine.journal.parse import FLAG_MARKS, heading_count, parse, parse_mark, turn_id
+from memsearch_engine.journal.text import balance_fences
+
+_SESSION_HEADING = re.compile(r"Session\b", re.I)
+_ATTEMPTS = 20
+
+
+class Turnkey(msgspec.Struct, frozen=True):
+    """What makes a captured turn unique: appended once per (agent, session, turn)."""
+
+    agent: str
+    session: str
+    turn: str
+
+
+class Appended(msgspec.Struct, frozen=True):
+    entry_id: str
+    path: str
+    written: bool
+    reason: str = ""
+
+
+class Target(msgspec.Struct, frozen=True):
+    """An entry as somebody saw it. An empty ``hash`` skips the comparison (the caller just read it)."""
+
+    path: str
+    entry_id: str
+    hash: str = ""
+
+
+class Journal:
+    """All writes to day files of one home's projects."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.history = History(home.history_db)
+
+    # -- adding ---------------------------------------------------------------------------------------------
+
+    def append_turn(
+        self, memory: str, day: str, time: str, body: str, anchor: Anchor, marks: dict[str, str] | None = None
+    ) -> Appended:
+        """Append a captured turn under the right session heading; a turn that is there already is left alone.
+
+        Args:
+            memory: the project's memory folder.
+            day: ISO date; time: ``HH:MM``. The heading under which the entry stands.
+            body: lines that ``text.escape_block`` made safe.
+            anchor: with agent, session and turn.
+        """
+        entry_id = turn_id(anchor.agent, anchor.session, anchor.turn)
+        path = self._day_path(memory, day)
+        if self.history.is_deleted(entry_id):
+            return Appended(entry_id, path, False, "deleted by the owner")
+        with disk.locked(self.home, path):
+            document = parse(_read(path), day)
+            if any(_is_turn(entry, entry_id) for entry in document.entries):
+                return Appended(entry_id, path, False, "already there")
+            lines = [] if _last_session(document) == anchor.session else [f"## Session {time}", ""]
+            lines += [f"### {time}", anchor.render(), *_render_marks(marks or {}), body, ""]
+            disk.append(path, _joined(document, lines), first=f"# {day}\n\n".encode())
+        return Appended(entry_id, path, True)
+
+    def add_note(self, memory: str, day: str, time: str, body: str) -> Appended:
+        """Append a hand-written note; undoable. It gets an ``id`` comment, so that it keeps its name for good."""
+        path = self._day_path(memory, day)
+        entry_id = uuid.uuid4().hex[:12]
+        with disk.locked(self.home, path):
+            data = _read(path)
+            document = parse(data, day)
+            block = _joined(document, ["## Notes", ""] if not _in_notes(document) else [])
+            block += _lines(document, [f"### {time}", f"<!-- id:{entry_id} -->", body, ""])
+            first = f"# {day}\n\n".encode()
+            change = self._change(
+                "add", memory, path, entry_id, _first_line(body), len(data or first), b"", block, data,
+                (data or first) + block,
+            )  # fmt: skip
+            seq = self.history.record(change)
+            try:
+                disk.append(path, block, first=first)
+            except Exception:
+                self.history.drop(seq)
+                raise
+            self.history.confirm(seq)
+        return Appended(entry_id, path, True)
+
+    # -- changing -------------------------------------------------------------------------------------------
+
+    def edit(self, memory: str, target: Target, text: str, *, undoable: bool = True) -> Entry:
+        """Replace the body of an entry; heading, anchors and marks stay. Returns the entry as it now is."""
+
+        def change(document: Document, entry: Entry) -> bytes:
+            body = _body_of(text, entry)
+            head = _head_with_id(document, entry)
+            if not head.endswith(b"\n") and head and body:
+                head += document.newline.encode()
+            return head + body.replace("\n", document.newline).encode("utf-8")
+
+        return self._splice(memory, "edit", [target], change, undoable=undoable)[0]
+
+    def mark(self, memory: str, target: Target, name: str, value: str | None) -> Entry:
+        """Set a mark (``value`` None removes it; a flag's value is ignored)."""
+
+        def change(document: Document, entry: Entry) -> bytes:
+            marks = dict(entry.marks)
+            marks.pop(name, None)
+            if value is not None:
+                marks[name] = value
+            return _with_marks(document, entry, marks)
+
+        return self._splice(memory, "mark", [target], change)[0]
+
+    def delete(self, memory: str, targets: list[Target]) -> None:
+        """Remove entries, each only if it is still what was seen; undone together."""
+        self._splice(memory, "delete", targets, None)
+
+    def _splice(
+        self,
+        memory: str,
+        op: str,
+        targets: list[Target],
+        change: Callable[[Document, Entry], bytes] | None,
+        *,
+        undoable: bool = True,
+    ) -> list[Entry]:
+        batch = uuid.uuid4().hex
+        changed: list[Entry] = []
+        for target in targets:  # all or nothing: look at every one before the first is touched
+            self._seen(parse(_read(target.path), _stem(target.path)), target)
+        for target in targets:
+            path = disk.real_file(target.path)
+            with disk.locked(self.home, path):
+                self.settle(path)
+                for attempt in range(_ATTEMPTS):
+                    data = _read(path)
+                    name = _stem(path)
+                    document = parse(data, name)
+                    entry = self._seen(document, target)
+                    if change is None:
+                        start, stop, after = entry.start, entry.stop, b""
+                    else:
+                        start, stop, after = entry.start, entry.end, change(document, entry)
+                    before = data[start:stop]
+                    new = data[:start] + after + data[stop:]
+                    if new == data:
+                        changed.append(entry)
+                        break
+                    record = self._change(
+                        op, memory, path, entry.id, entry.title, start, before, after, data, new, batch
+                    )
+                    self._neighbours(record, document, entry)
+                    seq = self.history.record(record) if undoable else 0
+                    try:
+                        disk.replace(path, data, new)
+                    except Conflict:
+                        if undoable:
+                            self.history.drop(seq)
+                        if attempt == _ATTEMPTS - 1:
+                            raise
+                        continue
+                    except BaseException:
+                        if undoable:
+                            self.history.drop(seq)
+                        raise
+                    if undoable:
+                        self.history.confirm(seq)
+                    if change is not None:
+                        now = parse(new, name).find(entry.id)
+                        changed.append(now or entry)
+                    break
+        return changed
+
+    def _seen(self, document: Document, target: Target) -> Entry:
+        entry = document.find(target.entry_id)
+        if entry is None:
+            raise NotFound(
+                f"no entry {target.entry_id} in {target.path}", "`memsearch entries` lists what is there; it may have moved"
+            )
+        if target.hash and entry.hash != target.hash:
+            raise Conflict(
+                f"entry {entry.id} changed since it was read (hash {target.hash} expected, {entry.hash} found)",
+                "read it again and decide which text to keep",
+                current=entry.content,
+            )
+        return entry
+
+    # -- undo, redo -----------------------------------------------------------------------------------------
+
+    def undo(self, memory: str = "", entry_id: str = "") -> list[Change]:
+        """Take back the last change (of a folder, of an entry, or of all). Returns what was undone, newest first."""
+        batch = self.history.last_done(memory, entry_id)
+        for change in batch:
+            self._apply(change, change.after, change.before, change.file_after, "undone")
+        return batch
+
+    def redo(self, memory: str = "", entry_id: str = "") -> list[Change]:
+        """Do again what was last undone."""
+        batch = self.history.last_undone(memory, entry_id)
+        for change in batch:
+            self._apply(change, change.before, change.after, change.file_before, "done")
+        return batch
+
+    def restore(self, seq: int) -> Change:
+        """Bring an entry back to how it stood before change *seq*, as a new change that can itself be undone."""
+        old = self.history.get(seq)
+        if old is None:
+            raise NotFound(f"no change {seq} in the history", "`memsearch history` lists them")
+        with disk.locked(self.home, old.path):
+            self.settle(old.path)
+            data = _read(old.path)
+            document = parse(data, _stem(old.path))
+            entry = document.find(old.entry_id)
+            if entry is None:
+                position = self._place(document, data, old)
+                before, after = b"", old.before
+                if not after.strip():
+                    raise NotFound(f"change {seq} added this entry: nothing stood before it")
+            else:
+                position, before = entry.start, data[entry.start : entry.end]
+                after = old.before.rstrip() if old.before.strip() else b""
+            new = data[:position] + after + data[position + len(before) :]
+            if new == data:
+                raise Conflict(f"entry {old.entry_id} already stands as it did before change {seq}")
+            record = self._change(
+                "edit" if before else "add", old.memory, old.path, old.entry_id, old.title, position, before, after,
+                data, new,
+            )  # fmt: skip
+            seq_new = self.history.record(record)
+            disk.replace(old.path, data, new) if os.path.exists(old.path) else disk.append(old.path, new)
+            self.history.confirm(seq_new)
+            record.seq = seq_new
+        return record
+
+    def _apply(self, change: Change, now: bytes, then: bytes, file_now: str, state: str) -> None:
+        """Replace *now* by *then* where it stands; a changed entry is a conflict."""
+        path = change.path
+        with disk.locked(self.home, path):
+            self.settle(path)
+            data = _read(path)
+            if digest(data, size=8) == file_now:
+                start, stop = change.offset, change.offset + len(now)
+            else:
+                document = parse(data, _stem(path))
+                entry = document.find(change.entry_id)
+                if not now.strip():
+                    if entry is not None:
+                        raise Conflict(f"entry {change.entry_id} is there again", current=entry.content)
+                    start = stop = self._place(document, data, change)
+                else:
+                    if entry is None:
+                        raise Conflict(f"entry {change.entry_id} is no longer in {path}")
+                    start = data.find(now, max(0, entry.start - len(now)), entry.stop + len(now))
+                    if not (0 <= start <= entry.start and entry.end <= start + len(now.rstrip())):
+                        if entry.raw != now.rstrip():
+                            raise Conflict(
+                                f"entry {change.entry_id} changed since, so this can't be taken back by itself",
+                                f"`memsearch history {change.entry_id}` has its versions, `restore` picks one",
+                                expected=now.decode("utf-8", "replace"),
+                                current=entry.content,
+                            )
+                        start, now = entry.start, entry.raw
+                    stop = start + len(now)
+            new = data[:start] + then + data[stop:]
+            if os.path.exists(path):
+                disk.replace(path, data, new)
+            else:
+                disk.append(path, new)
+            self.history.set_undone([change.seq], state == "undone")
+
+    def settle(self, path: str) -> None:
+        """Decide what became of changes that were under way when a process died. The caller holds the lock."""
+        for change in self.history.intents(path):
+            data = _read(path)
+            entry = parse(data, _stem(path)).find(change.entry_id)
+            current = digest(data, size=8)
+            if current == change.file_after:
+                done = True
+            elif current == change.file_before:
+                done = False
+            elif change.op == "delete":
+                done = entry is None
+            else:
+                done = entry is not None and change.after.strip() in data
+            self.history.confirm(change.seq) if done else self.history.drop(change.seq)
+
+    # -- helpers --------------------------------------------------------------------------------------------
+
+    def _day_path(self, memory: str, day: str) -> str:
+        return disk.real_file(os.path.join(memory, f"{date.fromisoformat(day).isoformat()}.md"))
+
+    def _change(
+        self,
+        op: str,
+        memory: str,
+        path: str,
+        entry_id: str,
+        title: str,
+        offset: int,
+        before: bytes,
+        after: bytes,
+        data: bytes,
+        new: bytes,
+        batch: str = "",
+    ) -> Change:
+        return Change(
+            batch or uuid.uuid4().hex,
+            op,
+            os.path.abspath(memory),
+            path,
+            entry_id,
+            title[:200],
+            offset,
+            before,
+            after,
+            digest(data, size=8),
+            digest(new, size=8),
+        )
+
+    @staticmethod
+    def _neighbours(change: Change, document: Document, entry: Entry) -> None:
+        index = document.entries.index(entry)
+        change.previous_id = document.entries[index - 1].id if index else ""
+        change.next_id = document.entries[index + 1].id if index + 1 < len(document.entries) else ""
+
+    @staticmethod
+    def _place(document: Document, data: bytes, change: Change) -> int:
+        """Where a removed entry belongs in a file that has changed since."""
+        if previous := document.find(change.previous_id):
+            return previous.stop
+        if following := document.find(change.next_id):
+            return following.start
+        return min(change.offset, len(data)) if data[: change.offset].endswith(b"\n") else len(data)
+
+
+def target_of(path: str, entry: Entry) -> Target:
+    return Target(path, entry.id, entry.hash)
+
+
+def _read(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except FileNotFoundError:
+        return b""
+
+
+def _stem(path: str) -> str:
+    return os.path.splitext(os.path.basename(path))[0]
+
+
+def _is_turn(entry: Entry, entry_id: str) -> bool:
+    return any(turn_id(a.agent, a.session, a.turn) == entry_id for a in entry.anchors if a.turn)
+
+
+def _last_session(document: Document) -> str | None:
+    """The session whose heading a new entry at the end of the file would stand under."""
+    if not document.entries:
+        return None
+    last = document.entries[-1]
+    under_session = any(_SESSION_HEADING.match(heading) for heading in last.trail)
+    nothing_after = document.data.rfind(b"\n## ", last.end) < 0 and document.data.rfind(b"\n# ", last.end) < 0
+    return last.session if last.level == 3 and under_session and nothing_after else None
+
+
+def _in_notes(document: Document) -> bool:
+    return bool(document.entries) and document.entries[-1].level == 3 and document.entries[-1].trail[-1:] == ["Notes"]
+
+
+def _lines(document: Document, lines: Iterable[str]) -> bytes:
+    text = "\n".join(lines) + "\n"
+    return text.replace("\n", document.newline).encode("utf-8")
+
+
+def _joined(document: Document, lines: list[str]) -> bytes:
+    """*lines* as a block that begins on a line of its own after one blank line."""
+    newline = document.newline.encode()
+    tail = document.data[-4:]
+    if not document.data or tail.endswith(newline * 2):
+        lead = b""
+    elif tail.endswith(newline):
+        lead = newline
+    else:
+        lead = newline * 2
+    return lead + (_lines(document, lines[:-1] if lines and lines[-1] == "" else lines) if lines else b"")
+
+
+def _render_marks(marks: dict[str, str]) -> list[str]:
+    return [
+        f"<!-- {name} -->" if name in FLAG_MARKS else f"<!-- {name}:{clean_comment(value)} -->"
+        for name, value in marks.items()
+    ]
+
+
+def _needs_id(entry: Entry) -> bool:
+    """An entry that is known by its content only must be given its id before that content changes."""
+    if "id" in entry.marks:
+        return False
+    anchor = entry.anchor
+    return not (anchor and anchor.turn and turn_id(anchor.agent, anchor.session, anchor.turn) == entry.id)
+
+
+def _head_with_id(document: Document, entry: Entry) -> bytes:
+    head = entry.raw[: entry.body_start - entry.start]
+    if not _needs_id(entry):
+        return head
+    newline = document.newline.encode()
+    comment = f"<!-- id:{entry.id} -->".encode() + newline
+    if not head.strip():
+        return comment
+    stripped = head.rstrip()
+    return stripped + newline + comment + head[len(stripped) :].removeprefix(newline)
+
+
+def _with_marks(document: Document, entry: Entry, marks: dict[str, str]) -> bytes:
+    """The entry's bytes with its mark lines replaced; heading, anchors and body as they are."""
+    if _needs_id(entry):
+        marks = {"id": entry.id, **marks}
+    newline = document.newline.encode()
+    head = entry.raw[: entry.body_start - entry.start]
+    kept = [line for line in head.splitlines(keepends=True) if not _is_mark_line(line)]
+    while kept and not kept[-1].strip():
+        kept.pop()
+    if kept and not kept[-1].endswith(b"\n"):
+        kept[-1] += newline
+    lines = b"".join(line.encode() + newline for line in _render_marks(marks))
+    body = entry.raw[entry.body_start - entry.start :]
+    result = b"".join(kept) + lines + body
+    return result if body else result.rstrip(b"\r\n")
+
+
+def _is_mark_line(line: bytes) -> bool:
+    text = line.decode("utf-8", "replace").strip()
+    return text.startswith("<!--") and text.endswith("-->") and parse_mark(text[4:-3].strip()) is not None
+
+
+def _body_of(text: str, entry: Entry) -> str:
+    """The body in *text*, which may repeat the entry's own heading and comments (as `entries --json` shows them)."""
+    text = text.replace("\r\n", "\n").strip("\n")
+    head = entry.raw[: entry.body_start - entry.start].decode("utf-8", "replace").replace("\r\n", "\n").strip()
+    if head and text.startswith(head):
+        text = text[len(head) :].strip("\n")
+    elif entry.level and text.split("\n", 1)[0].strip() == head.split("\n", 1)[0].strip():
+        text = text.partition("\n")[2].strip("\n")
+    if not text.strip():
+        raise UsageError("an entry can't be empty", "use `memsearch delete` to remove it")
+    text = balance_fences(text)
+    data = b"### probe\n" + text.encode("utf-8", "replace")
+    probe = parse(data)
+    if heading_count(data) != 1 or probe.entries[0].anchors or probe.entries[0].marks:
+        raise UsageError(
+            "the new text has a heading or an anchor that would start another entry",
+            "use #### or deeper headings inside an entry",
+        )
+    if text.rfind("<!--") > text.rfind("-->"):
+        raise UsageError("the new text opens a comment that it doesn't close", "add `-->`")
+    return text
+
+
+def _first_line(text: str) -> str:
+    return text.strip().split("\n", 1)[0].lstrip("-* ")
