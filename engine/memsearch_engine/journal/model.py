@@ -5,18 +5,7 @@ Offsets are bytes into the file as it was read, so that a change can replace exa
 
 from __future__ import annotations
 
-import hashlib
-
 import msgspec
-
-
-def digest(*parts: str | bytes, size: int = 6) -> str:
-    """A short hex name for *parts*; a separator keeps ("ab", "c") and ("a", "bc") apart."""
-    h = hashlib.blake2b(digest_size=size)
-    for part in parts:
-        h.update(part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part)
-        h.update(b"\x1f")
-    return h.hexdigest()
 
 
 class Anchor(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -15,7 +15,8 @@ from __future__ import annotations
 
 import re
 
-from memsearch_engine.journal.model import Anchor, Document, Entry, digest
+from memsearch_engine.ids import digest
+from memsearch_engine.journal.model import Anchor, Document, Entry
 
 _BOM = b"\xef\xbb\xbf"
 _CANDIDATE = re.compile(rb"^ {0,3}(?:(?P<hashes>#{1,6})(?=[ \t\r\n]|\Z)|(?P<fence>`{3,}|~{3,})|(?P<comment><!--))", re.M)

@@ -14,11 +14,12 @@ from datetime import date
 
 import msgspec
 
+from memsearch_engine.ids import digest
 from memsearch_engine.errors import Conflict, NotFound, UsageError
 from memsearch_engine.home import Home
 from memsearch_engine.journal import disk
 from memsearch_engine.journal.history import Change, History
-from memsearch_engine.journal.model import Anchor, Document, Entry, clean_comment, digest
+from memsearch_engine.journal.model import Anchor, Document, Entry, clean_comment
 from memsearch_engine.journal.parse import FLAG_MARKS, heading_count, parse, parse_mark, turn_id
 from memsearch_engine.journal.text import balance_fences
 

@@ -1,0 +1,14 @@
+"""Short, stable names made from content. The lowest room: everything may use it, it uses nothing."""
+
+from __future__ import annotations
+
+import hashlib
+
+
+def digest(*parts: str | bytes, size: int = 6) -> str:
+    """A hex name of ``2 * size`` digits for *parts*; a separator keeps ("ab", "c") and ("a", "bc") apart."""
+    h = hashlib.blake2b(digest_size=size)
+    for part in parts:
+        h.update(part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part)
+        h.update(b"\x1f")
+    return h.hexdigest()

@@ -1,0 +1,102 @@
+"""Text -> search terms, the same for indexing and for queries, on every backend.
+
+Milvus Lite neither stems nor splits Chinese, and its tokenizer is ``\\w+``. So the terms are made here: English
+Snowball stems (Porter2) without stop words, identifiers and paths both whole and in parts, CJK as bigrams. Each term is
+one ``\\w+`` token, and the result is a blank-separated string that any tokenizer splits in the same way.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from functools import lru_cache
+
+#: Function words that say nothing about a note. Question words are here too: queries are often questions.
+STOP_WORDS = frozenset(
+    """a about after again all also am an and any are as at be because been before being between both but by can could
+    did do does doing done down for from further get got had has have having he her here him his how i if in into is it
+    its itself just like made make me more most my no nor not now of off on once only or other our out over own same
+    she should so some such than that the their them then there these they this those through to too under until up
+    us use used using very was we were what when where which while who whom why will with would you your""".split()
+)
+#: Chinese function words, dropped as bigrams or single signs.
+_CJK_STOP = frozenset("的 了 是 在 我 有 和 就 不 都 也 吗 呢 吧 我们 什么 怎么 如何 这个 那个 为什 哪个 是什 怎样".split())
+
+_CJK = "\u2e80-\u2fdf\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_TOKEN = re.compile(rf"[{_CJK}]+|[^\W{_CJK}]+(?:[-./:@#\\]+[^\W{_CJK}]+)*", re.U)
+_WORD = re.compile(rf"[^\W{_CJK}]+")
+_PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\dA-Za-z_]+")
+_MAX_TERM = 80
+
+
+@lru_cache(maxsize=1)
+def _stemmer():
+    import snowballstemmer  # 14 ms, once
+
+    return snowballstemmer.stemmer("english")
+
+
+@lru_cache(maxsize=65536)
+def stem(word: str) -> str:
+    return _stemmer().stemWord(word) if word.isascii() else _fold(word)
+
+
+def _fold(word: str) -> str:
+    """Without accents, so that ``für`` and ``fur`` meet."""
+    return "".join(sign for sign in unicodedata.normalize("NFKD", word) if not unicodedata.combining(sign))
+
+
+def encode(term: str) -> str:
+    """Any term as one ``\\w+`` token."""
+    return re.sub(r"\W+", "_", term)[:_MAX_TERM]
+
+
+def is_cjk(sign: str) -> bool:
+    return bool(re.match(rf"[{_CJK}]", sign))
+
+
+def terms(text: str) -> list[str]:
+    """All terms of *text* in order, repeats kept."""
+    found: list[str] = []
+    for token in _TOKEN.findall(unicodedata.normalize("NFKC", text)):
+        if is_cjk(token[0]):
+            found.extend(_bigrams(token))
+        else:
+            found.extend(_token_terms(token))
+    return found
+
+
+@lru_cache(maxsize=65536)
+def _token_terms(token: str) -> tuple[str, ...]:
+    words = _WORD.findall(token)
+    found: list[str] = []
+    if len(words) > 1:
+        found.append(encode(token.lower()))
+    for word in words:
+        parts = _PARTS.findall(word)
+        lower = word.lower()
+        if len(parts) > 1 or "_" in word:
+            found.append(encode(lower.strip("_") or lower))
+            found.extend(stem(part.lower()) for part in parts if part.lower() not in STOP_WORDS)
+        elif lower not in STOP_WORDS:
+            found.append(stem(lower))
+    return tuple(dict.fromkeys(term for term in found if term))
+
+
+def _bigrams(run: str) -> list[str]:
+    """Overlapping pairs, and the last sign alone so that a search for one sign can use prefixes."""
+    pairs = [run[i : i + 2] for i in range(len(run) - 1)] + [run[-1]]
+    return [pair for pair in pairs if pair not in _CJK_STOP]
+
+
+def query_terms(text: str) -> list[str]:
+    """The distinct terms of a query. A query made of stop words only keeps them, so that it can still match."""
+    found = list(dict.fromkeys(terms(text)))
+    if len(found) > 1:  # a query's last single sign is only needed when it stands alone
+        found = [term for term in found if not (len(term) == 1 and is_cjk(term))] or found
+    return found or [encode(word.lower()) for word in _WORD.findall(text)]
+
+
+def words(text: str) -> str:
+    """The words as they are written, lower case: what prefixes of half-typed words are looked up in."""
+    return " ".join(dict.fromkeys(word.lower() for word in _WORD.findall(unicodedata.normalize("NFKC", text))))

@@ -1,0 +1,387 @@
+"""The catalog: files, entries, chunks and full text in ``cache.db`` (SQLite, FTS5).
+
+It answers lists, counts, lexical search and health without Milvus or a model. One process writes it (the service);
+any process may read it. It is a cache: a file of another layout or a damaged one is set aside and built again.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from memsearch_engine.index import analyze
+from memsearch_engine.index.chunk import Chunk
+from memsearch_engine.journal.files import DayFile
+from memsearch_engine.journal.model import Anchor, Entry
+
+LAYOUT = 1
+
+_SCHEMA = """
+CREATE TABLE files (
+  id INTEGER PRIMARY KEY, project TEXT NOT NULL, root TEXT NOT NULL, path TEXT NOT NULL UNIQUE, day TEXT NOT NULL,
+  mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL, hash TEXT NOT NULL,
+  state TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '', at REAL NOT NULL);
+CREATE INDEX files_project ON files(project, day);
+CREATE TABLE entries (
+  id INTEGER PRIMARY KEY, file INTEGER NOT NULL REFERENCES files(id) ON DELETE CASCADE,
+  entry_id TEXT NOT NULL, hash TEXT NOT NULL, project TEXT NOT NULL, day TEXT NOT NULL, time TEXT NOT NULL,
+  agent TEXT NOT NULL, session TEXT NOT NULL, turn TEXT NOT NULL, kind TEXT NOT NULL, heading TEXT NOT NULL,
+  level INTEGER NOT NULL, title TEXT NOT NULL, start_line INTEGER NOT NULL, end_line INTEGER NOT NULL,
+  anchors BLOB NOT NULL, marks BLOB NOT NULL);
+CREATE INDEX entries_file ON entries(file);
+CREATE INDEX entries_id ON entries(entry_id);
+CREATE INDEX entries_day ON entries(project, day, time);
+CREATE TABLE chunks (
+  id INTEGER PRIMARY KEY, entry INTEGER NOT NULL REFERENCES entries(id) ON DELETE CASCADE,
+  chunk_id TEXT NOT NULL, part INTEGER NOT NULL, text_hash TEXT NOT NULL, start_line INTEGER NOT NULL,
+  end_line INTEGER NOT NULL, text TEXT NOT NULL, embedded TEXT NOT NULL);
+CREATE INDEX chunks_entry ON chunks(entry);
+CREATE INDEX chunks_id ON chunks(chunk_id);
+CREATE INDEX chunks_text ON chunks(text_hash);
+CREATE VIRTUAL TABLE words USING fts5(terms, written, tokenize="unicode61 remove_diacritics 0 tokenchars '_'");
+CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, col);
+"""
+
+#: What a hit is made of: one row per chunk, joined with its entry and file.
+HIT_COLUMNS = """c.id, c.chunk_id, c.text, c.embedded, c.start_line, c.end_line, c.part, e.entry_id, e.hash, e.project,
+ e.day, e.time, e.agent, e.session, e.turn, e.kind, e.heading, e.level, e.title, e.anchors, e.marks, f.path"""
+HIT_FROM = "chunks c JOIN entries e ON e.id = c.entry JOIN files f ON f.id = e.file"
+
+_anchors = msgspec.json.Decoder(list[Anchor])
+_marks = msgspec.json.Decoder(dict[str, str])
+
+
+class Row(msgspec.Struct):
+    """A chunk with all that is known of its entry. ``id`` is the catalog's own and changes with every rebuild."""
+
+    id: int
+    chunk_id: str
+    text: str
+    embedded: str
+    start_line: int
+    end_line: int
+    part: int
+    entry_id: str
+    hash: str
+    project: str
+    day: str
+    time: str
+    agent: str
+    session: str
+    turn: str
+    kind: str
+    heading: str
+    level: int
+    title: str
+    anchors: list[Anchor]
+    marks: dict[str, str]
+    path: str
+
+    @classmethod
+    def of(cls, row: tuple) -> Row:
+        return cls(*row[:19], _anchors.decode(row[19]), _marks.decode(row[20]), row[21])
+
+
+class EntryRow(msgspec.Struct):
+    """A line of a list: what is needed to show and to name an entry."""
+
+    entry_id: str
+    hash: str
+    project: str
+    day: str
+    time: str
+    agent: str
+    session: str
+    turn: str
+    kind: str
+    title: str
+    start_line: int
+    end_line: int
+    path: str
+    marks: dict[str, str]
+
+
+_ENTRY_COLUMNS = """e.entry_id, e.hash, e.project, e.day, e.time, e.agent, e.session, e.turn, e.kind, e.title,
+ e.start_line, e.end_line, f.path, e.marks"""
+
+
+class CatalogBroken(Exception):
+    """The database can't be used as it is (damaged, foreign or of another layout)."""
+
+
+class Catalog:
+    """An open catalog.
+
+    Args:
+        path: the database; created when *writable*.
+        writable: only the service writes.
+    """
+
+    def __init__(self, path: Path, *, writable: bool = False) -> None:
+        self.path = path
+        self.writable = writable
+        self._local = threading.local()
+        self._write_lock = threading.RLock()
+        self._connections: list[sqlite3.Connection] = []
+        with self._refusing_damage():
+            self._check(self._db())
+
+    @classmethod
+    def open_or_rebuild(cls, path: Path) -> tuple[Catalog, str]:
+        """A writable catalog; one that can't be used is set aside. Returns it with a sentence on what was done."""
+        try:
+            return cls(path, writable=True), ""
+        except CatalogBroken as error:
+            aside = path.with_name(f"{path.name}.broken-{int(time.time())}")
+            for suffix in ("", "-wal", "-shm"):
+                file = Path(f"{path}{suffix}")
+                if file.exists():
+                    os.replace(file, f"{aside}{suffix}")
+            return cls(path, writable=True), f"the catalog was unusable ({error}); set aside as {aside.name}, rebuilt"
+
+    @classmethod
+    def open_readonly(cls, path: Path) -> Catalog | None:
+        """The catalog as a reader, or None where there is none that can be read here."""
+        if not path.exists():
+            return None
+        try:
+            return cls(path)
+        except CatalogBroken:
+            return None
+
+    def _db(self) -> sqlite3.Connection:
+        db = getattr(self._local, "db", None)
+        if db is None:
+            db = self._connect()
+            self._local.db = db
+            self._connections.append(db)
+        return db
+
+    def _connect(self) -> sqlite3.Connection:
+        if self.writable:
+            db = sqlite3.connect(self.path, timeout=20, isolation_level=None, check_same_thread=False)
+            db.execute("PRAGMA journal_mode=WAL")
+            db.execute("PRAGMA synchronous=NORMAL")
+            db.execute("PRAGMA foreign_keys=ON")
+            return db
+        uri = f"{self.path.as_uri()}?mode=ro"
+        try:
+            db = sqlite3.connect(uri, uri=True, timeout=5, isolation_level=None, check_same_thread=False)
+            db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        except sqlite3.OperationalError:
+            # a read-only mount: WAL needs a writable -shm. Files newer than the catalog are read from disk anyway.
+            db = sqlite3.connect(
+                f"{uri}&immutable=1", uri=True, timeout=5, isolation_level=None, check_same_thread=False
+            )
+        return db
+
+    def _check(self, db: sqlite3.Connection) -> None:
+        version = db.execute("PRAGMA user_version").fetchone()[0]
+        tables = db.execute("SELECT count(*) FROM sqlite_master").fetchone()[0]
+        if tables == 0 and self.writable:
+            db.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version={LAYOUT}; COMMIT;")
+        elif version != LAYOUT:
+            raise CatalogBroken(f"layout {version}, this version uses {LAYOUT}")
+        elif self.writable:
+            problem = db.execute("PRAGMA quick_check(1)").fetchone()[0]
+            if problem != "ok":
+                raise CatalogBroken(problem)
+
+    @contextmanager
+    def _refusing_damage(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.DatabaseError as error:
+            self.close()
+            raise CatalogBroken(str(error)) from error
+        except CatalogBroken:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        for db in self._connections:
+            db.close()
+        self._connections.clear()
+        self._local = threading.local()
+
+    @contextmanager
+    def transaction(self) -> Iterator[sqlite3.Connection]:
+        with self._write_lock:
+            db = self._db()
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                yield db
+            except BaseException:
+                db.execute("ROLLBACK")
+                raise
+            db.execute("COMMIT")
+
+    def query(self, sql: str, values: Iterable = ()) -> list[tuple]:
+        return self._db().execute(sql, tuple(values)).fetchall()
+
+    # -- files ----------------------------------------------------------------------------------------------
+
+    def files(self, project: str) -> dict[str, tuple[DayFile, str, str]]:
+        """path -> (file as it was indexed, content hash, state)."""
+        rows = self.query("SELECT path, day, mtime_ns, size, hash, state FROM files WHERE project=?", (project,))
+        return {path: (DayFile(path, day, mtime, size), hash_, state) for path, day, mtime, size, hash_, state in rows}
+
+    def put_file(
+        self,
+        project: str,
+        root: str,
+        file: DayFile,
+        content_hash: str,
+        entries: list[tuple[Entry, list[Chunk]]],
+    ) -> None:
+        """Replace all that is known of one file, in one transaction."""
+        with self.transaction() as db:
+            self._drop(db, file.path)
+            cursor = db.execute(
+                "INSERT INTO files (project, root, path, day, mtime_ns, size, hash, state, at) VALUES (?,?,?,?,?,?,?,?,?)",
+                (project, root, file.path, file.day, file.mtime_ns, file.size, content_hash, "fresh", time.time()),
+            )
+            for entry, chunks in entries:
+                row = db.execute(
+                    "INSERT INTO entries (file, entry_id, hash, project, day, time, agent, session, turn, kind, heading,"
+                    " level, title, start_line, end_line, anchors, marks) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                    (
+                        cursor.lastrowid,
+                        entry.id,
+                        entry.hash,
+                        project,
+                        file.day,
+                        entry.time,
+                        entry.agent,
+                        entry.session,
+                        entry.turn,
+                        entry.kind,
+                        entry.heading,
+                        entry.level,
+                        entry.title[:300],
+                        entry.start_line,
+                        entry.end_line,
+                        msgspec.json.encode(entry.anchors),
+                        msgspec.json.encode(entry.marks),
+                    ),
+                )
+                for chunk in chunks:
+                    added = db.execute(
+                        "INSERT INTO chunks (entry, chunk_id, part, text_hash, start_line, end_line, text, embedded)"
+                        " VALUES (?,?,?,?,?,?,?,?)",
+                        (
+                            row.lastrowid,
+                            chunk.chunk_id,
+                            chunk.part,
+                            chunk.text_hash,
+                            chunk.start_line,
+                            chunk.end_line,
+                            chunk.text,
+                            chunk.embedded,
+                        ),
+                    )
+                    db.execute(
+                        "INSERT INTO words (rowid, terms, written) VALUES (?,?,?)",
+                        (added.lastrowid, " ".join(analyze.terms(chunk.embedded)), analyze.words(chunk.embedded)),
+                    )
+
+    def touch_file(self, file: DayFile) -> None:
+        """The content is the same, only its time stamp moved."""
+        with self.transaction() as db:
+            db.execute("UPDATE files SET mtime_ns=?, size=? WHERE path=?", (file.mtime_ns, file.size, file.path))
+
+    def drop_file(self, path: str) -> None:
+        with self.transaction() as db:
+            self._drop(db, path)
+
+    def fail_file(self, project: str, root: str, path: str, reason: str) -> None:
+        """Note that a file could not be read; what was known of it stays findable."""
+        with self.transaction() as db:
+            known = db.execute("SELECT 1 FROM files WHERE path=?", (path,)).fetchone()
+            if known:
+                db.execute("UPDATE files SET state='failed', reason=? WHERE path=?", (reason, path))
+            else:
+                db.execute(
+                    "INSERT INTO files (project, root, path, day, mtime_ns, size, hash, state, reason, at)"
+                    " VALUES (?,?,?,'',0,0,'','failed',?,?)",
+                    (project, root, path, reason, time.time()),
+                )
+
+    @staticmethod
+    def _drop(db: sqlite3.Connection, path: str) -> None:
+        rows = db.execute(
+            "SELECT c.id FROM chunks c JOIN entries e ON e.id=c.entry JOIN files f ON f.id=e.file WHERE f.path=?", (path,)
+        ).fetchall()
+        db.executemany("DELETE FROM words WHERE rowid=?", rows)
+        db.execute("DELETE FROM files WHERE path=?", (path,))
+
+    # -- reading --------------------------------------------------------------------------------------------
+
+    def rows(self, chunk_rows: Iterable[int]) -> list[Row]:
+        """Chunks by their catalog ids, in the order given."""
+        ids = list(chunk_rows)
+        found: dict[int, Row] = {}
+        for start in range(0, len(ids), 500):
+            batch = ids[start : start + 500]
+            marks = ",".join("?" * len(batch))
+            for row in self.query(f"SELECT {HIT_COLUMNS} FROM {HIT_FROM} WHERE c.id IN ({marks})", batch):
+                found[row[0]] = Row.of(row)
+        return [found[i] for i in ids if i in found]
+
+    def by_chunk_id(self, chunk_ids: Iterable[str], project: str = "") -> dict[str, Row]:
+        ids = list(chunk_ids)
+        found: dict[str, Row] = {}
+        where = "AND e.project=?" if project else ""
+        for start in range(0, len(ids), 500):
+            batch = ids[start : start + 500]
+            marks = ",".join("?" * len(batch))
+            values = [*batch, project] if project else batch
+            sql = f"SELECT {HIT_COLUMNS} FROM {HIT_FROM} WHERE c.chunk_id IN ({marks}) {where}"
+            for row in self.query(sql, values):
+                found.setdefault(row[1], Row.of(row))
+        return found
+
+    def by_entry(self, entry_id: str) -> list[Row]:
+        rows = self.query(f"SELECT {HIT_COLUMNS} FROM {HIT_FROM} WHERE e.entry_id=? ORDER BY f.path, c.part", (entry_id,))
+        return [Row.of(row) for row in rows]
+
+    def entries(self, project: str = "", day: str = "", limit: int = -1) -> list[EntryRow]:
+        """Entries newest day first, in file order within a day."""
+        where, values = ["1"], []
+        for column, value in (("e.project", project), ("e.day", day)):
+            if value:
+                where.append(f"{column}=?")
+                values.append(value)
+        sql = (
+            f"SELECT {_ENTRY_COLUMNS} FROM entries e JOIN files f ON f.id=e.file WHERE {' AND '.join(where)}"
+            " ORDER BY e.day DESC, f.path, e.start_line LIMIT ?"
+        )
+        return [EntryRow(*row[:13], _marks.decode(row[13])) for row in self.query(sql, [*values, limit])]
+
+    def days(self, project: str = "") -> list[tuple[str, int]]:
+        """(day, number of entries), newest first."""
+        where = "AND project=?" if project else ""
+        values = (project,) if project else ()
+        return self.query(f"SELECT day, count(*) FROM entries WHERE day<>'' {where} GROUP BY day ORDER BY day DESC", values)
+
+    def counts(self, project: str = "") -> dict[str, int]:
+        where, values = ("WHERE project=?", (project,)) if project else ("", ())
+        files = self.query(f"SELECT count(*), sum(state='failed') FROM files {where}", values)[0]
+        entries = self.query(f"SELECT count(*), count(DISTINCT day) FROM entries {where}", values)[0]
+        chunks = self.query(
+            f"SELECT count(*) FROM chunks c JOIN entries e ON e.id=c.entry {where.replace('project', 'e.project')}", values
+        )[0]
+        return {
+            "files": files[0],
+            "failed": files[1] or 0,
+            "entries": entries[0],
+            "days": entries[1],
+            "chunks": chunks[0],
+        }

@@ -1,0 +1,137 @@
+"""Entry -> chunks: what is embedded and found.
+
+A chunk is a whole entry, or a piece of one that is longer than the limit, cut at paragraphs, then lines, then
+sentences; code fences, URLs and paths stay whole as far as the limit allows. What is embedded is the text without
+comments, under its hand-written headings; day and time are filters, never embedded.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from memsearch_engine.ids import digest
+from memsearch_engine.index.analyze import is_cjk
+from memsearch_engine.journal.model import Entry
+
+#: Part of the index fingerprint: raise it whenever the same entry would give other chunks.
+CHUNKER_VERSION = "1"
+
+_COMMENT = re.compile(r"<!--.*?-->", re.S)
+_MACHINE_HEADING = re.compile(r"(?:Session\b.*|\d{4}-\d{2}-\d{2}.*|[\d:]+|Notes)$", re.I)
+_FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
+_SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；…])")
+_CJK_WEIGHT = 3  # a CJK sign is about a token, an English word of five letters too
+
+
+class Chunk(msgspec.Struct):
+    """``chunk_id`` changes with the text, never with its place; ``text_hash`` names the vector."""
+
+    chunk_id: str
+    part: int
+    text: str
+    embedded: str
+    text_hash: str
+    start_line: int
+    end_line: int
+
+
+def chunks_of(entry: Entry, max_chars: int = 1500) -> list[Chunk]:
+    context = " / ".join(
+        heading for heading in [*entry.trail, entry.heading] if heading and not _MACHINE_HEADING.match(heading)
+    )
+    body = entry.body
+    first_line = entry.end_line - body.count("\n") if body else entry.start_line
+    pieces = split(body, max_chars)
+    found: list[Chunk] = []
+    for part, (start, stop) in enumerate(pieces):
+        text = body[start:stop].strip("\n")
+        clean = _COMMENT.sub("", text).strip()
+        embedded = f"{context}\n{clean}" if context else clean
+        name = text_hash(embedded)
+        found.append(
+            Chunk(
+                chunk_id=digest(entry.id, str(part), name, size=8),
+                part=part,
+                text=entry.content if len(pieces) == 1 else text,
+                embedded=embedded,
+                text_hash=name,
+                start_line=entry.start_line if part == 0 else first_line + body.count("\n", 0, start),
+                end_line=entry.end_line if part == len(pieces) - 1 else first_line + body.count("\n", 0, stop - 1),
+            )
+        )
+    return found
+
+
+def text_hash(embedded: str) -> str:
+    """The name of a text's vector."""
+    return digest(embedded, size=12)
+
+
+def weight(text: str) -> int:
+    """Length in Latin letters: what the model's token limit is measured by."""
+    if text.isascii():
+        return len(text)
+    return sum(_CJK_WEIGHT if is_cjk(sign) else 1 for sign in text)
+
+
+def split(text: str, max_chars: int) -> list[tuple[int, int]]:
+    """Cut *text* into spans that cover it without a gap, each at most *max_chars* in weight."""
+    if weight(text) <= max_chars:
+        return [(0, len(text))]
+    spans: list[tuple[int, int]] = []
+    for block in _blocks(text):
+        _pack(spans, text, block, max_chars)
+    return spans
+
+
+def _pack(spans: list[tuple[int, int]], text: str, block: tuple[int, int], limit: int) -> None:
+    """Add *block* to the last span if it fits there, else as a new one, cut further where it is too long."""
+    start, stop = block
+    if spans and weight(text[spans[-1][0] : stop]) <= limit:
+        spans[-1] = (spans[-1][0], stop)
+    elif weight(text[start:stop]) <= limit:
+        spans.append(block)
+    else:
+        for piece in _finer(text, start, stop, limit):
+            if spans and weight(text[spans[-1][0] : piece[1]]) <= limit:
+                spans[-1] = (spans[-1][0], piece[1])
+            else:
+                spans.append(piece)
+
+
+def _blocks(text: str) -> list[tuple[int, int]]:
+    """Paragraphs with the blank lines behind them; a fenced block is one paragraph."""
+    blocks: list[tuple[int, int]] = []
+    start = position = 0
+    fence = ""
+    for line in text.splitlines(keepends=True):
+        position += len(line)
+        match = _FENCE.match(line)
+        if fence:
+            if match and match[1].startswith(fence) and not line.strip(" `~\r\n"):
+                fence = ""
+        elif match:
+            fence = match[1]
+        elif not line.strip():
+            blocks.append((start, position))
+            start = position
+    if start < len(text):
+        blocks.append((start, len(text)))
+    return blocks
+
+
+def _finer(text: str, start: int, stop: int, limit: int) -> list[tuple[int, int]]:
+    """Lines, then sentences, then blanks, then wherever the limit falls."""
+    for cut in (r"(?<=\n)", _SENTENCE.pattern, r"(?<=\s)(?=\S)"):
+        bounds = [start, *(start + m.end() for m in re.finditer(cut, text[start:stop]) if m.end()), stop]
+        pieces = [(a, b) for a, b in zip(bounds, bounds[1:]) if a < b]
+        if len(pieces) > 1:
+            return [
+                finer
+                for piece in pieces
+                for finer in ([piece] if weight(text[slice(*piece)]) <= limit else _finer(text, *piece, limit))
+            ]
+    step = limit // _CJK_WEIGHT if weight(text[start:stop]) > stop - start else limit
+    return [(a, min(stop, a + step)) for a in range(start, stop, max(1, step))]

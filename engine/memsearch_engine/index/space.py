@@ -1,0 +1,239 @@
+"""A vector space: one fingerprint's embedder, its vectors (SQLite) and its Milvus store.
+
+Vectors are keyed by the text that was embedded, so a moved line, a renamed day or a rebuilt Milvus folder embeds
+nothing. ``stored`` is our own ledger of what Milvus holds: a difference between it and the catalog is the work to do, so
+a kill at any point costs a repeated, idempotent write.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sqlite3
+import threading
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+
+from memsearch_engine.home import Home
+from memsearch_engine.index import analyze
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.chunk import text_hash
+from memsearch_engine.index.embed import Embedder
+from memsearch_engine.index.store import Filter, Store, StoreRow
+from memsearch_engine.settings import Milvus
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS vectors (text_hash TEXT PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS stored (
+  collection TEXT NOT NULL, chunk_id TEXT NOT NULL, scalars TEXT NOT NULL,
+  PRIMARY KEY (collection, chunk_id)) WITHOUT ROWID;
+"""
+Progress = Callable[[int, int], None]
+_BATCH = 32
+
+
+class Space:
+    """One open space. All writes come from one thread; searches may come from any."""
+
+    def __init__(self, home: Home, milvus: Milvus, embedder: Embedder) -> None:
+        self.embedder = embedder
+        self.fingerprint = embedder.fingerprint
+        self.folder = home.index / self.fingerprint
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._lock = threading.RLock()
+        self._db = self._open_vectors()
+        self.store = self._open_store(home, milvus)
+
+    def _open_vectors(self) -> sqlite3.Connection:
+        path = self.folder / "vectors.db"
+        try:
+            return _connect(path)
+        except sqlite3.DatabaseError:
+            for suffix in ("", "-wal", "-shm"):
+                Path(f"{path}{suffix}").unlink(missing_ok=True)
+            return _connect(path)
+
+    def _open_store(self, home: Home, milvus: Milvus) -> Store:
+        """Open Milvus; a Lite folder that is damaged is thrown away and filled again from the vectors."""
+        folder = self.folder / "milvus.db"
+        target = milvus.uri or "lite"
+        with self._lock:
+            row = self._db.execute("SELECT scalars FROM stored WHERE collection='' AND chunk_id='target'").fetchone()
+            if row and row[0] != target:
+                self._db.execute("DELETE FROM stored")
+            self._db.execute("INSERT OR REPLACE INTO stored VALUES ('', 'target', ?)", (target,))
+            if not milvus.uri and not folder.exists():
+                self._db.execute("DELETE FROM stored WHERE collection<>''")
+        try:
+            return Store(folder, home.milvus_socket, milvus.uri, milvus.token)
+        except Exception:
+            if milvus.uri or not folder.exists():
+                raise
+            shutil.rmtree(folder)
+            with self._lock:
+                self._db.execute("DELETE FROM stored WHERE collection<>''")
+            return Store(folder, home.milvus_socket)
+
+    def close(self) -> None:
+        self.store.close()
+        self._db.close()
+
+    # -- state ----------------------------------------------------------------------------------------------
+
+    @property
+    def complete(self) -> bool:
+        return bool(self._meta().get("complete"))
+
+    def set_complete(self) -> None:
+        (self.folder / "meta.json").write_text(json.dumps({"complete": True}))
+
+    def _meta(self) -> dict:
+        try:
+            return json.loads((self.folder / "meta.json").read_text())
+        except (OSError, ValueError):
+            return {}
+
+    def known(self, text_hashes: Iterable[str]) -> set[str]:
+        """Which of these texts have a vector."""
+        wanted = list(dict.fromkeys(text_hashes))
+        found: set[str] = set()
+        for start in range(0, len(wanted), 500):
+            batch = wanted[start : start + 500]
+            marks = ",".join("?" * len(batch))
+            with self._lock:
+                rows = self._db.execute(f"SELECT text_hash FROM vectors WHERE text_hash IN ({marks})", batch).fetchall()
+            found.update(row[0] for row in rows)
+        return found
+
+    def missing(self, catalog: Catalog, project: str) -> dict[str, str]:
+        """text hash -> text of the project's chunks without a vector, newest day first."""
+        rows = catalog.query(
+            "SELECT c.text_hash, c.embedded FROM chunks c JOIN entries e ON e.id=c.entry WHERE e.project=? ORDER BY e.day DESC",
+            (project,),
+        )
+        known = self.known(row[0] for row in rows)
+        return {hash_: text for hash_, text in rows if hash_ not in known}
+
+    # -- work -----------------------------------------------------------------------------------------------
+
+    def embed(
+        self, texts: dict[str, str], progress: Progress | None = None, cancelled: Callable[[], bool] = lambda: False
+    ) -> int:
+        """Make and keep the vectors of *texts* (text hash -> text). Returns how many were made."""
+        items = sorted(texts.items(), key=lambda item: len(item[1]))
+        done = 0
+        for start in range(0, len(items), _BATCH):
+            batch = items[start : start + _BATCH]
+            vectors = self.embedder.passages([text for _, text in batch], cancelled)
+            with self._lock:
+                self._db.execute("BEGIN")
+                self._db.executemany(
+                    "INSERT OR REPLACE INTO vectors VALUES (?,?)",
+                    [(hash_, vector.tobytes()) for (hash_, _), vector in zip(batch, vectors)],
+                )
+                self._db.execute("COMMIT")
+            done += len(vectors)
+            if progress:
+                progress(done, len(items))
+            if cancelled():
+                break
+        return done
+
+    def reconcile(self, catalog: Catalog, project: str, collection: str) -> tuple[int, int]:
+        """Make Milvus hold what the catalog holds and has a vector for. Returns (written, deleted) rows."""
+        self.store.ensure(collection, self.embedder.dimension)
+        wanted: dict[str, tuple] = {}
+        for row in catalog.query(
+            "SELECT c.chunk_id, c.text_hash, e.day, e.agent, e.session, e.kind, c.id FROM chunks c"
+            " JOIN entries e ON e.id=c.entry WHERE e.project=? ORDER BY e.day",
+            (project,),
+        ):
+            wanted.setdefault(row[0], row[1:])
+        with self._lock:
+            held = dict(self._db.execute("SELECT chunk_id, scalars FROM stored WHERE collection=?", (collection,)))
+        scalars = {chunk_id: "\x1f".join(row[1:5]) for chunk_id, row in wanted.items()}
+        new = [chunk_id for chunk_id in wanted if held.get(chunk_id) != scalars[chunk_id]]
+        vectors = self._vectors(wanted[chunk_id][0] for chunk_id in new)
+        new = [chunk_id for chunk_id in new if wanted[chunk_id][0] in vectors]
+        gone = [chunk_id for chunk_id in held if chunk_id not in wanted]
+        if gone:
+            self.store.delete(collection, gone)
+        for start in range(0, len(new), 500):
+            batch = new[start : start + 500]
+            texts = dict(
+                catalog.query(
+                    f"SELECT id, embedded FROM chunks WHERE id IN ({','.join('?' * len(batch))})",
+                    [wanted[chunk_id][5] for chunk_id in batch],
+                )
+            )
+            rows = [
+                StoreRow(
+                    chunk_id,
+                    vectors[wanted[chunk_id][0]],
+                    " ".join(analyze.terms(texts[wanted[chunk_id][5]])),
+                    *wanted[chunk_id][1:5],
+                )
+                for chunk_id in batch
+                if wanted[chunk_id][5] in texts
+            ]
+            self.store.upsert(collection, rows)
+        if new or gone:
+            self.store.flush(collection)
+            with self._lock:
+                self._db.execute("BEGIN")
+                self._db.executemany("DELETE FROM stored WHERE collection=? AND chunk_id=?", [(collection, c) for c in gone])
+                self._db.executemany(
+                    "INSERT OR REPLACE INTO stored VALUES (?,?,?)", [(collection, c, scalars[c]) for c in new]
+                )
+                self._db.execute("COMMIT")
+        return len(new), len(gone)
+
+    def _vectors(self, text_hashes: Iterable[str]) -> dict[str, np.ndarray]:
+        wanted = list(dict.fromkeys(text_hashes))
+        found: dict[str, np.ndarray] = {}
+        for start in range(0, len(wanted), 500):
+            batch = wanted[start : start + 500]
+            marks = ",".join("?" * len(batch))
+            with self._lock:
+                rows = self._db.execute(f"SELECT text_hash, vector FROM vectors WHERE text_hash IN ({marks})", batch)
+                found.update((hash_, np.frombuffer(blob, np.float32)) for hash_, blob in rows)
+        return found
+
+    def forget(self, collection: str) -> None:
+        """Drop a project's collection; its vectors stay, so that building it again embeds nothing."""
+        self.store.drop(collection)
+        with self._lock:
+            self._db.execute("DELETE FROM stored WHERE collection=?", (collection,))
+
+    def held(self, collection: str) -> int:
+        with self._lock:
+            return self._db.execute("SELECT count(*) FROM stored WHERE collection=?", (collection,)).fetchone()[0]
+
+    # -- search ---------------------------------------------------------------------------------------------
+
+    def nearest(
+        self, collection: str, vector: np.ndarray, limit: int, where: Filter
+    ) -> list[tuple[str, float]]:
+        """(chunk id, cosine), best first."""
+        self.store.ensure(collection, self.embedder.dimension)
+        return self.store.dense(collection, vector, limit, where)
+
+    def cosines(self, vector: np.ndarray, texts: dict[str, str]) -> dict[str, float]:
+        """Cosine of each embedded text (chunk id -> text) with *vector*, from the kept vectors."""
+        hashes = {chunk_id: text_hash(text) for chunk_id, text in texts.items()}
+        vectors = self._vectors(hashes.values())
+        return {c: float(vectors[h] @ vector) for c, h in hashes.items() if h in vectors}
+
+    def bm25(self, collection: str, terms: list[str], limit: int, where: Filter) -> list[tuple[str, float]]:
+        self.store.ensure(collection, self.embedder.dimension)
+        return self.store.bm25(collection, terms, limit, where)
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    db = sqlite3.connect(path, timeout=20, isolation_level=None, check_same_thread=False)
+    db.execute("PRAGMA journal_mode=WAL")
+    db.execute("PRAGMA synchronous=NORMAL")
+    db.executescript(_SCHEMA)
+    return db

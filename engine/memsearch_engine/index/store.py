@@ -1,0 +1,227 @@
+"""The Milvus store: one collection per project, dense vectors and BM25 over our own terms.
+
+``uri`` selects Milvus Lite (a folder ending in ``.db``), a Milvus server or Zilliz Cloud; the code is the same. Two
+facts of Lite 3.2 shape it: its own ``.db`` URI opens an unauthenticated TCP port on loopback, so the engine is served on
+a private Unix socket instead; and rows that were not flushed are up to 39 times slower to search, so writers flush.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from memsearch_engine.errors import Unreachable
+
+_BATCH_ROWS = 500
+_BATCH_CHARS = 4_000_000
+_MAX_TERMS = 60_000  # VARCHAR ends at 65,535 signs
+_FIELDS = ("day", "agent", "session", "kind")
+_TIMEOUT_S = 60
+
+logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
+logging.getLogger("milvus_lite").setLevel(logging.CRITICAL)
+
+
+class StoreRow(msgspec.Struct):
+    chunk_id: str
+    vector: np.ndarray
+    terms: str
+    day: str
+    agent: str
+    session: str
+    kind: str
+
+
+class Filter(msgspec.Struct, frozen=True):
+    """What the store can sort out by itself. Empty means anything; days are inclusive ISO dates."""
+
+    agents: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    first_day: str = ""
+    last_day: str = ""
+
+    def expression(self) -> str:
+        """A Milvus boolean expression. Values are quoted here and nowhere else."""
+        parts = []
+        for field, values in (("agent", self.agents), ("session", self.sessions), ("kind", self.kinds)):
+            if values:
+                parts.append(f"{field} in [{', '.join(_quoted(value) for value in values)}]")
+        if self.first_day:
+            parts.append(f"day >= {_quoted(self.first_day)}")
+        if self.last_day:
+            parts.append(f"(day <= {_quoted(self.last_day)} and day != \"\")")
+        return " and ".join(parts)
+
+
+def _quoted(value: str) -> str:
+    return '"' + "".join("\\" + sign if sign in '"\\' else sign for sign in value if sign.isprintable()) + '"'
+
+
+class Store:
+    """An open store. Only the process that holds the service lock opens Lite."""
+
+    def __init__(self, folder: Path, socket: Path, uri: str = "", token: str = "") -> None:
+        """
+        Args:
+            folder: Milvus Lite's data folder, used when *uri* is empty.
+            socket: where Lite's gRPC server listens.
+            uri, token: a Milvus server or Zilliz Cloud.
+        """
+        self.is_lite = not uri
+        self._server: Any = None
+        self._db: Any = None
+        self._socket = socket
+        self._loaded: set[str] = set()
+        from pymilvus import MilvusClient
+
+        try:
+            if self.is_lite:
+                uri = self._serve(folder, socket)
+            self._client = MilvusClient(uri=uri, token=token, timeout=_TIMEOUT_S)
+        except Exception as error:
+            self.close()
+            what = f"the index in {folder}" if self.is_lite else f"Milvus at {uri}"
+            hint = "`memsearch reset` builds a new one" if self.is_lite else "check milvus.uri and milvus.token"
+            raise Unreachable(f"{what} can't be opened: {str(error)[:300]}", hint) from error
+
+    def _serve(self, folder: Path, socket: Path) -> str:
+        """Open the Lite engine and serve it to ourselves on a private Unix socket; no TCP port."""
+        from milvus_lite.adapter.grpc.server import start_server_in_thread
+
+        folder.mkdir(parents=True, exist_ok=True)
+        for stale in (socket, Path(f"{socket}:0")):
+            stale.unlink(missing_ok=True)
+        self._server, self._db, _ = start_server_in_thread(str(folder), host=f"unix:{socket}", port=0)
+        name = Path(f"{socket}:0") if Path(f"{socket}:0").exists() else socket
+        os.chmod(name, 0o600)
+        return f"unix:{name}"
+
+    def close(self) -> None:
+        with contextlib.suppress(Exception):
+            self._client.close()
+        if self._server is not None:
+            self._server.stop(grace=1).wait(5)
+        if self._db is not None:
+            self._db.close()
+        self._server = self._db = None
+
+    # -- writing --------------------------------------------------------------------------------------------
+
+    def ensure(self, collection: str, dimension: int) -> None:
+        """Create and load the collection. A collection of another dimension is replaced: it is a cache."""
+        if collection in self._loaded:
+            return
+        if self._client.has_collection(collection):
+            fields = {f["name"]: f for f in self._client.describe_collection(collection)["fields"]}
+            if fields.get("vector", {}).get("params", {}).get("dim") not in (dimension, str(dimension)):
+                self._client.drop_collection(collection)
+        if not self._client.has_collection(collection):
+            self._create(collection, dimension)
+        self._client.load_collection(collection)
+        self._loaded.add(collection)
+
+    def _create(self, collection: str, dimension: int) -> None:
+        from pymilvus import DataType, Function, FunctionType, MilvusClient
+
+        schema = MilvusClient.create_schema(enable_dynamic_field=False)
+        schema.add_field("chunk_id", DataType.VARCHAR, is_primary=True, max_length=32)
+        schema.add_field("vector", DataType.FLOAT_VECTOR, dim=dimension)
+        schema.add_field(
+            "terms", DataType.VARCHAR, max_length=65_535, enable_analyzer=True, analyzer_params={"tokenizer": "standard"}
+        )
+        schema.add_field("sparse", DataType.SPARSE_FLOAT_VECTOR)
+        for field in _FIELDS:
+            schema.add_field(field, DataType.VARCHAR, max_length=512)
+        schema.add_function(
+            Function("bm25", FunctionType.BM25, input_field_names=["terms"], output_field_names=["sparse"])
+        )
+        indexes = self._client.prepare_index_params()
+        # exact search: at a developer's sizes a flat scan is as fast as a graph and misses nothing (README, Speed)
+        indexes.add_index("vector", index_type="FLAT", metric_type="COSINE")
+        indexes.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
+        self._client.create_collection(
+            collection, schema=schema, index_params=indexes, consistency_level="Strong"
+        )
+
+    def upsert(self, collection: str, rows: Iterable[StoreRow]) -> None:
+        batch: list[dict] = []
+        size = 0
+        for row in rows:
+            batch.append(
+                {
+                    "chunk_id": row.chunk_id,
+                    "vector": row.vector,
+                    "terms": row.terms[:_MAX_TERMS] or "_",  # BM25 of an empty text is NaN
+                    "day": row.day,
+                    "agent": row.agent[:512],
+                    "session": row.session[:512],
+                    "kind": row.kind,
+                }
+            )
+            size += len(row.terms)
+            if len(batch) >= _BATCH_ROWS or size >= _BATCH_CHARS:
+                self._client.upsert(collection, batch)
+                batch, size = [], 0
+        if batch:
+            self._client.upsert(collection, batch)
+
+    def delete(self, collection: str, chunk_ids: Iterable[str]) -> None:
+        ids = list(chunk_ids)
+        for start in range(0, len(ids), _BATCH_ROWS):
+            self._client.delete(collection, ids=ids[start : start + _BATCH_ROWS])
+
+    def flush(self, collection: str) -> None:
+        self._client.flush(collection)
+
+    def drop(self, collection: str) -> None:
+        self._loaded.discard(collection)
+        if self._client.has_collection(collection):
+            self._client.drop_collection(collection)
+
+    # -- reading --------------------------------------------------------------------------------------------
+
+    def dense(self, collection: str, vector: np.ndarray, limit: int, where: Filter) -> list[tuple[str, float]]:
+        """(chunk id, cosine) of the nearest rows, best first."""
+        return self._search(collection, vector.tolist(), "vector", limit, where)
+
+    def bm25(self, collection: str, terms: list[str], limit: int, where: Filter) -> list[tuple[str, float]]:
+        """(chunk id, BM25 score, higher is better), best first."""
+        if not terms:
+            return []
+        found = self._search(collection, " ".join(terms), "sparse", limit, where)
+        return [(chunk_id, abs(score)) for chunk_id, score in found]  # Lite returns BM25 with its sign turned
+
+    def count(self, collection: str) -> int:
+        if not self._client.has_collection(collection):
+            return 0
+        return int(self._client.query(collection, filter="", output_fields=["count(*)"])[0]["count(*)"])
+
+    def ids(self, collection: str) -> set[str]:
+        """All primary keys, each once (Lite's iterator returns its last batch twice)."""
+        found: set[str] = set()
+        iterator = self._client.query_iterator(collection, batch_size=5000, output_fields=["chunk_id"])
+        while batch := iterator.next():
+            found.update(row["chunk_id"] for row in batch)
+        iterator.close()
+        return found
+
+    def _search(self, collection: str, data: Any, field: str, limit: int, where: Filter) -> list[tuple[str, float]]:
+        if collection not in self._loaded or limit <= 0:
+            return []
+        result = self._client.search(
+            collection,
+            data=[data],
+            anns_field=field,
+            limit=limit,
+            filter=where.expression(),
+            output_fields=["chunk_id"],
+        )
+        return [(hit["chunk_id"], float(hit["distance"])) for hit in result[0]]

@@ -1,0 +1,155 @@
+"""Keeping the catalog up with the files: what changed, what is gone, what can't be read.
+
+Words are searchable as soon as ``scan`` has seen a file; vectors follow in the background. A file is removed from the
+catalog only when the folder that should hold it was listed completely and without error: an unreadable folder is
+reported, never taken for deleted. One bad file never stops the others.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from memsearch_engine.ids import digest
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.chunk import chunks_of
+from memsearch_engine.journal.files import DayFile, Listing, list_files
+from memsearch_engine.journal.parse import parse
+from memsearch_engine.settings import Settings
+
+_IGNORE_FILES = (".gitignore", ".ignore", ".memsearchignore")
+Progress = Callable[[int, int], None]
+
+
+class Scan(msgspec.Struct):
+    """What a scan found and did. ``failed`` holds (path, reason)."""
+
+    files: int = 0
+    changed: int = 0
+    removed: int = 0
+    failed: list[tuple[str, str]] = []
+
+
+def scan(
+    catalog: Catalog,
+    project: str,
+    roots: list[str],
+    settings: Settings,
+    *,
+    memory: str = "",
+    force: bool = False,
+    progress: Progress | None = None,
+) -> Scan:
+    """Bring the catalog up to what is on disk under *roots*.
+
+    Args:
+        roots: folders or files; *memory* among them is the project's own memory folder, to which ignore files of the
+            repository don't apply.
+        force: read every file again, also those whose time stamp is as it was.
+    """
+    result = Scan(failed=[])
+    known = catalog.files(project)
+    for root in roots:
+        root = os.path.abspath(root)
+        listing = list_files(root)
+        keep = _kept(listing, root, settings, own=root == memory)
+        gone_root = not os.path.exists(root)
+        for path, reason in listing.problems:
+            if path == root and gone_root and root == memory:
+                continue  # a project that has no memory yet
+            result.failed.append((path, reason))
+        present = set()
+        for number, file in enumerate(keep):
+            present.add(file.path)
+            result.files += 1
+            try:
+                if _refresh(catalog, project, root, file, known.get(file.path), settings, force):
+                    result.changed += 1
+            except OSError as error:
+                reason = error.strerror or str(error)
+                catalog.fail_file(project, root, file.path, reason)
+                result.failed.append((file.path, reason))
+            if progress:
+                progress(number + 1, len(keep))
+        absent = [path for path in known if path not in present and (path == root or path.startswith(root + os.sep))]
+        if listing.complete or (gone_root and _parent_listed(root)):
+            unreadable = {path for path, _ in listing.problems}
+            for path in absent:
+                if path not in unreadable:
+                    catalog.drop_file(path)
+                    result.removed += 1
+                elif not os.path.exists(path):
+                    catalog.drop_file(path)  # a broken link, or vanished between listing and stat
+                    result.removed += 1
+    return result
+
+
+def _parent_listed(root: str) -> bool:
+    """A root that is gone was deleted if its parent can be read and does not have it (else: a disk is not mounted)."""
+    try:
+        return os.path.basename(root) not in os.listdir(os.path.dirname(root))
+    except OSError:
+        return False
+
+
+def _refresh(
+    catalog: Catalog, project: str, root: str, file: DayFile, known: tuple | None, settings: Settings, force: bool
+) -> bool:
+    if known and not force:
+        before, content_hash, state = known
+        if state == "fresh" and (before.mtime_ns, before.size) == (file.mtime_ns, file.size):
+            return False
+    else:
+        content_hash, state = (known[1], known[2]) if known else ("", "")
+    with open(file.path, "rb") as opened:
+        info = os.fstat(opened.fileno())
+        data = opened.read()
+    file = DayFile(file.path, file.day, info.st_mtime_ns, len(data))
+    now = digest(data, str(settings.chunking.max_chars), size=10)
+    if known and now == content_hash and state == "fresh":
+        catalog.touch_file(file)
+        return False
+    document = parse(data, Path(file.path).stem)
+    entries = [(entry, chunks_of(entry, settings.chunking.max_chars)) for entry in document.entries]
+    catalog.put_file(project, root, file, now, entries)
+    return True
+
+
+def _kept(listing: Listing, root: str, settings: Settings, *, own: bool) -> list[DayFile]:
+    """The files that are not excluded by the settings or by the ignore files of the folders they lie in."""
+    patterns = list(settings.indexing.exclude)
+    if own and not patterns:
+        return listing.files
+    import pathspec  # 40 ms, only where something can be excluded
+
+    specs = [(root, pathspec.GitIgnoreSpec.from_lines(patterns))] if patterns else []
+    if not own and settings.indexing.ignore_files and os.path.isdir(root):
+        for folder in {os.path.dirname(file.path) for file in listing.files} | {root}:
+            specs.extend(_ignore_specs(folder, root))
+    return [
+        file
+        for file in listing.files
+        if not any(_under(file.path, base) and spec.match_file(os.path.relpath(file.path, base)) for base, spec in specs)
+    ]
+
+
+def _ignore_specs(folder: str, root: str) -> list[tuple]:
+    import pathspec
+
+    found = []
+    while folder.startswith(root):
+        for name in _IGNORE_FILES:
+            try:
+                lines = Path(folder, name).read_text(encoding="utf-8", errors="replace").splitlines()
+            except OSError:
+                continue
+            found.append((folder, pathspec.GitIgnoreSpec.from_lines(lines)))
+        folder = os.path.dirname(folder)
+    return found
+
+
+def _under(path: str, base: str) -> bool:
+    return path.startswith(base + os.sep)

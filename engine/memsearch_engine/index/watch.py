@@ -1,0 +1,90 @@
+"""Saying when files change: one watcher for all roots, events gathered until they rest.
+
+Editors save by writing, by renaming a temporary file over the old one, or by moving it away first; every kind of event
+under a root counts, and what really changed is found by content (``sync``). A watcher that fails says why and is
+started again by its owner.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+
+from watchdog.events import FileSystemEvent, FileSystemEventHandler
+from watchdog.observers import Observer
+
+from memsearch_engine.journal.files import MARKDOWN
+
+_QUIET = {"opened", "closed_no_write"}
+
+
+class Watcher(FileSystemEventHandler):
+    """Calls *changed(key)* from its own thread once a root's events have rested for *debounce_s* seconds."""
+
+    def __init__(self, changed: Callable[[str], None], debounce_s: float) -> None:
+        self._changed = changed
+        self._debounce = debounce_s
+        self._observer = Observer()
+        self._roots: dict[str, str] = {}  # folder -> key
+        self._watches: dict[str, object] = {}
+        self._timers: dict[str, threading.Timer] = {}
+        self._lock = threading.Lock()
+        self.problems: dict[str, str] = {}
+        self._observer.start()
+
+    def add(self, key: str, root: str) -> None:
+        """Watch *root* (or, while it does not exist, nothing: the owner adds it again when it does)."""
+        root = os.path.realpath(root)
+        with self._lock:
+            if root in self._roots or not os.path.isdir(root):
+                return
+            try:
+                self._watches[root] = self._observer.schedule(self, root, recursive=True)
+            except OSError as error:  # out of inotify watches
+                self.problems[root] = error.strerror or str(error)
+                return
+            self._roots[root] = key
+            self.problems.pop(root, None)
+
+    def remove(self, root: str) -> None:
+        root = os.path.realpath(root)
+        with self._lock:
+            watch = self._watches.pop(root, None)
+            self._roots.pop(root, None)
+        if watch is not None:
+            self._observer.unschedule(watch)  # type: ignore[arg-type]
+
+    def roots(self) -> list[str]:
+        return sorted(self._roots)
+
+    def on_any_event(self, event: FileSystemEvent) -> None:
+        if event.event_type in _QUIET:
+            return
+        for path in (event.src_path, event.dest_path):
+            name = os.fsdecode(path) if path else ""
+            if name and (event.is_directory or name.lower().endswith(MARKDOWN)):
+                self._touch(name)
+
+    def _touch(self, path: str) -> None:
+        with self._lock:
+            keys = {key for root, key in self._roots.items() if path == root or path.startswith(root + os.sep)}
+            for key in keys:
+                if timer := self._timers.pop(key, None):
+                    timer.cancel()
+                timer = threading.Timer(self._debounce, self._fire, (key,))
+                timer.daemon = True
+                self._timers[key] = timer
+                timer.start()
+
+    def _fire(self, key: str) -> None:
+        with self._lock:
+            self._timers.pop(key, None)
+        self._changed(key)
+
+    def stop(self) -> None:
+        with self._lock:
+            for timer in self._timers.values():
+                timer.cancel()
+        self._observer.stop()
+        self._observer.join(5)

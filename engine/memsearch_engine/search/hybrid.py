@@ -1,0 +1,163 @@
+"""Meaning and words together.
+
+Dense and BM25 lists are over-fetched and fused. ``rrf`` is reciprocal rank fusion (Cormack, Clarke, Büttcher 2009;
+k = 60, equal weights). The default ``weighted`` uses scores: the cosine of every candidate (also of those that only BM25
+found) plus BM25 as a share of the most that this query could score. It can't be led astray by a list that is sure of
+nothing: a BM25 hit on one common word adds next to nothing, however high its rank.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from datetime import date
+
+from memsearch_engine.errors import UsageError
+from memsearch_engine.index import analyze
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.space import Space
+from memsearch_engine.projects import Project
+from memsearch_engine.search import lexical
+from memsearch_engine.search.hits import Answer, Hit, order
+from memsearch_engine.search.query import Query
+
+MODES = ("hybrid", "dense", "bm25", "lexical")
+FUSIONS = ("weighted", "rrf")
+_RRF_K = 60
+_OVERFETCH = 100
+#: How much a full word match weighs beside a cosine of 1 (chosen on tests/evaluation, see README).
+_WORDS_WEIGHT = 0.75
+#: A model that knows only English says little about other scripts.
+_FOREIGN_DENSE_WEIGHT = 0.05
+_K1 = 1.2
+
+
+def search(
+    catalog: Catalog,
+    space: Space | None,
+    projects: list[Project],
+    query: Query,
+    limit: int,
+    mode: str = "hybrid",
+    fusion: str = "weighted",
+) -> Answer:
+    """Answer *query* in *mode*. Without a space, or for a query without words, the answer is lexical and says so."""
+    if mode not in MODES or fusion not in FUSIONS:
+        raise UsageError(f"unknown mode {mode!r} or fusion {fusion!r}", f"modes: {', '.join(MODES)}")
+    start = time.perf_counter()
+    if mode == "lexical" or space is None or query.is_empty:
+        answer = lexical.search(catalog, projects, query, limit, check_files=False)
+        if mode != "lexical" and not query.is_empty:
+            answer.reason = "the index is not open yet"
+    else:
+        answer = _fused(catalog, space, projects, query, limit, mode, fusion)
+    answer.took_ms = round((time.perf_counter() - start) * 1000, 2)
+    return answer
+
+
+def _fused(
+    catalog: Catalog, space: Space, projects: list[Project], query: Query, limit: int, mode: str, fusion: str
+) -> Answer:
+    today = date.today().isoformat()
+    fetch = max(_OVERFETCH, limit * 4)
+    terms, corrected = lexical.correct(catalog, analyze.query_terms(query.text), query)
+    vector = space.embedder.query(query.text) if mode in ("hybrid", "dense") else None
+    dense: dict[str, float] = {}
+    words: dict[str, float] = {}
+    for project in projects:
+        if vector is not None:
+            dense.update(space.nearest(project.collection, vector, fetch, query.filter))
+        if mode in ("hybrid", "bm25"):
+            words.update(space.bm25(project.collection, terms, fetch, query.filter))
+    ranks = {name: _ranks(found) for name, found in (("dense", dense), ("bm25", words)) if found}
+    rows = catalog.by_chunk_id({*dense, *words})
+    if mode == "hybrid" and fusion == "weighted" and vector is not None:
+        absent = {chunk_id: rows[chunk_id].embedded for chunk_id in words if chunk_id not in dense and chunk_id in rows}
+        dense.update(space.cosines(vector, absent))
+    scores = _scores(catalog, query, dense, words, ranks, mode, fusion, terms, space.embedder)
+    found = [
+        Hit(0, scores[chunk_id], row, _places(ranks, chunk_id), _parts(dense, words, chunk_id), [])
+        for chunk_id, row in rows.items()
+        if chunk_id in scores and query.admits(row, today)
+    ]
+    for hit in found:
+        hit.reasons = _reasons(hit, terms)
+    if not found and (query.phrases or query.excluded or query.paths or query.flags):
+        # the conditions that only the catalog can check may have sorted out all that was fetched
+        return lexical.search(catalog, projects, query, limit, check_files=False)
+    return Answer(mode, order(query, found, limit, today), "", corrected)
+
+
+def _scores(
+    catalog: Catalog,
+    query: Query,
+    dense: dict[str, float],
+    words: dict[str, float],
+    ranks: dict[str, dict[str, int]],
+    mode: str,
+    fusion: str,
+    terms: list[str],
+    embedder,
+) -> dict[str, float]:
+    if mode == "dense":
+        return dense
+    if mode == "bm25":
+        return words
+    if fusion == "rrf":
+        return {
+            chunk_id: sum(1 / (_RRF_K + places[chunk_id]) for places in ranks.values() if chunk_id in places)
+            for chunk_id in {*ranks.get("dense", {}), *ranks.get("bm25", {})}
+        }
+    most = most_possible(catalog, terms) or 1.0
+    meaning = 1.0 if _speaks(embedder, query.text) else _FOREIGN_DENSE_WEIGHT
+    return {
+        chunk_id: meaning * dense.get(chunk_id, 0.0) + _WORDS_WEIGHT * min(1.0, words.get(chunk_id, 0.0) / most)
+        for chunk_id in {*dense, *words}
+    }
+
+
+def most_possible(catalog: Catalog, terms: list[str]) -> float:
+    """The BM25 score of a note that is full of every term of the query."""
+    if not terms:
+        return 0.0
+    known = dict(
+        catalog.query(
+            f"SELECT term, doc FROM vocabulary WHERE col='terms' AND term IN ({','.join('?' * len(terms))})", terms
+        )
+    )
+    total = catalog.query("SELECT count(*) FROM chunks")[0][0]
+    # Lucene's idf, as Milvus uses it; a term that no note has counts like one that a single note has
+    return sum(
+        math.log(1 + (total - known.get(term, 1) + 0.5) / (known.get(term, 1) + 0.5)) * (_K1 + 1) * 0.6 for term in terms
+    )
+
+
+def _speaks(embedder, text: str) -> bool:
+    """Whether the model can be expected to understand the script of *text*."""
+    if getattr(getattr(embedder, "model", None), "languages", "") != "English":
+        return True
+    letters = [sign for sign in text if sign.isalpha()]
+    return sum(sign.isascii() for sign in letters) >= 0.7 * len(letters)
+
+
+def _ranks(found: dict[str, float]) -> dict[str, int]:
+    return {chunk_id: i for i, chunk_id in enumerate(sorted(found, key=lambda c: -found[c]), 1)}
+
+
+def _places(ranks: dict[str, dict[str, int]], chunk_id: str) -> dict[str, int]:
+    return {name: places[chunk_id] for name, places in ranks.items() if chunk_id in places}
+
+
+def _parts(dense: dict[str, float], words: dict[str, float], chunk_id: str) -> dict[str, float]:
+    parts = {"dense": dense.get(chunk_id), "bm25": words.get(chunk_id)}
+    return {name: round(value, 4) for name, value in parts.items() if value is not None}
+
+
+def _reasons(hit: Hit, terms: list[str]) -> list[str]:
+    reasons = []
+    if "bm25" in hit.ranks:
+        has = set(analyze.terms(hit.row.embedded))
+        reasons.append("words: " + ", ".join(term for term in terms if term in has))
+    if "dense" in hit.scores:
+        reasons.append(f"meaning {hit.scores['dense']:.2f}")
+    return reasons

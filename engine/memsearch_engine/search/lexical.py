@@ -1,0 +1,255 @@
+"""Search by words: from the catalog, and from the files themselves where they are newer or there is no catalog.
+
+It needs no model, no service and no network, and it reads only: this is what answers inside an agent's read-only
+sandbox. Files that changed since they were indexed are read here and now, so an answer is never behind the disk.
+"""
+
+from __future__ import annotations
+
+import math
+import sqlite3
+from datetime import date
+from pathlib import Path
+
+from memsearch_engine.index import analyze
+from memsearch_engine.index.catalog import HIT_COLUMNS, HIT_FROM, Catalog, Row
+from memsearch_engine.index.chunk import chunks_of
+from memsearch_engine.journal.files import DayFile, list_files
+from memsearch_engine.journal.parse import parse as parse_day
+from memsearch_engine.projects import Project
+from memsearch_engine.search.hits import Answer, Hit, order
+from memsearch_engine.search.query import Query
+
+_K1, _B = 1.2, 0.75
+_WRITTEN_WEIGHT = 0.25
+_OVERFETCH = 8
+_MAX_EDITS = {4: 1, 5: 1, 6: 1, 7: 2}
+
+
+def search(
+    catalog: Catalog | None, projects: list[Project], query: Query, limit: int, *, check_files: bool = True
+) -> Answer:
+    """Lexical answer for the given projects.
+
+    Args:
+        catalog: as a reader; None scans every file.
+        check_files: compare the catalog with the files first (a client without the service must; the service, which
+            watches them, need not).
+    """
+    today = date.today().isoformat()
+    found: list[Hit] = []
+    corrected: dict[str, list[str]] = {}
+    skip: set[str] = set()
+    stale: list[tuple[Project, DayFile]] = []
+    if catalog is None or check_files:
+        for project in projects:
+            known = catalog.files(project.id) if catalog else {}
+            listing = list_files(project.memory)
+            for file in listing.files:
+                before = known.get(file.path)
+                if not before or (before[0].mtime_ns, before[0].size) != (file.mtime_ns, file.size):
+                    stale.append((project, file))
+                    skip.add(file.path)
+            if listing.complete:
+                present = {file.path for file in listing.files}
+                skip.update(path for path in known if path not in present and path.startswith(project.memory))
+    reason = ""
+    if catalog is not None:
+        try:
+            found, corrected = _from_catalog(catalog, projects, query, limit, skip, today)
+        except sqlite3.DatabaseError as error:  # torn by a writer on a mount that can't share: read the files
+            reason = f"catalog unreadable ({error}), files read instead"
+            stale = [(project, file) for project in projects for file in list_files(project.memory).files]
+    found.extend(_from_files(catalog if not reason else None, stale, query, today))
+    return Answer("lexical", order(query, found, limit, today), reason, corrected)
+
+
+def _from_catalog(
+    catalog: Catalog, projects: list[Project], query: Query, limit: int, skip: set[str], today: str
+) -> tuple[list[Hit], dict[str, list[str]]]:
+    marks = ",".join("?" * len(projects))
+    where, values = [f"e.project IN ({marks})"], [project.id for project in projects]
+    for column, wanted in (("e.agent", query.filter.agents), ("e.kind", query.filter.kinds)):
+        if wanted:
+            where.append(f"{column} IN ({','.join('?' * len(wanted))})")
+            values.extend(wanted)
+    if query.filter.first_day:
+        where.append("e.day >= ?")
+        values.append(query.filter.first_day)
+    if query.filter.last_day:
+        where.append("e.day <= ? AND e.day <> ''")
+        values.append(query.filter.last_day)
+    want = max(limit * _OVERFETCH, 50)
+    if query.is_empty:
+        sql = f"SELECT {HIT_COLUMNS} FROM {HIT_FROM} WHERE {' AND '.join(where)} ORDER BY e.day DESC, e.start_line DESC"
+        rows = [Row.of(row) for row in catalog.query(f"{sql} LIMIT ?", [*values, want])]
+        hits = [
+            Hit(0, 1.0 / (i + 1), row, {"lexical": i + 1}, {}, ["newest first"])
+            for i, row in enumerate(row for row in rows if row.path not in skip and query.admits(row, today))
+        ]
+        return hits, {}
+    terms, corrected = correct(catalog, analyze.query_terms(query.text), query)
+    expression = _expression(terms, query)
+    sql = (
+        f"SELECT w.rowid, bm25(words, 1.0, {_WRITTEN_WEIGHT}) AS score FROM words w JOIN chunks c ON c.id = w.rowid"
+        f" JOIN entries e ON e.id = c.entry WHERE words MATCH ? AND {' AND '.join(where)} ORDER BY score LIMIT ?"
+    )
+    scores = dict(catalog.query(sql, [expression, *values, want]))
+    hits = []
+    for place, row in enumerate(catalog.rows(scores), 1):
+        if row.path in skip or not query.admits(row, today):
+            continue
+        hits.append(_hit(row, -scores[row.id], place, terms))
+    return hits, corrected
+
+
+def _hit(row: Row, score: float, place: int, terms: list[str]) -> Hit:
+    has = set(analyze.terms(row.embedded))
+    matched = [term for term in terms if term in has]
+    coverage = len(matched) / max(1, len(terms))
+    reasons = [f"words: {', '.join(matched[:8])}"] if matched else ["beginning of a word"]
+    return Hit(0, score * (0.6 + 0.4 * coverage), row, {"lexical": place}, {"lexical": round(score, 3)}, reasons)
+
+
+def _expression(terms: list[str], query: Query) -> str:
+    """An FTS5 expression. Every term is quoted; nothing that was typed is read as syntax."""
+    either = " OR ".join(f'"{term}"' for term in terms)
+    parts = [f"terms : ({either})"]
+    written = analyze.words(query.text).split()
+    last = written[-1] if written else ""
+    if query.last_is_partial and last:
+        parts.append(f'written : "{last}"*')
+        if analyze.is_cjk(query.text[-1:] or " "):
+            parts.append(f'terms : "{query.text[-1]}"*')
+    return " OR ".join(f"({part})" for part in parts)
+
+
+def correct(catalog: Catalog, terms: list[str], query: Query) -> tuple[list[str], dict[str, list[str]]]:
+    """Replace words that no note has by near ones that some note has (typing errors).
+
+    Returns the terms to search for and {word: [replacements]}. A half-typed last word is left alone.
+    """
+    unknown = [term for term in terms if not _known(catalog, term)]
+    last = analyze.words(query.text).split()[-1:] if query.last_is_partial else []
+    unknown = [term for term in unknown if len(term) >= 4 and term.isascii() and not _begins(catalog, last, term)]
+    if not unknown:
+        return terms, {}
+    from rapidfuzz.distance import OSA
+    from rapidfuzz.process import extract
+
+    corrected: dict[str, list[str]] = {}
+    for term in unknown:
+        edits = _MAX_EDITS.get(len(term), 2)
+        rows = catalog.query(
+            "SELECT DISTINCT term FROM vocabulary WHERE col='terms' AND length(term) BETWEEN ? AND ?",
+            (len(term) - edits, len(term) + edits),
+        )
+        near = extract(term, [row[0] for row in rows], scorer=OSA.distance, score_cutoff=edits, limit=3)
+        if near:
+            best = near[0][1]
+            corrected[term] = [word for word, distance, _ in near if distance == best]
+    fixed = [near for term in terms for near in corrected.get(term, [term])]
+    return list(dict.fromkeys(fixed)), corrected
+
+
+def _known(catalog: Catalog, term: str) -> bool:
+    return bool(catalog.query("SELECT 1 FROM vocabulary WHERE term=? LIMIT 1", (term,)))
+
+
+def _begins(catalog: Catalog, last: list[str], term: str) -> bool:
+    """Whether *term* comes from the half-typed last word and some written word begins like it."""
+    if not last or analyze.stem(last[0]) != term:
+        return False
+    prefix = last[0]
+    return bool(catalog.query("SELECT 1 FROM vocabulary WHERE term >= ? AND term < ? LIMIT 1", (prefix, prefix + "\U0010ffff")))
+
+
+def _from_files(catalog: Catalog | None, files: list[tuple[Project, DayFile]], query: Query, today: str) -> list[Hit]:
+    """BM25 (Robertson and Zaragoza 2009) over files that no index knows yet."""
+    terms = analyze.query_terms(query.text) if not query.is_empty else []
+    prefix = (analyze.words(query.text).split() or [""])[-1] if query.last_is_partial else ""
+    scored: list[tuple[Row, dict[str, int], int, bool]] = []
+    for project, file in files:
+        for row in file_rows(project, file):
+            if not query.admits(row, today):
+                continue
+            if not terms:
+                scored.append((row, {}, 0, False))
+                continue
+            all_terms = analyze.terms(row.embedded)
+            counts = {term: all_terms.count(term) for term in terms if term in all_terms}
+            begins = bool(prefix) and any(w.startswith(prefix) for w in analyze.words(row.embedded).split())
+            scored.append((row, counts, len(all_terms), begins))
+    if not terms:
+        scored.sort(key=lambda item: (item[0].day, item[0].start_line), reverse=True)
+        return [
+            Hit(0, 1.0 / (i + 1), row, {"lexical": i + 1}, {}, ["newest first"])
+            for i, (row, *_) in enumerate(scored)
+        ]
+    frequency, total = _frequencies(catalog, terms, scored)
+    average = sum(length for _, _, length, _ in scored) / max(1, len(scored)) or 1.0
+    hits = []
+    for row, counts, length, begins in scored:
+        score = sum(
+            _idf(frequency[term], total) * n * (_K1 + 1) / (n + _K1 * (1 - _B + _B * length / average))
+            for term, n in counts.items()
+        )
+        if score > 0 or begins:
+            hits.append(_hit(row, score or 0.1, 0, terms))
+    hits.sort(key=lambda hit: -hit.score)
+    for place, hit in enumerate(hits, 1):
+        hit.ranks["lexical"] = place
+    return hits
+
+
+def _frequencies(catalog: Catalog | None, terms: list[str], scored: list) -> tuple[dict[str, int], int]:
+    """In how many chunks each term is, and how many there are: as the catalog knows, so that scores compare."""
+    local = {term: sum(term in counts for _, counts, _, _ in scored) for term in terms}
+    if catalog is None:
+        return local, len(scored)
+    rows = catalog.query(
+        f"SELECT term, doc FROM vocabulary WHERE col='terms' AND term IN ({','.join('?' * len(terms))})", terms
+    )
+    known = dict(rows)
+    total = catalog.query("SELECT count(*) FROM chunks")[0][0]
+    return {term: known.get(term, 0) + local[term] for term in terms}, total + len(scored)
+
+
+def _idf(frequency: int, total: int) -> float:
+    return max(math.log((total - frequency + 0.5) / (frequency + 0.5)), 1e-6)
+
+
+def file_rows(project: Project, file: DayFile) -> list[Row]:
+    """All chunks of one file, straight from its bytes. An unreadable file has none."""
+    try:
+        data = Path(file.path).read_bytes()
+    except OSError:
+        return []
+    return [
+        Row(
+            0,
+            chunk.chunk_id,
+            chunk.text,
+            chunk.embedded,
+            chunk.start_line,
+            chunk.end_line,
+            chunk.part,
+            entry.id,
+            entry.hash,
+            project.id,
+            file.day,
+            entry.time,
+            entry.agent,
+            entry.session,
+            entry.turn,
+            entry.kind,
+            entry.heading,
+            entry.level,
+            entry.title,
+            entry.anchors,
+            entry.marks,
+            file.path,
+        )
+        for entry in parse_day(data, Path(file.path).stem).entries
+        for chunk in chunks_of(entry)
+    ]

@@ -1,0 +1,223 @@
+"""What was typed -> Query.
+
+``redis ttl agent:codex after:7d -draft "exact phrase"``. Filters: ``agent:``, ``project:`` (``*`` = all),
+``session:``, ``day:``, ``after:``, ``before:`` (dates, ``7d``, ``yesterday``), ``kind:``, ``has:evidence``,
+``is:pinned``, ``path:``. A word that only looks like a filter (unknown key, impossible value) is text.
+"""
+
+from __future__ import annotations
+
+import calendar
+import re
+from datetime import date, timedelta
+
+import msgspec
+
+from memsearch_engine.index.catalog import Row
+from memsearch_engine.index.store import Filter
+
+AGENTS = ("claude-code", "codex", "opencode", "openclaw")
+_AGENT_NAMES = {"claude": "claude-code", "claudecode": "claude-code", "claude_code": "claude-code"}
+KINDS = ("turn", "note")
+_IS = ("pinned", "superseded", "expired", "pending", "untrusted")
+FILTER_KEYS = ("agent", "project", "session", "day", "after", "before", "kind", "has", "is", "path")
+
+_TOKEN = re.compile(r'(?P<neg>-)?(?:(?P<key>[a-z]+):)?(?:"(?P<quoted>[^"]*)"|(?P<word>[^\s"]+))')
+_RELATIVE = re.compile(r"(\d{1,4})(d|w|m|y)$")
+#: Words that ask for the present state: newer notes win among equals.
+_NOW = re.compile(
+    r"\b(latest|newest|current|currently|now|today|recent|recently|these days|at the moment|anymore|still)\b|现在|目前|最新|当前|如今",
+    re.I,
+)
+MAX_QUERY = 2_000
+
+
+class Query(msgspec.Struct):
+    """A parsed query. ``text`` is what is searched for; everything else narrows it."""
+
+    raw: str
+    text: str = ""
+    phrases: list[str] = []
+    excluded: list[str] = []
+    projects: list[str] = []
+    filter: Filter = Filter()
+    has: list[str] = []
+    flags: list[str] = []
+    paths: list[str] = []
+    not_filters: list[tuple[str, str]] = []
+    last_is_partial: bool = False
+    cut: bool = False
+
+    @property
+    def about_now(self) -> bool:
+        return bool(_NOW.search(self.text))
+
+    @property
+    def is_empty(self) -> bool:
+        """No words at all: a query by filters only (or nothing)."""
+        return not self.text.strip()
+
+    def admits(self, row: Row, today: str) -> bool:
+        """The conditions that only the catalog can check, plus all others once more."""
+        where = self.filter
+        if where.agents and row.agent not in where.agents:
+            return False
+        if where.sessions and not any(row.session.startswith(session) for session in where.sessions):
+            return False
+        if where.kinds and row.kind not in where.kinds:
+            return False
+        if where.first_day and row.day < where.first_day:
+            return False
+        if where.last_day and not ("" < row.day <= where.last_day):
+            return False
+        if any(part.lower() not in row.path.lower() for part in self.paths):
+            return False
+        if "evidence" in self.has and not any(anchor.path for anchor in row.anchors):
+            return False
+        if any(not _flag(row, flag, today) for flag in self.flags):
+            return False
+        text = row.embedded.casefold()
+        if any(phrase.casefold() not in text for phrase in self.phrases):
+            return False
+        if any(re.search(rf"(?<!\w){re.escape(word.casefold())}(?!\w)", text) for word in self.excluded):
+            return False
+        return not any(_matches(row, key, value) for key, value in self.not_filters)
+
+
+def _flag(row: Row, flag: str, today: str) -> bool:
+    return {
+        "pinned": "pin" in row.marks,
+        "superseded": "superseded-by" in row.marks,
+        "expired": is_expired(row.marks, today),
+        "pending": row.marks.get("summary") == "pending",
+        "untrusted": "trust" in row.marks,
+    }[flag]
+
+
+def is_expired(marks: dict[str, str], today: str) -> bool:
+    return "" < marks.get("expires", "") < today
+
+
+def _matches(row: Row, key: str, value: str) -> bool:
+    return {
+        "agent": lambda: row.agent == value,
+        "kind": lambda: row.kind == value,
+        "session": lambda: row.session.startswith(value),
+        "path": lambda: value.lower() in row.path.lower(),
+        "day": lambda: row.day == value,
+    }[key]()
+
+
+def parse(raw: str, today: date | None = None) -> Query:
+    """Read a query. Never fails: what makes no sense as a filter is searched for as text."""
+    today = today or date.today()
+    query = Query(raw=raw, phrases=[], excluded=[], projects=[], has=[], flags=[], paths=[], not_filters=[])
+    query.cut = len(raw) > MAX_QUERY
+    text = raw[:MAX_QUERY]
+    words: list[str] = []
+    fields: dict = {"agents": [], "sessions": [], "kinds": [], "first_day": "", "last_day": ""}
+    for match in _TOKEN.finditer(text):
+        value = match["quoted"] if match["quoted"] is not None else match["word"]
+        key, negative = match["key"] or "", bool(match["neg"])
+        if key and _apply(query, fields, key, value, negative, today):
+            continue
+        if key:
+            words.append(match[0])
+        elif negative and value and value[0] != "-":
+            query.excluded.append(value)
+        elif match["quoted"] is not None:
+            if value.strip():
+                query.phrases.append(value.strip())
+                words.append(value)
+        else:
+            words.append(match[0])
+    query.text = " ".join(words)
+    query.filter = Filter(
+        tuple(fields["agents"]),
+        tuple(fields["sessions"]),
+        tuple(fields["kinds"]),
+        fields["first_day"],
+        fields["last_day"],
+    )
+    query.last_is_partial = bool(words) and text[-1:].isalnum() and bool(re.search(r"\w$", words[-1]))
+    return query
+
+
+def _apply(query: Query, fields: dict, key: str, value: str, negative: bool, today: date) -> bool:
+    """Use a ``key:value``; False where it is no filter after all."""
+    if not value:
+        return False
+    lower = value.lower()
+    if key == "agent":
+        value = _AGENT_NAMES.get(lower, lower)
+        if value not in AGENTS:
+            return False
+        return _put(query, fields["agents"], key, value, negative)
+    if key == "kind":
+        return lower in KINDS and _put(query, fields["kinds"], key, lower, negative)
+    if key == "session":
+        return _put(query, fields["sessions"], key, value, negative)
+    if key == "path":
+        return _put(query, query.paths, key, value, negative)
+    if key == "project" and not negative:
+        query.projects.append(value)
+        return True
+    if key == "has" and not negative and lower == "evidence":
+        query.has.append(lower)
+        return True
+    if key == "is" and not negative and lower in _IS:
+        query.flags.append(lower)
+        return True
+    if key in ("day", "after", "before"):
+        span = parse_date(lower, today)
+        if span is None:
+            return False
+        if key == "day" and negative:
+            query.not_filters.append(("day", span[0]))
+            return True
+        if negative:
+            return False
+        if key in ("day", "after"):
+            fields["first_day"] = max(fields["first_day"], span[0])
+        if key in ("day", "before"):
+            last = span[1] if key == "day" else span[0]
+            fields["last_day"] = min(fields["last_day"] or last, last)
+        return True
+    return False
+
+
+def _put(query: Query, values: list[str], key: str, value: str, negative: bool) -> bool:
+    if negative:
+        query.not_filters.append((key, value))
+    else:
+        values.append(value)
+    return True
+
+
+def parse_date(text: str, today: date) -> tuple[str, str] | None:
+    """The first and last ISO day that *text* names, both inclusive: ``2026-02-09``, ``2026-02``, ``7d``, ``yesterday``."""
+    if text in ("today", "yesterday"):
+        day = (today - timedelta(days=text == "yesterday")).isoformat()
+        return day, day
+    if match := _RELATIVE.match(text):
+        days = int(match[1]) * {"d": 1, "w": 7, "m": 30, "y": 365}[match[2]]
+        try:
+            day = (today - timedelta(days=days)).isoformat()
+        except OverflowError:
+            return None
+        return day, day
+    try:
+        if re.fullmatch(r"\d{4}-\d{2}-\d{2}", text):
+            day = date.fromisoformat(text).isoformat()
+            return day, day
+        if match := re.fullmatch(r"(\d{4})-(\d{2})", text):
+            year, month = int(match[1]), int(match[2])
+            return (
+                date(year, month, 1).isoformat(),
+                date(year, month, calendar.monthrange(year, month)[1]).isoformat(),
+            )
+        if re.fullmatch(r"\d{4}", text):
+            return date(int(text), 1, 1).isoformat(), date(int(text), 12, 31).isoformat()
+    except ValueError:
+        return None
+    return None

@@ -1,0 +1,250 @@
+"""Typed settings in four layers: defaults, the user's ``config.toml``, a project's ``.memsearch.toml``, the call.
+
+A project's file comes with a clone, so it may only set what can do no harm (``PROJECT_KEYS``); anything else in it is
+ignored and named in ``Settings.warnings``. Errors name the file, the line and the key.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+import types
+import typing
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from memsearch_engine.errors import SettingsError
+from memsearch_engine.home import Home
+
+#: The only keys that a file inside a repository may set.
+PROJECT_KEYS = (
+    "embedding.batch_size",
+    "chunking.",
+    "indexing.ignore_files",
+    "indexing.exclude",
+    "watch.debounce_ms",
+)
+
+
+class Embedding(msgspec.Struct, kw_only=True):
+    """``provider``: onnx (local) or an HTTP preset; ``model``: a name, or a folder with model.onnx + tokenizer.json."""
+
+    provider: Literal["onnx", "openai", "google", "voyage", "jina", "mistral", "ollama"] = "onnx"
+    model: str = ""
+    base_url: str = ""
+    api_key: str = ""
+    dimension: int = 0
+    batch_size: int = 32
+
+
+class Milvus(msgspec.Struct, kw_only=True):
+    """``uri``: empty for Milvus Lite inside the home folder, else a server's or Zilliz Cloud's."""
+
+    uri: str = ""
+    token: str = ""
+
+
+class Chunking(msgspec.Struct, kw_only=True):
+    max_chars: int = 1500
+
+
+class Indexing(msgspec.Struct, kw_only=True):
+    ignore_files: bool = True
+    exclude: list[str] = []
+
+
+class Watch(msgspec.Struct, kw_only=True):
+    debounce_ms: int = 200
+
+
+class Search(msgspec.Struct, kw_only=True):
+    fusion: Literal["weighted", "rrf"] = "weighted"
+    top_k: int = 10
+
+
+class Service(msgspec.Struct, kw_only=True):
+    idle_minutes: float = 15.0
+
+
+class Capture(msgspec.Struct, kw_only=True):
+    enabled: bool = True
+
+
+class Tui(msgspec.Struct, kw_only=True):
+    """``keys`` maps binding ids (``?`` in the app lists them) to keys, e.g. ``{delete = "x"}``."""
+
+    theme: str = ""
+    mouse: bool = True
+    keys: dict[str, str] = {}
+
+
+class Settings(msgspec.Struct, kw_only=True):
+    embedding: Embedding = msgspec.field(default_factory=Embedding)
+    milvus: Milvus = msgspec.field(default_factory=Milvus)
+    chunking: Chunking = msgspec.field(default_factory=Chunking)
+    indexing: Indexing = msgspec.field(default_factory=Indexing)
+    watch: Watch = msgspec.field(default_factory=Watch)
+    search: Search = msgspec.field(default_factory=Search)
+    service: Service = msgspec.field(default_factory=Service)
+    capture: Capture = msgspec.field(default_factory=Capture)
+    tui: Tui = msgspec.field(default_factory=Tui)
+    warnings: list[str] = []
+
+
+def load(home: Home, project_file: Path | None = None, overrides: dict[str, Any] | None = None) -> Settings:
+    """Read all layers.
+
+    Args:
+        project_file: the project's ``.memsearch.toml``, if there is one.
+        overrides: dotted keys from the command line, e.g. ``{"search.fusion": "rrf"}``.
+
+    Raises:
+        SettingsError: a file is not TOML, a key is unknown or a value has the wrong type.
+    """
+    merged: dict[str, Any] = {}
+    warnings: list[str] = []
+    sources: dict[str, tuple[Path, str]] = {}
+    for path, allowed in ((home.config, None), (project_file, PROJECT_KEYS)):
+        if path is None:
+            continue
+        try:
+            text = path.read_text(encoding="utf-8")
+        except FileNotFoundError:
+            continue
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingsError(f"{path} can't be read: {error}") from error
+        try:
+            table = tomllib.loads(text)
+        except tomllib.TOMLDecodeError as error:
+            raise SettingsError(f"{path}: not valid TOML: {error}", "correct the file, or move it aside") from error
+        for key, value in flatten(table).items():
+            if allowed is not None and not key.startswith(allowed):
+                warnings.append(f"{path}: `{key}` ignored: a project's file may not set it")
+                continue
+            _put(merged, key, value)
+            sources[key] = (path, text)
+    for key, value in (overrides or {}).items():
+        _put(merged, key, value)
+    return _typed(merged, sources, warnings)
+
+
+def _typed(merged: dict[str, Any], sources: dict[str, tuple[Path, str]], warnings: list[str]) -> Settings:
+    known = keys()
+    for key in list(flatten(merged)):
+        if key not in known and not key.startswith("tui.keys."):
+            path, text = sources.get(key, (None, ""))
+            if path is None:
+                raise SettingsError(f"unknown setting `{key}`", "`memsearch config list` shows them all")
+            warnings.append(f"{where(path, text, key)}: unknown setting `{key}` ignored")
+            _drop(merged, key)
+    try:
+        settings = msgspec.convert(merged, Settings, strict=True)
+    except msgspec.ValidationError as error:
+        key = str(error).rpartition("`$.")[2].rstrip("`") if "`$." in str(error) else ""
+        reason = str(error).partition(" - at")[0]
+        path, text = sources.get(key, (None, ""))
+        place = where(path, text, key) if path else "command line"
+        raise SettingsError(f"{place}: `{key}`: {reason}", "`memsearch config list` shows the types") from error
+    settings.warnings = warnings
+    return settings
+
+
+def where(path: Path, text: str, key: str) -> str:
+    """``file:line`` of *key* in a TOML text."""
+    table, _, name = key.rpartition(".")
+    current = ""
+    for number, line in enumerate(text.splitlines(), 1):
+        stripped = line.strip()
+        if header := re.match(r"\[\s*([^\[\]]+?)\s*\]", stripped):
+            current = header[1].replace('"', "")
+        match = re.match(r"([\w.\-\"]+)\s*=", stripped)
+        if match and (f"{current}.{match[1]}" if current else match[1]).replace('"', "") in (key, table):
+            return f"{path}:{number}"
+    return str(path)
+
+
+def flatten(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    """Nested tables as dotted keys."""
+    flat: dict[str, Any] = {}
+    for name, value in table.items():
+        key = f"{prefix}{name}"
+        if isinstance(value, dict):
+            flat.update(flatten(value, f"{key}."))
+        else:
+            flat[key] = value
+    return flat
+
+
+def keys() -> dict[str, Any]:
+    """Every settable key with its type."""
+    found: dict[str, Any] = {}
+    for section, kind in typing.get_type_hints(Settings).items():
+        if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+            for name, hint in typing.get_type_hints(kind).items():
+                found[f"{section}.{name}"] = hint
+    return found
+
+
+def type_name(hint: Any) -> str:
+    if typing.get_origin(hint) is Literal:
+        return " | ".join(typing.get_args(hint))
+    if isinstance(hint, types.GenericAlias):
+        return str(hint)
+    return hint.__name__
+
+
+def set_value(home: Home, key: str, raw: str) -> Any:
+    """Write one key into the user's ``config.toml``, keeping its comments. Returns the typed value."""
+    import tomlkit  # only here: 40 ms
+
+    hint = keys().get(key) or (str if key.startswith("tui.keys.") else None)
+    if hint is None:
+        raise SettingsError(f"unknown setting `{key}`", "`memsearch config list` shows them all")
+    value = _parse_value(key, raw, hint)
+    text = home.config.read_text(encoding="utf-8") if home.config.exists() else ""
+    document = tomlkit.parse(text)
+    table: Any = document
+    *tables, name = key.split(".")
+    for part in tables:
+        if part not in table:
+            table[part] = tomlkit.table()
+        table = table[part]
+    table[name] = value
+    home.ensure()
+    temporary = home.config.with_suffix(".tmp")
+    temporary.write_text(tomlkit.dumps(document), encoding="utf-8")
+    os.chmod(temporary, 0o600)
+    os.replace(temporary, home.config)
+    return value
+
+
+def _parse_value(key: str, raw: str, hint: Any) -> Any:
+    try:
+        value: Any = raw if hint is str or typing.get_origin(hint) is Literal else tomllib.loads(f"v = {raw}")["v"]
+        return msgspec.convert(value, hint, strict=True)
+    except (tomllib.TOMLDecodeError, msgspec.ValidationError) as error:
+        raise SettingsError(f"`{key}` wants {type_name(hint)}, not {raw!r}") from error
+
+
+def secret(value: str) -> str:
+    """A key as written, or the environment variable that ``env:NAME`` names."""
+    return os.environ.get(value[4:], "") if value.startswith("env:") else value
+
+
+def _put(table: dict[str, Any], key: str, value: Any) -> None:
+    *tables, name = key.split(".")
+    for part in tables:
+        table = table.setdefault(part, {})
+        if not isinstance(table, dict):
+            raise SettingsError(f"`{key}`: `{part}` is not a table")
+    table[name] = value
+
+
+def _drop(table: dict[str, Any], key: str) -> None:
+    *tables, name = key.split(".")
+    for part in tables:
+        table = table[part]
+    table.pop(name, None)

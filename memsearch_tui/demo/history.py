@@ -1,0 +1,180 @@
+"""Writing the demo's year to disk. Deterministic: the same end day gives the same bytes."""
+
+from __future__ import annotations
+
+import json
+import random
+import uuid
+from datetime import date, datetime, timedelta, timezone
+from pathlib import Path
+
+import msgspec
+from memsearch_engine.journal.model import Anchor
+from memsearch_engine.journal.parse import turn_id
+from memsearch_engine.journal.text import escape_line
+
+_HERE = Path(__file__).parent
+_NAMESPACE = uuid.UUID("6f2a1c9e-3a55-4b7e-9d6b-2f7f3a1d8e10")
+
+
+class Tool(msgspec.Struct):
+    name: str
+    input: str
+    output: str
+
+
+class Story(msgspec.Struct):
+    """A turn as it was lived. ``day`` counts back from the end of the year."""
+
+    id: str
+    project: str
+    agent: str
+    day: int
+    time: str
+    session: str
+    prompt: str
+    bullets: list[str]
+    reply: str
+    tools: list[Tool] = []
+
+    @property
+    def turn(self) -> str:
+        return str(uuid.uuid5(_NAMESPACE, self.id))
+
+    @property
+    def session_id(self) -> str:
+        return str(uuid.uuid5(_NAMESPACE, f"{self.project}/{self.session}"))
+
+    @property
+    def entry_id(self) -> str:
+        return turn_id(self.agent, self.session_id, self.turn)
+
+
+class Demo(msgspec.Struct):
+    """What was written: project roots by name, and how many entries."""
+
+    root: Path
+    projects: dict[str, Path]
+    entries: int
+
+
+def stories() -> list[Story]:
+    lines = (_HERE / "stories.jsonl").read_text(encoding="utf-8").splitlines()
+    return [msgspec.json.decode(line, type=Story) for line in lines if line.strip()]
+
+
+def fillers(count: int, seed: int = 7) -> list[Story]:
+    """Routine turns: small requests on ordinary modules, spread over working days."""
+    parts = json.loads((_HERE / "fillers.json").read_text(encoding="utf-8"))
+    chance = random.Random(seed)
+    found = []
+    for number in range(count):
+        project = chance.choices(list(parts), weights=[4, 3, 3])[0]
+        kinds = parts[project]
+        agent = chance.choices(["claude-code", "codex", "opencode", "openclaw"], weights=[4, 3, 2, 1])[0]
+        day = chance.randrange(365)
+        if day % 7 in (5, 6) and chance.random() < 0.8:
+            day = max(0, day - 3)
+
+        def fill(name: str, kinds=kinds) -> str:
+            return chance.choice(kinds[name]).format(module=chance.choice(kinds["modules"]), n=chance.randrange(3, 90))
+
+        found.append(
+            Story(
+                id=f"filler-{number}",
+                project=project,
+                agent=agent,
+                day=day,
+                time=f"{chance.randrange(8, 19):02d}:{chance.randrange(60):02d}",
+                session=f"routine-{project}-{agent}-{day}",
+                prompt=fill("requests"),
+                bullets=[fill("actions") for _ in range(chance.randrange(1, 4))] + [fill("followups")],
+                reply=fill("actions"),
+            )
+        )
+    return found
+
+
+def build(root: Path, end: date, routine: int = 700) -> Demo:
+    """Write the year that ends on *end* under *root*: ``projects/<name>`` and the agents' own session files."""
+    told = sorted([*stories(), *fillers(routine)], key=lambda s: (-s.day, s.time, s.session, s.id))
+    agents = root / "agents"
+    projects = {name: root / "projects" / name for name in dict.fromkeys(story.project for story in told)}
+    days: dict[Path, list[tuple[Story, Anchor]]] = {}
+    sessions: dict[Path, list[tuple[Story, Path]]] = {}
+    for story in told:
+        project = projects[story.project]
+        when = end - timedelta(days=story.day)
+        anchor, transcript = _anchor(story, agents, project, when)
+        days.setdefault(project / ".memsearch" / "memory" / f"{when.isoformat()}.md", []).append((story, anchor))
+        if story.agent == "claude-code":
+            sessions.setdefault(transcript, []).append((story, project))
+    for path, turns in days.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(_day(path.stem, turns), encoding="utf-8")
+    for path, told_here in sessions.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w", encoding="utf-8") as out:
+            for story, project in told_here:
+                out.writelines(f"{json.dumps(line, ensure_ascii=False)}\n" for line in _claude(story, project, end))
+    return Demo(root, projects, len(told))
+
+
+def _anchor(story: Story, agents: Path, project: Path, when: date) -> tuple[Anchor, Path]:
+    session = story.session_id
+    if story.agent == "claude-code":
+        kind, path = "transcript", agents / "claude" / "projects" / str(project).replace("/", "-") / f"{session}.jsonl"
+    elif story.agent == "codex":
+        folder = agents / "codex" / "sessions" / when.strftime("%Y/%m/%d")
+        kind, path = "rollout", folder / f"rollout-{when.isoformat()}T09-00-00-{session}.jsonl"
+    elif story.agent == "opencode":
+        kind, path = "db", agents / "opencode" / "opencode.db"
+    else:
+        kind, path = "db", agents / "openclaw" / "main" / "agent" / "openclaw-agent.sqlite"
+    return Anchor(session, story.turn, story.agent, kind, str(path)), path
+
+
+def _day(day: str, turns: list[tuple[Story, Anchor]]) -> str:
+    lines = [f"# {day}", ""]
+    last = ""
+    for story, anchor in turns:
+        if story.session_id != last:
+            lines += [f"## Session {story.time}", ""]
+            last = story.session_id
+        lines += [f"### {story.time}", anchor.render(), *(f"- {escape_line(b)}" for b in story.bullets), ""]
+    return "\n".join(lines)
+
+
+def _claude(story: Story, project: Path, end: date) -> list[dict]:
+    """A turn as Claude Code 2.1 writes it: one line per content block."""
+    hour, minute = map(int, story.time.split(":"))
+    start = datetime(end.year, end.month, end.day, hour, minute, tzinfo=timezone.utc) - timedelta(days=story.day)
+    lines: list[dict] = []
+    parent: str | None = None
+
+    def add(kind: str, message: dict, **more: object) -> None:
+        nonlocal parent
+        name = str(uuid.uuid5(_NAMESPACE, f"{story.id}/{len(lines)}"))
+        stamp = (start + timedelta(seconds=7 * len(lines))).isoformat().replace("+00:00", "Z")
+        common = {
+            "cwd": str(project),
+            "sessionId": story.session_id,
+            "version": "2.1.330",
+            "gitBranch": "main",
+            "isSidechain": False,
+            "userType": "external",
+        }
+        line = {"type": kind, "uuid": name, "parentUuid": parent, "timestamp": stamp, **common, "message": message}
+        lines.append({**line, **more})
+        parent = name
+
+    add("user", {"role": "user", "content": story.prompt}, promptId=story.turn, promptSource="typed")
+    for number, tool in enumerate(story.tools):
+        use = f"toolu_{story.turn[:8]}{number}"
+        content = {"type": "tool_use", "id": use, "name": tool.name, "input": {"command": tool.input}}
+        add("assistant", {"role": "assistant", "id": f"msg_{story.id}_{number}", "content": [content]})
+        result = {"type": "tool_result", "tool_use_id": use, "content": tool.output}
+        add("user", {"role": "user", "content": [result]}, promptId=story.turn)
+    text = {"type": "text", "text": story.reply}
+    add("assistant", {"role": "assistant", "id": f"msg_{story.id}_end", "content": [text], "stop_reason": "end_turn"})
+    return lines

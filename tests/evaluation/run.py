@@ -1,0 +1,106 @@
+"""Recall of the evaluation set, for every mode and fusion: ``python -m tests.evaluation.run``.
+
+Builds the demo's year with many routine distractors in a temporary folder, indexes it with the default model, asks all
+queries and prints recall@1/5/10 and MRR per kind. ``--json FILE`` keeps every rank. For queries without an answer it
+prints how often nothing is returned, which no mode promises: a note is always nearest.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import tempfile
+from datetime import date, timedelta
+from pathlib import Path
+
+from memsearch_engine.home import Home
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.embed import load as load_embedder
+from memsearch_engine.index.space import Space
+from memsearch_engine.index.sync import scan
+from memsearch_engine.projects import Project
+from memsearch_engine.search import hybrid
+from memsearch_engine.search.query import parse
+from memsearch_engine.settings import Settings
+from memsearch_tui.demo import build, stories
+
+HERE = Path(__file__).parent
+END = date(2026, 11, 20)
+
+
+def main() -> None:
+    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args.add_argument("--routine", type=int, default=3400, help="distractor entries")
+    args.add_argument("--model", default="", help="embedding.model")
+    args.add_argument("--folder", type=Path, help="keep the corpus and index here, to ask again without indexing")
+    args.add_argument("--json", type=Path)
+    args.add_argument("--misses", default="", help="show what was missed in MODE")
+    options = args.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        run(options.folder or Path(temporary), options)
+
+
+def run(folder: Path, options) -> None:
+    settings = Settings()
+    settings.embedding.model = options.model
+    demo = build(folder / "demo", END, options.routine)
+    home = Home(folder / "home").ensure()
+    catalog = Catalog(home.cache_db, writable=True)
+    space = Space(home, settings.milvus, load_embedder(home, settings.embedding))
+    projects = {
+        name: Project(f"id-{name}", name, f"ms_{name.replace('-', '_')}_0", str(root), str(root / ".memsearch/memory"))
+        for name, root in demo.projects.items()
+    }
+    for project in projects.values():
+        scan(catalog, project.id, [project.memory], settings, memory=project.memory)
+        space.embed(space.missing(catalog, project.id))
+        space.reconcile(catalog, project.id, project.collection)
+    ids = {story.id: story.entry_id for story in stories()}
+    queries = [json.loads(line) for line in (HERE / "queries.jsonl").read_text().splitlines()]
+    ways = [("hybrid", "weighted"), ("hybrid", "rrf"), ("dense", "weighted"), ("bm25", "weighted"), ("lexical", "weighted")]
+    ranks: dict[str, list[int]] = {}
+    for mode, fusion in ways:
+        name = mode if mode != "hybrid" else f"hybrid/{fusion}"
+        ranks[name] = [rank(catalog, space, projects, ids, query, mode, fusion) for query in queries]
+        if options.misses == name:
+            for query, place in zip(queries, ranks[name]):
+                if not 0 < place <= 5 and query["want"]:
+                    print(f"  miss {place:3d} {query['kind']:14s} {query['q']}  -> {query['want']}")
+    table(queries, ranks)
+    if options.json:
+        options.json.write_text(json.dumps({"queries": queries, "ranks": ranks}))
+    space.close()
+    catalog.close()
+
+
+def rank(catalog, space, projects, ids, query, mode, fusion) -> int:
+    """The place of the first right answer within 50, or 0."""
+    text = query["q"]
+    if "after_days_ago" in query:
+        after, before = (END - timedelta(days=query[key]) for key in ("after_days_ago", "before_days_ago"))
+        text += f" after:{after} before:{before}"
+    scope = list(projects.values()) if query["project"] == "*" else [projects[query["project"]]]
+    answer = hybrid.search(catalog, space, scope, parse(text, END), 50, mode, fusion)
+    want = {ids[story] for story in query["want"]}
+    if not want:
+        return 0 if answer.hits else 1
+    return next((place for place, hit in enumerate(answer.hits, 1) if hit.row.entry_id in want), 0)
+
+
+def table(queries: list[dict], ranks: dict[str, list[int]]) -> None:
+    kinds = [*dict.fromkeys(query["kind"] for query in queries if query["want"]), "all"]
+    print(f"{'kind':16s} {'n':>4s}  " + "  ".join(f"{name:>24s}" for name in ranks))
+    print(f"{'':16s} {'':4s}  " + "  ".join(f"{'R@1   R@5  R@10   MRR':>24s}" for _ in ranks))
+    for kind in kinds:
+        chosen = [i for i, q in enumerate(queries) if q["want"] and kind in (q["kind"], "all")]
+        cells = []
+        for found in ranks.values():
+            places = [found[i] for i in chosen]
+            share = [sum(0 < p <= k for p in places) / len(places) for k in (1, 5, 10)]
+            mrr = sum(1 / p for p in places if p) / len(places)
+            cells.append(f"{share[0]:6.2f}{share[1]:6.2f}{share[2]:6.2f}{mrr:6.2f}")
+        print(f"{kind:16s} {len(chosen):4d}  " + "  ".join(cells))
+
+
+if __name__ == "__main__":
+    main()
