@@ -3,8 +3,7 @@
 import time
 
 import pytest
-from memsearch_engine.journal import parse
-from memsearch_engine.journal.parse import turn_id
+from memsearch_engine.journal.parse import parse, turn_id
 
 DAY = b"""# 2026-02-09
 

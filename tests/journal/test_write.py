@@ -8,10 +8,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from memsearch_engine.errors import Conflict, NotFound, Unreachable, UsageError
 from memsearch_engine.home import Home
-from memsearch_engine.journal import Anchor, Journal, parse
 from memsearch_engine.journal import disk as disk_module
+from memsearch_engine.journal.model import Anchor
+from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.text import escape_block
-from memsearch_engine.journal.write import Target, target_of
+from memsearch_engine.journal.write import Journal, Target, target_of
 
 
 @pytest.fixture

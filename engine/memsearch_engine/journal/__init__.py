@@ -4,10 +4,3 @@
 a lock, ``history`` keeps what stood before. This room knows nothing of the index, of agents' transcripts or of
 screens.
 """
-
-from memsearch_engine.journal.files import DayFile, list_days, read_day
-from memsearch_engine.journal.model import Anchor, Document, Entry
-from memsearch_engine.journal.parse import parse
-from memsearch_engine.journal.write import Journal, Turnkey
-
-__all__ = ["Anchor", "DayFile", "Document", "Entry", "Journal", "Turnkey", "list_days", "parse", "read_day"]

@@ -27,14 +27,6 @@ _SESSION_HEADING = re.compile(r"Session\b", re.I)
 _ATTEMPTS = 20
 
 
-class Turnkey(msgspec.Struct, frozen=True):
-    """What makes a captured turn unique: appended once per (agent, session, turn)."""
-
-    agent: str
-    session: str
-    turn: str
-
-
 class Appended(msgspec.Struct, frozen=True):
     entry_id: str
     path: str

@@ -69,6 +69,15 @@ def _fused(
             dense.update(space.nearest(project.collection, vector, fetch, query.filter))
         if mode in ("hybrid", "bm25"):
             words.update(space.bm25(project.collection, terms, fetch, query.filter))
+    held = sum(space.held(project.collection) for project in projects)
+    total = sum(catalog.counts(project.id)["chunks"] for project in projects)
+    if mode == "hybrid" and held < total:  # meaning is still being made: words count for all notes meanwhile
+        early = lexical.search(catalog, projects, query, fetch, check_files=False)
+        if not held:
+            early.reason = f"meaning is being made, for none of {total} chunks yet"
+            early.hits = early.hits[:limit]
+            return early
+        words = {hit.row.chunk_id: hit.scores.get("lexical", 0.0) for hit in early.hits} | words
     ranks = {name: _ranks(found) for name, found in (("dense", dense), ("bm25", words)) if found}
     rows = catalog.by_chunk_id({*dense, *words})
     if mode == "hybrid" and fusion == "weighted" and vector is not None:
@@ -82,10 +91,11 @@ def _fused(
     ]
     for hit in found:
         hit.reasons = _reasons(hit, terms)
-    if not found and (query.phrases or query.excluded or query.paths or query.flags):
+    if not found and (held < total or query.phrases or query.excluded or query.paths or query.flags):
         # the conditions that only the catalog can check may have sorted out all that was fetched
         return lexical.search(catalog, projects, query, limit, check_files=False)
-    return Answer(mode, order(query, found, limit, today), "", corrected)
+    reason = f"meaning is being made: {held} of {total} chunks so far" if held < total else ""
+    return Answer(mode, order(query, found, limit, today), reason, corrected)
 
 
 def _scores(

@@ -1,0 +1,103 @@
+"""A turn -> notes that a person would keep, without a model.
+
+What was asked, what came out, which files and commands were touched, which errors were met. Text from a transcript is
+untrusted: every line is escaped so that it cannot forge structure.
+"""
+
+from __future__ import annotations
+
+import re
+
+from memsearch_engine.journal.text import escape_line, plain
+from memsearch_engine.transcripts.model import Turn
+
+_MAX_LINE = 320
+_MAX_LINES = 4
+_SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])|(?<=[。！？])|\n+")
+_LEAD_IN = re.compile(
+    r"^(?:sure|okay|ok|great|perfect|done|certainly|absolutely|of course|let me|i'll|i will|now i|好的|当然|没问题)\b[^.。!]*[.!。:]\s*", re.I
+)
+_TELLING = re.compile(
+    r"\b(decid|chose|chang|fix|add|remov|creat|updat|renam|replac|because|root cause|instead|now |will |must |always|never|"
+    r"fail|error|pass|test|deploy|migrat|set |config)|决定|修复|改|因为|原因|增加|删除|更新|必须|不要|错误|通过", re.I
+)  # fmt: skip
+_ERROR = re.compile(r"^.*\b(?:[A-Z]\w*(?:Error|Exception)|error|FAILED|panic|fatal)\b.*$", re.M)
+_GREETING = re.compile(r"^\W*(?:hi|hello|hey|thanks?|thank you|ok(?:ay)?|yes|no|你好|谢谢|好的?)\W*$", re.I)
+_EDIT_TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch", "write", "edit")
+_PATH_KEY = re.compile(r'"(?:file_path|path|filePath|notebook_path)"\s*:\s*"((?:[^"\\]|\\.)*)"')
+
+
+def is_trivial(turn: Turn) -> bool:
+    """Nothing that anybody would want to remember: no request, a greeting, or no answer and no work."""
+    if not turn.user.strip() or _GREETING.match(turn.user.strip()):
+        return True
+    return not turn.assistant.strip() and not turn.tools
+
+
+def extract(turn: Turn) -> str:
+    """Markdown bullets for *turn*."""
+    lines = [f"User asked: {_clip(_one_line(turn.user))}"]
+    if turn.status == "interrupted":
+        lines.append("The turn was interrupted before it was done")
+    elif turn.status == "failed":
+        lines.append(f"The turn failed: {_clip(_one_line(turn.assistant))}")
+    lines += _outcome(turn) if turn.status != "failed" else []
+    if files := _files(turn):
+        lines.append("Files changed: " + ", ".join(f"`{name}`" for name in files))
+    if commands := _commands(turn):
+        lines.append("Commands: " + ", ".join(f"`{command}`" for command in commands))
+    if errors := _errors(turn):
+        lines.append("Errors met: " + "; ".join(f"`{error}`" for error in errors))
+    return "\n".join(f"- {escape_line(line)}" for line in lines)
+
+
+def _outcome(turn: Turn) -> list[str]:
+    """The sentences of the answer that say what was done or decided; its first and last otherwise."""
+    text = re.sub(r"```.*?(?:```|\Z)", " ", plain(turn.assistant), flags=re.S)
+    sentences = [_one_line(s).lstrip("-*#>0123456789. ") for s in _SENTENCE.split(_LEAD_IN.sub("", text))]
+    sentences = [s for s in sentences if len(s) > 3]
+    if not sentences:
+        return []
+    telling = [s for s in sentences if _TELLING.search(s)] or [sentences[0], *sentences[-1:]]
+    chosen = list(dict.fromkeys([sentences[0], *telling, sentences[-1]]))[:_MAX_LINES]
+    chosen.sort(key=sentences.index)
+    return [_clip(s) for s in chosen]
+
+
+def _files(turn: Turn) -> list[str]:
+    found = []
+    for tool in turn.tools:
+        if tool.name in _EDIT_TOOLS and (match := _PATH_KEY.search(tool.input)):
+            path = match[1]
+            found.append(path.removeprefix(turn.cwd).lstrip("/") if turn.cwd and path.startswith(turn.cwd) else path)
+    return [_code(path) for path in dict.fromkeys(found)][:8]
+
+
+def _commands(turn: Turn) -> list[str]:
+    shell = [t.input for t in turn.tools if t.name.lower() in ("bash", "shell", "exec", "exec_command", "local_shell")]
+    return [_code(command) for command in dict.fromkeys(shell)][:5]
+
+
+def _errors(turn: Turn) -> list[str]:
+    found = []
+    for tool in turn.tools:
+        match = _ERROR.search(plain(tool.output)[:20_000])
+        if match and (tool.failed or "rror" in match[0]):
+            found.append(_code(match[0].strip()))
+    return list(dict.fromkeys(found))[:3]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(plain(text).split())
+
+
+def _clip(text: str, limit: int = _MAX_LINE) -> str:
+    """*text* cut at a word, with an ellipsis."""
+    if len(text) <= limit:
+        return text
+    cut = text[:limit]
+    return (cut[: cut.rfind(" ")] if " " in cut[limit // 2 :] else cut).rstrip(",;: ") + " …"
+
+
+def _code(text: str) -> str:
+    return _clip(_one_line(text).replace("`", "'"), 120)

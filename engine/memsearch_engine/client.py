@@ -1,0 +1,347 @@
+"""What a command or a screen may call. It talks to the service, starts it when needed, and does without it.
+
+Reading never fails for want of a service: with none reachable (a sandbox without sockets, a broken index, a home that
+can't be written) the same calls answer from the catalog or from the files alone and say so.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
+
+from memsearch_engine.errors import MemsearchError, NotFound, Unreachable, UsageError
+from memsearch_engine.home import Home
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.journal.files import DayFile, list_days, read_day
+from memsearch_engine.journal.model import Entry
+from memsearch_engine.projects import Place, Project, Registry, locate, offline_project
+from memsearch_engine.search.hits import Answer
+from memsearch_engine.service import protocol
+
+if TYPE_CHECKING:  # writers pay for these, readers don't
+    from memsearch_engine.journal.write import Journal
+    from memsearch_engine.search.sections import Section
+
+T = TypeVar("T")
+HYBRID_WAIT_S = 4.0
+_CONNECT_S = 1.0
+
+
+class RemoteError(MemsearchError):
+    """An error that the service reported, with its own exit code."""
+
+    def __init__(self, message: str, hint: str, exit_code: int) -> None:
+        super().__init__(message, hint)
+        self.exit_code = exit_code
+
+
+class Connection:
+    """One open connection to the service. Not shared between threads."""
+
+    def __init__(self, home: Home, timeout_s: float = _CONNECT_S) -> None:
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self._socket.settimeout(timeout_s)
+        try:
+            self._socket.connect(str(home.socket))
+        except OSError as error:
+            self._socket.close()
+            raise Unreachable(f"no service is listening on {home.socket}: {error.strerror or error}") from error
+        self._lines = self._socket.makefile("rb")
+        self._ids = itertools.count(1)
+        self.server = self.call("hello", dict, **protocol.hello())
+
+    def call(
+        self,
+        method: str,
+        kind: type[T],
+        *,
+        timeout_s: float = 30.0,
+        progress: Callable[[dict[str, Any]], None] | None = None,
+        **params: Any,
+    ) -> T:
+        """Call *method* and read its answer as *kind*. Raises RemoteError, or Unreachable when the service dies."""
+        number = next(self._ids)
+        self._socket.settimeout(timeout_s)
+        try:
+            self._socket.sendall(protocol.encode(protocol.Request(method, params, number)))
+            while True:
+                line = self._lines.readline(protocol.MAX_LINE)
+                if not line:
+                    raise Unreachable("the service went away while it was asked")
+                answer = msgspec.json.decode(line, type=protocol.Response)
+                if answer.method == "progress":
+                    if progress:
+                        progress(answer.params)
+                    continue
+                if answer.id == number or answer.error:
+                    break
+        except (OSError, msgspec.DecodeError) as error:
+            raise Unreachable(f"the service did not answer: {error}") from error
+        except KeyboardInterrupt:
+            with contextlib.suppress(OSError):
+                self._socket.sendall(protocol.encode(protocol.Request("cancel", {"id": number})))
+            raise
+        if answer.error:
+            data = answer.error.data
+            raise RemoteError(answer.error.message, data.get("hint", ""), int(data.get("exit_code", 3)))
+        return msgspec.json.decode(answer.result, type=kind)
+
+    def close(self) -> None:
+        with contextlib.suppress(OSError):
+            self._lines.close()
+            self._socket.close()
+
+
+def connect(home: Home, *, start: bool = True, wait_s: float = 10.0) -> Connection:
+    """A connection; starts the service where none runs. Raises Unreachable."""
+    try:
+        connection = Connection(home)
+        if not protocol.newer(protocol.hello()["version"], connection.server["version"]):
+            return connection
+        connection.close()  # an older service is finishing; wait for its place
+    except Unreachable:
+        if not start:
+            raise
+    launch(home)
+    end = time.monotonic() + wait_s
+    pause = 0.02
+    while True:
+        try:
+            return Connection(home)
+        except Unreachable as error:
+            if time.monotonic() > end:
+                raise Unreachable(
+                    f"the service did not start within {wait_s:.0f} s ({error})", f"see {home.log}, or `memsearch service logs`"
+                ) from error
+        time.sleep(pause)  # the socket file appears when the service listens; there is nothing to wait on before
+        pause = min(pause * 1.5, 0.2)
+
+
+def launch(home: Home) -> None:
+    """Start the service detached, stdio on /dev/null. A second one exits by itself."""
+    try:
+        home.ensure()
+    except OSError as error:
+        raise Unreachable(f"{home.root} can't be written: {error.strerror}", "set MEMSEARCH_HOME to a writable folder") from error
+    environment = {**os.environ, "MEMSEARCH_HOME": str(home.root)}
+    environment.pop("MEMSEARCH_DIR", None)  # one service serves all projects
+    try:
+        subprocess.Popen(
+            [sys.executable, "-m", "memsearch_engine.service.server"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            close_fds=True,
+            cwd=str(home.root),
+            env=environment,
+        )
+    except OSError as error:
+        raise Unreachable(f"the service can't be started: {error}") from error
+
+
+class Memory:
+    """One project's memory (or all of them), as commands and screens use it.
+
+    Args:
+        cwd: where the user stands; decides the project.
+        everything: all registered projects instead of one.
+    """
+
+    def __init__(self, home: Home | None = None, cwd: str | None = None, *, everything: bool = False) -> None:
+        self.home = home or Home.from_env()
+        self.place: Place = locate(cwd, self.home)
+        self.everything = everything
+        self._catalog: Catalog | None = None
+        self._projects: list[Project] | None = None
+        self._journal: Any = None
+        self.note = ""  # why an answer was less than it could be
+
+    # -- where ----------------------------------------------------------------------------------------------
+
+    @property
+    def projects(self) -> list[Project]:
+        if self._projects is None:
+            self._projects = self._find_projects()
+        return self._projects
+
+    def _find_projects(self) -> list[Project]:
+        registry = Registry(self.home)
+        try:
+            here = registry.at(self.place)
+            return registry.all() if self.everything else [here]
+        except MemsearchError as error:
+            self.note = str(error)
+            return [offline_project(self.place)]
+        finally:
+            registry.close()
+
+    @property
+    def project(self) -> Project:
+        return next((p for p in self.projects if p.root == self.place.root), self.projects[0])
+
+    @property
+    def catalog(self) -> Catalog | None:
+        if self._catalog is None:
+            self._catalog = Catalog.open_readonly(self.home.cache_db)
+        return self._catalog
+
+    @property
+    def journal(self) -> Journal:
+        if self._journal is None:
+            from memsearch_engine.journal.write import Journal
+
+            self._journal = Journal(self.home)
+        return self._journal
+
+    @property
+    def place_param(self) -> dict[str, str]:
+        return {"root": self.place.root, "memory": self.place.memory, "common_dir": self.place.common_dir}
+
+    def connect(self, *, start: bool = True) -> Connection:
+        return connect(self.home, start=start)
+
+    # -- L1 -------------------------------------------------------------------------------------------------
+
+    def search(
+        self,
+        query: str,
+        limit: int = 10,
+        mode: str = "hybrid",
+        fusion: str = "",
+        *,
+        wait: bool = True,
+    ) -> Answer:
+        """Search by meaning and words; by words alone where the index can't answer in time.
+
+        Args:
+            wait: start the service if needed and give it ``HYBRID_WAIT_S``; else answer from what is here now.
+        """
+        if mode == "lexical" and not wait:
+            return self.lexical(query, limit)
+        start = time.monotonic()
+        try:
+            connection = connect(self.home, start=wait, wait_s=HYBRID_WAIT_S)
+        except Unreachable as error:
+            reason = str(error) if wait else "the service is not running"
+            return self._fallback(query, limit, "" if mode == "lexical" else reason)
+        try:
+            left = max(0.2, HYBRID_WAIT_S - (time.monotonic() - start)) if wait else 0.15
+            return connection.call(
+                "search",
+                Answer,
+                timeout_s=left + 6,
+                deadline_s=left,
+                place=self.place_param,
+                query=query,
+                limit=limit,
+                mode=mode,
+                fusion=fusion,
+                projects=["*"] if self.everything else [],
+            )
+        except Unreachable as error:
+            return self._fallback(query, limit, str(error))
+        finally:
+            connection.close()
+
+    def lexical(self, query: str, limit: int = 10) -> Answer:
+        """The lexical answer, made in this process from the catalog and the files."""
+        from memsearch_engine.search import lexical
+        from memsearch_engine.search.query import parse
+
+        parsed = parse(query)
+        return lexical.search(self.catalog, self._scope(parsed.projects), parsed, limit)
+
+    def _fallback(self, query: str, limit: int, reason: str) -> Answer:
+        answer = self.lexical(query, limit)
+        answer.reason = "; ".join(part for part in (reason, answer.reason) if part)
+        return answer
+
+    def _scope(self, names: list[str]) -> list[Project]:
+        if not names:
+            return self.projects
+        registry = Registry(self.home)
+        try:
+            known = registry.all()
+        finally:
+            registry.close()
+        chosen = known if "*" in names else [p for p in known if {p.slug, p.name, p.id, p.collection} & set(names)]
+        if not chosen:
+            raise UsageError(
+                f"no project named {', '.join(names)}", f"known: {', '.join(sorted({p.name for p in known})) or 'none'}"
+            )
+        return chosen
+
+    # -- L2 and lists ---------------------------------------------------------------------------------------
+
+    def section(self, name: str) -> Section:
+        """The entry behind an entry or chunk id. Looks in this project, then in all."""
+        from memsearch_engine.search import sections
+
+        try:
+            return sections.find(self.catalog, self.projects, name)
+        except NotFound:
+            if self.everything:
+                raise
+            others = Memory(self.home, self.place.root, everything=True)
+            return sections.find(self.catalog, others.projects, name)
+
+    def days(self) -> list[DayFile]:
+        """Dated files, newest first."""
+        found = [day for project in self.projects for day in list_days(project.memory)]
+        return sorted(found, key=lambda file: (file.day, file.path), reverse=True)
+
+    def read(self, file: DayFile) -> list[Entry]:
+        """The entries of a day, read from its file."""
+        return read_day(file.path).entries
+
+    def memory_of(self, path: str) -> str:
+        """The memory folder that a file lies in (for the undo history)."""
+        return next((p.memory for p in self.projects if path.startswith(p.memory + os.sep)), os.path.dirname(path))
+
+    def close(self) -> None:
+        if self._catalog is not None:
+            self._catalog.close()
+        if self._journal is not None:
+            self._journal.history.close()
+
+
+def stop(home: Home, wait_s: float = 15.0) -> bool:
+    """Ask the service to finish and wait until it has. Returns whether one was running."""
+    try:
+        connection = Connection(home)
+    except Unreachable:
+        return False
+    with contextlib.suppress(Unreachable):
+        connection.call("shutdown", dict)
+    end = time.monotonic() + wait_s
+    while time.monotonic() < end:
+        if _lock_is_free(home):
+            return True
+        time.sleep(0.05)  # a file lock can be tried, not awaited with a limit
+    raise Unreachable(f"the service did not stop within {wait_s:.0f} s", f"see {home.log}")
+
+
+def _lock_is_free(home: Home) -> bool:
+    import fcntl
+
+    try:
+        fd = os.open(home.service_lock, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return True
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(fd)
+    return True

@@ -1,0 +1,76 @@
+"""From a hit to its whole section (L2), by chunk or entry, with or without an index."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import msgspec
+
+from memsearch_engine.errors import NotFound, UsageError
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.chunk import chunks_of
+from memsearch_engine.journal.files import day_of, list_files
+from memsearch_engine.journal.model import Entry
+from memsearch_engine.journal.parse import parse
+from memsearch_engine.projects import Project
+
+
+class Section(msgspec.Struct):
+    """An entry as it stands in its file now. ``chunk_id`` is the one that was asked for, if a chunk was."""
+
+    path: str
+    day: str
+    entry: Entry
+    project: Project | None = None
+    chunk_id: str = ""
+
+
+def find(catalog: Catalog | None, projects: list[Project], name: str) -> Section:
+    """The entry that *name* names: an entry id, a chunk id, or an unambiguous beginning of one (4 signs or more).
+
+    The catalog says where to look; the file decides. Raises NotFound.
+    """
+    if len(name) < 4:
+        raise UsageError(f"{name!r} is too short to name an entry", "use at least 4 signs of its id")
+    for path in _likely(catalog, name):
+        if found := _in_file(path, name, projects):
+            return found
+    for project in projects:
+        for file in reversed(list_files(project.memory).files):
+            if found := _in_file(file.path, name, projects):
+                return found
+    raise NotFound(f"no entry or chunk {name!r} here", "`memsearch entries` lists this project's, `--all` all projects'")
+
+
+def _likely(catalog: Catalog | None, name: str) -> list[str]:
+    if catalog is None:
+        return []
+    upper = name + "\U0010ffff"
+    rows = catalog.query(
+        "SELECT f.path FROM entries e JOIN files f ON f.id=e.file WHERE e.entry_id >= ? AND e.entry_id < ? UNION "
+        "SELECT f.path FROM chunks c JOIN entries e ON e.id=c.entry JOIN files f ON f.id=e.file"
+        " WHERE c.chunk_id >= ? AND c.chunk_id < ? LIMIT 5",
+        (name, upper, name, upper),
+    )
+    return [row[0] for row in rows]
+
+
+def _in_file(path: str, name: str, projects: list[Project]) -> Section | None:
+    try:
+        data = Path(path).read_bytes()
+    except OSError:
+        return None
+    entries = parse(data, Path(path).stem).entries
+    project = next((p for p in projects if path.startswith(p.memory + os.sep)), None)
+    for entry in entries:
+        if entry.id == name:
+            return Section(path, day_of(path), entry, project)
+    for entry in entries:
+        for chunk in chunks_of(entry):
+            if chunk.chunk_id.startswith(name):
+                return Section(path, day_of(path), entry, project, chunk.chunk_id)
+    near = [entry for entry in entries if entry.id.startswith(name)]
+    if len({entry.id for entry in near}) > 1:
+        raise UsageError(f"{name!r} names several entries: {', '.join(e.id for e in near[:5])}", "type more of the id")
+    return Section(path, day_of(path), near[0], project) if near else None

@@ -1,0 +1,203 @@
+"""The listening side: one thread reads a connection, a pool runs its requests, a lock keeps answers whole.
+
+``python -m memsearch_engine.service.server`` is the service. A second one for the same home exits at once: the lock file
+decides. Peers must be the same user.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import json
+import logging
+import logging.handlers
+import os
+import signal
+import socket
+import struct
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import msgspec
+
+from memsearch_engine import __version__
+from memsearch_engine.errors import MemsearchError
+from memsearch_engine.home import Home
+from memsearch_engine.service import protocol
+from memsearch_engine.service.engine import Call, Engine
+
+log = logging.getLogger("memsearch.service")
+_HANDLERS = ("search", "index", "reset", "health", "status", "wait", "inbox")
+_TICK_S = 1.0
+
+
+class Server:
+    """Accepts connections until it is idle for too long, told to stop, or its home is gone."""
+
+    def __init__(self, home: Home, engine: Engine, idle_s: float) -> None:
+        self.home, self.engine, self.idle_s = home, engine, idle_s
+        self.pool = ThreadPoolExecutor(16, "request")
+        self.connections = 0
+        self.last_active = time.monotonic()
+        self._lock = threading.Lock()
+        home.ensure_socket_folder()
+        home.socket.unlink(missing_ok=True)
+        self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        old = os.umask(0o177)
+        try:
+            self.socket.bind(str(home.socket))
+        finally:
+            os.umask(old)
+        self.socket.listen(64)
+        self.socket.settimeout(_TICK_S)
+        self._inode = home.socket.stat().st_ino
+
+    def run(self) -> None:
+        while not self.engine.stopping.is_set():
+            try:
+                peer, _ = self.socket.accept()
+            except TimeoutError:
+                if self._should_exit():
+                    break
+                continue
+            if not _same_user(peer):
+                peer.close()
+                continue
+            with self._lock:
+                self.connections += 1
+            threading.Thread(target=self._serve, args=(peer,), daemon=True).start()
+        self.engine.stopping.set()
+        self.socket.close()
+
+    def _should_exit(self) -> bool:
+        if not self.home.root.is_dir():
+            log.info("the home folder is gone")
+            return True
+        try:
+            if self.home.socket.stat().st_ino != self._inode:
+                log.info("the socket belongs to another service")
+                return True
+        except OSError:
+            log.info("the socket is gone")
+            return True
+        if self.connections or self.engine.busy:
+            self.last_active = time.monotonic()
+        return time.monotonic() - self.last_active > self.idle_s
+
+    def _serve(self, peer: socket.socket) -> None:
+        """Read requests of one client; each runs in the pool so that it can be cancelled meanwhile."""
+        write_lock = threading.Lock()
+        running: dict[int, threading.Event] = {}
+
+        def send(message: protocol.Response) -> None:
+            with write_lock, contextlib.suppress(OSError):
+                peer.sendall(protocol.encode(message))
+
+        try:
+            with peer, peer.makefile("rb") as lines:
+                while line := lines.readline(protocol.MAX_LINE):
+                    self.last_active = time.monotonic()
+                    try:
+                        request = msgspec.json.decode(line, type=protocol.Request)
+                    except msgspec.DecodeError as error:
+                        send(protocol.Response(error=protocol.Error(-32700, str(error))))
+                        continue
+                    if request.method == "cancel":
+                        if event := running.get(int(request.params.get("id", -1))):
+                            event.set()
+                    elif request.id is not None:
+                        running[request.id] = threading.Event()
+                        self.pool.submit(self._answer, request, send, running)
+        except OSError:
+            pass
+        finally:
+            for event in running.values():
+                event.set()
+            with self._lock:
+                self.connections -= 1
+                self.last_active = time.monotonic()
+
+    def _answer(self, request: protocol.Request, send: Any, running: dict[int, threading.Event]) -> None:
+        assert request.id is not None
+        event = running[request.id]
+        params = dict(request.params)
+        wait_s = float(params.pop("deadline_s", 0) or 0)
+
+        def progress(state: dict[str, Any]) -> None:
+            send(protocol.Response(id=None, method="progress", params={"id": request.id, **state}))
+
+        call = Call(progress, event.is_set, time.monotonic() + wait_s if wait_s else 0.0)
+        try:
+            result = self._dispatch(request.method, call, params)
+            send(protocol.Response(id=request.id, result=msgspec.Raw(msgspec.json.encode(result))))
+        except MemsearchError as error:
+            data = {"exit_code": error.exit_code, "hint": error.hint, "kind": type(error).__name__}
+            send(protocol.Response(id=request.id, error=protocol.Error(protocol.FAILED, str(error), data)))
+        except TypeError as error:
+            log.exception("bad call of %s", request.method)
+            send(protocol.Response(id=request.id, error=protocol.Error(protocol.INVALID, str(error))))
+        except Exception as error:
+            log.exception("%s failed", request.method)
+            text = f"{type(error).__name__}: {error}"
+            send(protocol.Response(id=request.id, error=protocol.Error(protocol.FAILED, text)))
+        finally:
+            running.pop(request.id, None)
+
+    def _dispatch(self, method: str, call: Call, params: dict[str, Any]) -> Any:
+        if method == "hello":
+            if protocol.newer(params.get("version", "0")):
+                log.info("a newer client (%s) came: finishing", params.get("version"))
+                self.engine.stopping.set()
+            return protocol.hello()
+        if method == "shutdown":
+            self.engine.stopping.set()
+            return {"stopping": True}
+        if method not in _HANDLERS:
+            raise MemsearchError(f"unknown method {method!r}")
+        return getattr(self.engine, method)(call, **params)
+
+
+def _same_user(peer: socket.socket) -> bool:
+    if hasattr(socket, "SO_PEERCRED"):
+        packed = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+        return struct.unpack("3i", packed)[1] == os.getuid()
+    return True  # macOS: the folder is 0700 and the socket 0600
+
+
+def main() -> int:
+    home = Home.from_env().ensure()
+    handler = logging.handlers.RotatingFileHandler(home.log, maxBytes=2_000_000, backupCount=2, encoding="utf-8")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    logging.getLogger("memsearch").addHandler(handler)
+    logging.getLogger("memsearch").setLevel(logging.INFO)
+    lock = os.open(home.service_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return 0  # another one serves this home
+    log.info("service %s starts, pid %d", __version__, os.getpid())
+    engine = Engine(home)
+    server = Server(home, engine, engine.settings.service.idle_minutes * 60)
+    state = {"pid": os.getpid(), "version": __version__, "started": time.time(), "socket": str(home.socket)}
+    home.service_pid.write_text(json.dumps(state))
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda *_: engine.stopping.set())
+    try:
+        server.run()
+    finally:
+        with contextlib.suppress(OSError):
+            home.socket.unlink(missing_ok=True)
+            home.service_pid.unlink(missing_ok=True)
+        engine.close()
+        log.info("service ends")
+    return 0
+
+
+if __name__ == "__main__":
+    code = main()
+    logging.shutdown()
+    sys.stdout.flush()
+    os._exit(code)  # gRPC's and onnxruntime's threads would hold the interpreter for seconds

@@ -1,0 +1,91 @@
+"""The checks of ``memsearch doctor``: each says what it looked at, what it found and what mends it."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from memsearch_engine.client import Memory
+from memsearch_engine.errors import MemsearchError
+
+
+def examine(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
+    """Run all checks; with *fix*, mend what is safe to mend and look again."""
+    checks = [_home(memory), _settings(memory), _registry(memory), _files(memory)]
+    checks += _service(memory, fix=fix)
+    return checks
+
+
+def _check(what: str, ok: bool, detail: str, fix: str = "") -> dict[str, Any]:
+    return {"what": what, "ok": ok, "detail": detail, "fix": fix}
+
+
+def _home(memory: Memory) -> dict[str, Any]:
+    root = memory.home.root
+    try:
+        memory.home.ensure()
+    except OSError as error:
+        return _check("home", False, f"{root} can't be written: {error.strerror}", "set MEMSEARCH_HOME to a writable folder")
+    mode = root.stat().st_mode & 0o777
+    if mode & 0o077:
+        return _check("home", False, f"{root} can be read by others ({mode:o})", f"chmod 700 {root}")
+    return _check("home", True, str(root))
+
+
+def _settings(memory: Memory) -> dict[str, Any]:
+    from memsearch_engine.settings import load
+
+    try:
+        settings = load(memory.home, memory.place.settings_file)
+    except MemsearchError as error:
+        return _check("settings", False, str(error), error.hint)
+    if settings.warnings:
+        return _check("settings", False, "; ".join(settings.warnings), "remove or correct these keys")
+    return _check("settings", True, "read without a complaint")
+
+
+def _registry(memory: Memory) -> dict[str, Any]:
+    if memory.note:
+        return _check("project", False, memory.note)
+    return _check("project", True, f"{memory.project.slug} at {memory.place.root}, {memory.project.collection}")
+
+
+def _files(memory: Memory) -> dict[str, Any]:
+    from memsearch_engine.journal.files import list_files
+
+    if not os.path.isdir(memory.place.memory):
+        return _check("notes", True, f"none yet in {memory.place.memory}")
+    listing = list_files(memory.place.memory)
+    if listing.problems:
+        text = "; ".join(f"{path}: {reason}" for path, reason in listing.problems)
+        return _check("notes", False, text, "correct the permissions, or move these away")
+    return _check("notes", True, f"{len(listing.files)} files in {memory.place.memory}")
+
+
+def _service(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
+    try:
+        connection = memory.connect()
+    except MemsearchError as error:
+        return [_check("service", False, str(error), error.hint)]
+    try:
+        state = connection.call("status", dict)
+        health = connection.call("health", dict, place=memory.place_param, timeout_s=60)
+        if fix and (health["problems"] or health["notice"]):
+            connection.call("index", list[dict], place=memory.place_param, force=True, timeout_s=3600)
+            health = connection.call("health", dict, place=memory.place_param, timeout_s=60)
+        inbox = connection.call("inbox", dict, timeout_s=60)
+    except MemsearchError as error:
+        return [_check("service", False, str(error), "memsearch service stop, then try again")]
+    finally:
+        connection.close()
+    index_ok = health["index"] != "broken" and not health["problems"]
+    text = health["index"] + "".join(f"; {problem['what']}" for problem in health["problems"])
+    checks = [
+        _check("service", True, f"pid {state['pid']}, {state['rss_mb']:.0f} MB, up {state['uptime_s']:.0f} s"),
+        _check("index", index_ok, text, "memsearch doctor --fix reads every file again; memsearch reset builds it anew"),
+    ]
+    waiting = inbox["waiting"]
+    checks.append(
+        _check("inbox", not waiting, f"{len(waiting)} events wait: {waiting[0]['reason']}" if waiting else "empty", "memsearch inbox")
+    )
+    return checks

@@ -1,0 +1,98 @@
+"""The click group: commands by section, loaded lazily; errors become one line and an exit code."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+from memsearch_engine.errors import MemsearchError
+
+from memsearch_tui.cli.main import COMMANDS
+
+EPILOG = """\b
+Examples:
+  memsearch search 'redis ttl after:30d'      find by meaning and words
+  memsearch expand 3fa9c1d2                   the whole section behind a hit
+  memsearch edit 3fa9c1d2                     change it in $EDITOR; `undo` takes it back
+  memsearch demo                              try it on a sample year
+
+Exit codes: 0 done, 1 nothing found, 2 usage, 3 can't reach what it needs, 4 conflict, 5 partly done, 130 interrupted."""
+
+
+class Sections(click.Group):
+    """A group that knows its commands' names and help without importing them."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [name for commands in COMMANDS.values() for name in commands]
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        for commands in COMMANDS.values():
+            if name in commands:
+                module, function, _ = commands[name]
+                return getattr(importlib.import_module(f"memsearch_tui.cli.{module}"), function)
+        return None
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and self.get_command(ctx, args[0]) is None:
+            import difflib
+
+            near = difflib.get_close_matches(args[0], self.list_commands(ctx), 2)
+            hint = f" Did you mean {' or '.join(near)}?" if near else " `memsearch --help` lists the commands."
+            ctx.fail(f"No such command {args[0]!r}.{hint}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        for section, commands in COMMANDS.items():
+            with formatter.section(section):
+                formatter.write_dl([(name, text) for name, (_, _, text) in commands.items()])
+
+
+@click.group(cls=Sections, invoke_without_command=True, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option("--version", "-V", "show_version", is_flag=True, help="Print the version.")
+@click.pass_context
+def cli(ctx: click.Context, show_version: bool) -> None:
+    """One memory for every coding agent, in markdown that you own.
+
+    Without a command: the terminal app; a status where stdout is no terminal.
+    """
+    if show_version:
+        from memsearch_engine import __version__
+
+        click.echo(__version__)
+    elif ctx.invoked_subcommand is None:
+        from memsearch_tui.cli import setup
+
+        interactive = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+        ctx.exit(ctx.invoke(setup.tui) if interactive else ctx.invoke(setup.status))
+
+
+def run(arguments: list[str]) -> int:
+    """Run a command line; returns the exit code."""
+    try:
+        result: Any = cli.main(arguments, prog_name="memsearch", standalone_mode=False)
+        sys.stdout.flush()
+        return result if isinstance(result, int) else 0
+    except click.exceptions.Exit as stop:
+        return stop.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("interrupted", err=True)
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader went away: nothing to complain about
+        return 0
+    except MemsearchError as error:
+        from memsearch_tui.cli.output import safe
+
+        click.echo(f"error: {safe(str(error))}", err=True)
+        if error.hint:
+            click.echo(f"  -> {safe(error.hint)}", err=True)
+        return error.exit_code
+    except OSError as error:
+        click.echo(f"error: {error.strerror or error}{f': {error.filename}' if error.filename else ''}", err=True)
+        return 3

@@ -1,0 +1,271 @@
+"""The index: bring it up to date, watch, count, check and rebuild. Notes are never touched here."""
+
+from __future__ import annotations
+
+import click
+from memsearch_engine.client import Memory
+from memsearch_engine.errors import Unreachable
+
+from memsearch_tui.cli import output
+from memsearch_tui.cli.options import as_json, scope, tolerated
+
+_LONG_S = 24 * 3600
+
+
+@click.command(epilog="\b\nExamples:\n  memsearch index\n  memsearch index docs/ notes.md\n  memsearch index --all --json")
+@click.argument("paths", nargs=-1, type=click.Path())
+@click.option("--force", "-f", is_flag=True, help="Read every file again (vectors of known texts are kept).")
+@scope
+@tolerated
+@click.option("--json-output", "-j", "bare", is_flag=True, hidden=True)
+@as_json
+def index(
+    paths: tuple[str, ...], force: bool, project: str | None, everything: bool, bare: bool, json_: bool
+) -> int:
+    """Bring the index up to date; PATHS are indexed with this project from now on."""
+    import os
+
+    memory = Memory()
+    progress = output.Progress()
+    connection = memory.connect()
+    try:
+        connection.call("health", dict)  # opens the project before its first progress line
+        results = connection.call(
+            "index",
+            list[dict],
+            timeout_s=_LONG_S,
+            progress=progress,
+            place=memory.place_param,
+            paths=[os.path.abspath(path) for path in paths],
+            force=force,
+            all_projects=everything,
+        )
+    finally:
+        progress.close()
+        connection.close()
+    total = {
+        key: sum(result[key] for result in results)
+        for key in ("files", "changed", "removed", "entries", "chunks", "embedded", "deleted", "seconds")
+    }
+    total["seconds"] = round(total["seconds"], 3)
+    failed = [item for result in results for item in result["failed"]]
+    reason = next((result["reason"] for result in results if result["reason"]), "")
+    if json_ or bare:
+        output.emit({**total, "failed": failed, "reason": reason, "projects": results})
+    else:
+        click.echo(
+            f"{total['files']} files, {total['entries']} entries, {total['chunks']} chunks; "
+            f"{total['changed']} files read, {total['embedded']} chunks embedded, {total['deleted']} removed "
+            f"in {total['seconds']:.1f} s"
+        )
+    for result in results:
+        for warning in result["warnings"]:
+            output.say(f"warning: {output.safe(warning)}")
+    for item in failed:
+        output.say(f"failed: {output.safe(item['path'])}: {item['reason']}")
+    if reason:
+        output.say(f"note: words only: {output.safe(reason)}")
+    return 5 if failed or reason else 0
+
+
+@click.command()
+@scope
+@tolerated
+@as_json
+def watch(project: str | None, everything: bool, json_: bool) -> None:
+    """Keep the index up to date and show what changes, until ctrl+c.
+
+    The service watches every known project anyway; this only shows it (and keeps the service from going idle).
+    """
+    memory = Memory()
+    connection = memory.connect()
+    try:
+        connection.call(
+            "index", list[dict], timeout_s=_LONG_S, progress=output.Progress(), place=memory.place_param
+        )
+        output.say(f"watching {memory.place.memory} - ctrl+c ends this, the service goes on until it is idle")
+        version = 0
+        last: dict = {}
+        while True:
+            state = connection.call("wait", dict, timeout_s=90, deadline_s=60, version=version)
+            version = state["version"]
+            health = connection.call("health", dict, place=memory.place_param)
+            counts = {key: health["projects"][0][key] for key in ("files", "entries", "chunks", "vectors")}
+            if counts != last:
+                if json_:
+                    output.emit({"event": "indexed", **counts})
+                else:
+                    click.echo("  ".join(f"{value} {key}" for key, value in counts.items()))
+                last = counts
+    finally:
+        connection.close()
+
+
+@click.command()
+@scope
+@tolerated
+@click.option("--json-output", "-j", "bare", is_flag=True, hidden=True)
+@as_json
+def stats(project: str | None, everything: bool, bare: bool, json_: bool) -> None:
+    """Count what is indexed (from our own ledger)."""
+    memory = Memory(everything=everything)
+    if memory.catalog is None:
+        raise Unreachable("there is no index yet", "`memsearch index` makes one")
+    rows = [
+        {"project": p.slug, "collection": p.collection, "memory": p.memory, **memory.catalog.counts(p.id)}
+        for p in memory.projects
+    ]
+    if json_ or bare:
+        output.emit({"total_chunks": sum(row["chunks"] for row in rows), "projects": rows})
+        return
+    for row in rows:
+        click.echo(
+            f"{row['project']:24s} {row['days']:5d} days {row['entries']:6d} entries {row['chunks']:6d} chunks"
+            + (f"  {row['failed']} failed" if row["failed"] else "")
+        )
+
+
+@click.command()
+@scope
+@as_json
+def health(project: str | None, everything: bool, json_: bool) -> int:
+    """State of files, index, model and service, each problem with what mends it."""
+    memory = Memory()
+    connection = memory.connect()
+    try:
+        state = connection.call("health", dict, place=memory.place_param, all_projects=everything)
+        state["service"] = connection.call("status", dict)
+    finally:
+        connection.close()
+    if json_:
+        output.emit(state)
+    else:
+        print_health(state)
+    return 5 if state["problems"] else 0
+
+
+def print_health(state: dict) -> None:
+    service = state["service"]
+    click.echo(
+        f"service  pid {service['pid']}, up {service['uptime_s']:.0f} s, {service['rss_mb']:.0f} MB\n"
+        f"index    {state['index']}  {state['fingerprint']}  {state['disk']['index'] / 1e6:.1f} MB"
+    )
+    if state["progress"]:
+        progress = state["progress"]
+        click.echo(f"now      {progress['phase']} {progress['project']} {progress['done']}/{progress['total']}")
+    for row in state["projects"]:
+        click.echo(
+            f"project  {output.safe(row['name'])}: {row['files']} files, {row['entries']} entries, "
+            f"{row['vectors']}/{row['chunks']} chunks with meaning"
+        )
+    for problem in state["problems"]:
+        fix = f"  -> {problem['fix']}" if problem["fix"] else ""
+        click.echo(f"problem  {output.safe(problem['what'])}{fix}")
+
+
+@click.command()
+@click.option("--fix", is_flag=True, help="Mend what can be mended without touching a note.")
+@as_json
+def doctor(fix: bool, json_: bool) -> int:
+    """Check everything: home, settings, service, files, index, model."""
+    from memsearch_tui.cli.doctor import examine
+
+    checks = examine(Memory(), fix=fix)
+    if json_:
+        output.emit({"checks": checks, "ok": all(check["ok"] for check in checks)})
+    else:
+        for check in checks:
+            sign = output.style("ok  ", fg="green") if check["ok"] else output.style("FAIL", fg="red")
+            click.echo(f"{sign} {check['what']}: {output.safe(check['detail'])}")
+            if not check["ok"] and check["fix"]:
+                click.echo(f"       -> {check['fix']}")
+    return 0 if all(check["ok"] for check in checks) else 5
+
+
+@click.command()
+@click.option("--all", "-a", "everything", is_flag=True, help="Of all projects.")
+@click.option("--yes", "-y", is_flag=True, help="Don't ask.")
+@tolerated
+@as_json
+def reset(everything: bool, yes: bool, json_: bool) -> None:
+    """Throw the index away and build it again. Notes stay; vectors of known texts are kept, so nothing is embedded twice."""
+    output.confirm("Throw the index away and build it again? (notes stay)", yes)
+    memory = Memory()
+    connection = memory.connect()
+    try:
+        done = connection.call("reset", dict, place=memory.place_param, all_projects=everything, timeout_s=300)
+    finally:
+        connection.close()
+    if json_:
+        output.emit(done)
+    else:
+        output.say(f"building again in the background: {', '.join(done['projects'])}")
+
+
+@click.group()
+def models() -> None:
+    """List, fetch and choose embedding models."""
+
+
+@models.command("list")
+@as_json
+def models_list(json_: bool) -> None:
+    """Which models there are; * marks the one in use."""
+    from memsearch_engine.home import Home
+    from memsearch_engine.index import models as known
+    from memsearch_engine.settings import load
+
+    home = Home.from_env()
+    current = load(home).embedding.model or known.DEFAULT
+    rows = [
+        {
+            "name": model.name,
+            "dimension": model.dimension,
+            "languages": model.languages,
+            "size_mb": model.size_mb,
+            "here": known.is_present(home, model.name),
+            "in_use": model.name == current,
+        }
+        for model in known.KNOWN.values()
+    ]
+    if json_:
+        output.emit({"models": rows})
+        return
+    for row in rows:
+        here = "on this machine" if row["here"] else f"`memsearch models pull {row['name']}`"
+        click.echo(
+            f"{'*' if row['in_use'] else ' '} {row['name']:24s} {row['dimension']:5d}  {row['languages']:14s}"
+            f" {row['size_mb']:4d} MB  {here}"
+        )
+
+
+@models.command("pull")
+@click.argument("name")
+def models_pull(name: str) -> None:
+    """Fetch a model from its hub (the only command that does)."""
+    from memsearch_engine.home import Home
+    from memsearch_engine.index.models import pull
+
+    files = pull(Home.from_env().ensure(), name)
+    output.say(f"{name} is in {files.onnx.parent} - `memsearch models use {name}` switches to it")
+
+
+@models.command("use")
+@click.argument("name")
+@click.option("--yes", "-y", is_flag=True, help="Don't ask.")
+def models_use(name: str, yes: bool) -> None:
+    """Switch to a model (a name, or a folder with model.onnx and tokenizer.json); everything is embedded again once."""
+    from memsearch_engine import client
+    from memsearch_engine.home import Home
+    from memsearch_engine.index.models import find
+    from memsearch_engine.settings import set_value
+
+    home = Home.from_env()
+    find(home, name)
+    memory = Memory(everything=True)
+    chunks = sum(memory.catalog.counts(p.id)["chunks"] for p in memory.projects) if memory.catalog else 0
+    output.confirm(f"{chunks} chunks will be embedded with {name} in the background. Go ahead?", yes or chunks < 100)
+    set_value(home, "embedding.model", name)
+    client.stop(home)
+    memory.connect().close()
+    output.say(f"{name} is in use - `memsearch health` shows how far it is")

@@ -1,0 +1,82 @@
+"""The command ``memsearch``: one table of commands, each imported only when it is called.
+
+A hook is dispatched before click is imported: an agent waits for it.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+#: group -> command -> (module, function, one line of help)
+COMMANDS = {
+    "Recall": {
+        "search": ("recall", "search", "Find memories by meaning and words."),
+        "expand": ("recall", "expand", "Show the whole section behind a hit."),
+        "transcript": ("recall", "transcript", "Open the conversation that a memory came from."),
+        "show": ("recall", "show", "Print a day."),
+        "days": ("recall", "days", "List the days that have memories."),
+        "entries": ("recall", "entries", "List entries."),
+        "why-not": ("recall", "why_not", "Say why a note is not among the hits."),
+    },
+    "Notes": {
+        "add": ("notes", "add", "Write a note into today."),
+        "edit": ("notes", "edit", "Change an entry."),
+        "delete": ("notes", "delete", "Delete entries (undo brings them back)."),
+        "undo": ("notes", "undo", "Take back the last change."),
+        "redo": ("notes", "redo", "Do again what was undone."),
+        "history": ("notes", "history", "List changes, newest first."),
+        "restore": ("notes", "restore", "Bring an entry back to an earlier state."),
+        "pin": ("notes", "pin", "Pin an entry: it ranks higher and never fades."),
+        "expire": ("notes", "expire", "Let an entry expire on a day."),
+        "export": ("notes", "export", "Write entries as markdown or JSON."),
+    },
+    "Index": {
+        "index": ("index", "index", "Bring the index up to date."),
+        "watch": ("index", "watch", "Keep the index up to date and show what changes."),
+        "stats": ("index", "stats", "Count what is indexed."),
+        "health": ("index", "health", "State of files, index, model and service."),
+        "doctor": ("index", "doctor", "Check everything; --fix mends what is safe to mend."),
+        "reset": ("index", "reset", "Throw the index away and build it again (notes stay)."),
+        "models": ("index", "models", "List, fetch and choose embedding models."),
+    },
+    "Capture": {
+        "hook": ("capture", "hook", "Entry point of the agents' hooks (reads a payload on stdin)."),
+        "inbox": ("capture", "inbox", "Work off and list what hooks have left."),
+    },
+    "Setup": {
+        "status": ("setup", "status", "One look at everything."),
+        "tui": ("setup", "tui", "Open the terminal app."),
+        "config": ("setup", "config", "Read and change settings."),
+        "service": ("setup", "service", "Start, stop and inspect the resident service."),
+        "project": ("setup", "project", "Show which project this folder belongs to."),
+        "demo": ("setup", "demo", "Try it on a sample year of memories."),
+        "completion": ("setup", "completion", "Print a completion script for your shell."),
+        "version": ("setup", "version", "Print the version."),
+    },
+}
+
+
+def main() -> None:
+    """Entry point of the console script."""
+    arguments = sys.argv[1:]
+    if arguments[:1] == ["hook"] and len(arguments) == 3 and not arguments[2].startswith("-"):
+        from memsearch_engine.capture.hook import main as hook
+
+        sys.exit(hook(arguments[1], arguments[2]))
+    _utf8()
+    from memsearch_tui.cli.group import run
+
+    sys.exit(run(arguments))
+
+
+def _utf8() -> None:
+    """Speak UTF-8 whatever the locale says: notes are UTF-8, and a mangled sign is worse than an odd one."""
+    for stream in (sys.stdout, sys.stderr, sys.stdin):
+        if stream is not None and (stream.encoding or "").lower().replace("-", "") != "utf8":
+            stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]
+    os.environ.setdefault("PYTHONUTF8", "1")
+
+
+if __name__ == "__main__":
+    main()

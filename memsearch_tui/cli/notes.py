@@ -1,0 +1,297 @@
+"""Notes: write, change, delete and take back. Works with the service down: the files are the truth."""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import date, datetime
+
+import click
+from memsearch_engine.client import Memory
+from memsearch_engine.errors import Conflict, NotFound, UsageError
+from memsearch_engine.journal.history import Change
+from memsearch_engine.journal.write import target_of
+
+from memsearch_tui.cli import output
+from memsearch_tui.cli.options import as_json, scope
+from memsearch_tui.cli.recall import entry_json
+
+
+@click.command(epilog="\b\nExamples:\n  memsearch add 'Staging runs Postgres 16 since today'\n  git log -1 --format=%B | memsearch add")
+@click.argument("text", required=False)
+@click.option("--day", help="Another day than today (2026-02-09, yesterday).")
+@as_json
+def add(text: str | None, day: str | None, json_: bool) -> None:
+    """Write a note into today (from the argument or stdin)."""
+    from memsearch_engine.search.query import parse_date
+    from memsearch_engine.secrets.scan import redact
+
+    body = _given(text) if text is not None or not sys.stdin.isatty() else None
+    if body is None or not body.strip():
+        raise UsageError("nothing to write", "memsearch add 'what to remember', or pipe the text in")
+    span = parse_date(day, date.today()) if day else None
+    if day and (span is None or span[0] != span[1]):
+        raise UsageError(f"{day!r} is no day", "write 2026-02-09, today or yesterday")
+    memory = Memory()
+    from memsearch_engine.journal.text import escape_block
+
+    clean, found = redact(body.strip("\n"))
+    if not clean.lstrip().startswith(("-", "*", "#", ">", "|", "`")):
+        clean = "\n".join(f"- {line}" if i == 0 else f"  {line}" for i, line in enumerate(clean.splitlines()))
+    added = memory.journal.add_note(
+        memory.place.memory,
+        span[0] if span else date.today().isoformat(),
+        datetime.now().strftime("%H:%M"),
+        escape_block(clean),
+    )
+    for finding in found:
+        output.say(f"note: a secret was replaced by {finding.placeholder}")
+    if json_:
+        output.emit({"entry_id": added.entry_id, "source": added.path})
+    else:
+        click.echo(added.entry_id)
+        output.say(f"written to {added.path} - `memsearch undo` takes it back")
+
+
+@click.command(epilog="\b\nExamples:\n  memsearch edit 3fa9c1d2\n  memsearch edit 3fa9c1d2 --text '- TTL is 900 s now' --if-match 1f2e3d4c5b6a7988")
+@click.argument("name")
+@click.option("--text", help="The new text (else stdin where that is no terminal, else $EDITOR).")
+@click.option("--if-match", "hash_", default="", help="Only if the entry still has this hash.")
+@as_json
+def edit(name: str, text: str | None, hash_: str, json_: bool) -> None:
+    """Change an entry's text; its heading, anchor and marks stay."""
+    memory = Memory()
+    section = memory.section(name)
+    entry = section.entry
+    if text is None and sys.stdin.isatty():
+        text = _editor(entry.body)
+        if text is None or text.strip("\n") == entry.body:
+            output.say("nothing was changed")
+            return
+    body = _given(text)
+    target = target_of(section.path, entry)
+    if hash_ and hash_ != entry.hash:
+        raise Conflict(
+            f"entry {entry.id} changed since it was read (hash {hash_} expected, {entry.hash} found)",
+            f"read it again: `memsearch expand {entry.id}`",
+            current=entry.content,
+        )
+    from memsearch_engine.secrets.scan import redact
+
+    clean, found = redact(body)
+    now = memory.journal.edit(memory.memory_of(section.path), target, clean)
+    for finding in found:
+        output.say(f"note: a secret was replaced by {finding.placeholder}")
+    if json_:
+        output.emit(entry_json(now, section.path))
+    else:
+        output.say(f"entry {now.id} changed - `memsearch undo` takes it back")
+
+
+@click.command(epilog="\b\nExamples:\n  memsearch delete 3fa9c1d2 --dry-run\n  memsearch delete 3fa9c1d2 77aa01bc --yes")
+@click.argument("names", nargs=-1, required=True)
+@click.option("--dry-run", is_flag=True, help="Only show what would go.")
+@click.option("--if-match", "hash_", default="", help="Only if the entry still has this hash (one entry).")
+@click.option("--yes", "-y", is_flag=True, help="Don't ask.")
+@as_json
+def delete(names: tuple[str, ...], dry_run: bool, hash_: str, yes: bool, json_: bool) -> None:
+    """Delete entries. What goes is shown first; `undo` brings all of it back."""
+    memory = Memory()
+    sections = [memory.section(name) for name in dict.fromkeys(names)]
+    if hash_ and (len(sections) != 1 or sections[0].entry.hash != hash_):
+        raise Conflict("the entry changed since it was read", f"`memsearch expand {names[0]}` shows it as it is")
+    if not json_:
+        for section in sections:
+            output.say(output.style(f"{section.path}:{section.entry.start_line}", dim=True))
+            output.say(output.safe(section.entry.content) + "\n")
+    if not dry_run:
+        output.confirm(f"Delete {len(sections)} {'entry' if len(sections) == 1 else 'entries'}?", yes)
+        memory.journal.delete(
+            memory.memory_of(sections[0].path), [target_of(section.path, section.entry) for section in sections]
+        )
+    gone = [entry_json(section.entry, section.path) for section in sections]
+    if json_:
+        output.emit({"deleted": [] if dry_run else gone, "would_delete": gone if dry_run else []})
+    else:
+        output.say("nothing was deleted (dry run)" if dry_run else f"{len(gone)} deleted - `memsearch undo` brings it back")
+
+
+def _step(name: str | None, everything: bool, json_: bool, *, back: bool) -> int:
+    memory = Memory()
+    entry_id = _entry_id(memory, name) if name else ""
+    scope_ = "" if everything or entry_id else os.path.abspath(memory.place.memory)
+    step = memory.journal.undo if back else memory.journal.redo
+    changes = step(scope_, entry_id)
+    verb = "undone" if back else "redone"
+    if json_:
+        output.emit({verb: [_change_json(change) for change in changes]})
+    for change in changes if not json_ else ():
+        output.say(f"{verb}: {change.op} of {change.entry_id} ({output.clip(change.title, 60)})")
+    if not changes:
+        output.say(f"nothing to be {verb} here" + ("" if everything else " (`--all` looks in all projects)"))
+    return 0 if changes else 1
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--all", "-a", "everything", is_flag=True, help="The last change in any project.")
+@as_json
+def undo(name: str | None, everything: bool, json_: bool) -> int:
+    """Take back the last change (of this project, or of one entry). Works across restarts."""
+    return _step(name, everything, json_, back=True)
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--all", "-a", "everything", is_flag=True, help="The last undone change in any project.")
+@as_json
+def redo(name: str | None, everything: bool, json_: bool) -> int:
+    """Do again what was undone."""
+    return _step(name, everything, json_, back=False)
+
+
+@click.command()
+@click.argument("name", required=False)
+@click.option("--limit", "-n", default=20, type=click.IntRange(1), show_default=True)
+@click.option("--diff", is_flag=True, help="Show what each change did.")
+@as_json
+def history(name: str | None, limit: int, diff: bool, json_: bool) -> int:
+    """List changes, newest first: of this project, or of one entry (also a deleted one)."""
+    memory = Memory()
+    log = memory.journal.history
+    changes = log.of_entry(_entry_id(memory, name)) if name else log.recent(os.path.abspath(memory.place.memory), limit)
+    if json_:
+        output.emit({"changes": [_change_json(change, full=True) for change in changes[:limit]]})
+    for change in changes[:limit] if not json_ else ():
+        when = datetime.fromtimestamp(change.at).strftime("%Y-%m-%d %H:%M")
+        state = "" if change.state == "done" else f" [{change.state}]"
+        click.echo(f"{change.seq:5d}  {when}  {change.op:6s} {change.entry_id}  {output.clip(change.title, 50)}{state}")
+        if diff:
+            _print_diff(change)
+    if not changes:
+        output.say("no changes yet")
+    return 0 if changes else 1
+
+
+@click.command()
+@click.argument("change", type=int)
+@as_json
+def restore(change: int, json_: bool) -> None:
+    """Bring an entry back to how it stood before CHANGE (a number from `history`)."""
+    record = Memory().journal.restore(change)
+    if json_:
+        output.emit({"restored": _change_json(record)})
+    else:
+        output.say(f"entry {record.entry_id} stands as it did before change {change} - `memsearch undo` takes this back")
+
+
+@click.command()
+@click.argument("name")
+@click.option("--off", is_flag=True, help="Unpin it.")
+@as_json
+def pin(name: str, off: bool, json_: bool) -> None:
+    """Pin an entry: it ranks higher and never fades."""
+    _mark(name, "pin", None if off else "", json_)
+
+
+@click.command(epilog="\b\nExamples:\n  memsearch expire 3fa9c1d2 2026-12-31\n  memsearch expire 3fa9c1d2 --off")
+@click.argument("name")
+@click.argument("day", required=False)
+@click.option("--off", is_flag=True, help="Let it not expire.")
+@as_json
+def expire(name: str, day: str | None, off: bool, json_: bool) -> None:
+    """Let an entry expire after DAY: it then ranks last and is not given to agents."""
+    if off:
+        return _mark(name, "expires", None, json_)
+    try:
+        value = date.fromisoformat(day or "").isoformat()
+    except ValueError as error:
+        raise UsageError(f"{day!r} is no day", "write 2026-12-31") from error
+    return _mark(name, "expires", value, json_)
+
+
+@click.command(epilog="\b\nExamples:\n  memsearch export --query 'redis' > redis.md\n  memsearch export --day 2026-02-09 --format json")
+@click.option("--query", "-q", help="Only what this finds.")
+@click.option("--day", help="Only this day.")
+@click.option("--format", "format_", type=click.Choice(["markdown", "json"]), default="markdown", show_default=True)
+@click.option("--output", "-o", "target", type=click.Path(dir_okay=False), help="A file instead of stdout.")
+@scope
+def export(
+    query: str | None, day: str | None, format_: str, target: str | None, project: str | None, everything: bool
+) -> int:
+    """Write entries as markdown or JSON."""
+    import msgspec
+
+    memory = Memory(everything=everything)
+    if query:
+        answer = memory.search(query, 200)
+        sections = [memory.section(hit.row.entry_id) for hit in answer.hits]
+        rows = [(section.entry, section.path) for section in sections]
+    else:
+        files = [file for file in memory.days() if not day or file.day == day]
+        rows = [(entry, file.path) for file in files for entry in memory.read(file)]
+    if format_ == "json":
+        data = msgspec.json.format(
+            msgspec.json.encode({"schema_version": 1, "entries": [entry_json(e, p) for e, p in rows]}), indent=2
+        ).decode()
+    else:
+        data = "\n\n".join(f"<!-- {os.path.basename(path)} -->\n{entry.content}" for entry, path in rows)
+    if target:
+        with open(target, "w", encoding="utf-8") as out:
+            out.write(data + "\n")
+        output.say(f"{len(rows)} entries written to {target}")
+    else:
+        click.echo(output.safe(data) if format_ == "markdown" else data)
+    return 0 if rows else 1
+
+
+def _mark(name: str, mark: str, value: str | None, json_: bool) -> None:
+    memory = Memory()
+    section = memory.section(name)
+    now = memory.journal.mark(memory.memory_of(section.path), target_of(section.path, section.entry), mark, value)
+    if json_:
+        output.emit(entry_json(now, section.path))
+    else:
+        output.say(f"entry {now.id}: {', '.join(f'{k} {v}'.strip() for k, v in now.marks.items() if k != 'id') or 'no marks'}")
+
+
+def _entry_id(memory: Memory, name: str) -> str:
+    """An entry's full id, also of one that was deleted."""
+    try:
+        return memory.section(name).entry.id
+    except NotFound:
+        return name
+
+
+def _given(text: str | None) -> str:
+    return text if text is not None else sys.stdin.read()
+
+
+def _editor(text: str) -> str | None:
+    return click.edit(text + "\n", extension=".md", require_save=True)
+
+
+def _change_json(change: Change, *, full: bool = False) -> dict:
+    record = {
+        "change": change.seq,
+        "at": datetime.fromtimestamp(change.at).astimezone().isoformat(),
+        "op": change.op,
+        "entry_id": change.entry_id,
+        "source": change.path,
+        "title": change.title,
+        "state": change.state,
+    }
+    if full:
+        record["before"] = change.before.decode("utf-8", "replace")
+        record["after"] = change.after.decode("utf-8", "replace")
+    return record
+
+
+def _print_diff(change: Change) -> None:
+    import difflib
+
+    before = change.before.decode("utf-8", "replace").splitlines()
+    after = change.after.decode("utf-8", "replace").splitlines()
+    for line in list(difflib.unified_diff(before, after, lineterm="", n=1))[2:]:
+        color = {"+": "green", "-": "red"}.get(line[:1])
+        click.echo("       " + output.style(output.safe(line), fg=color))

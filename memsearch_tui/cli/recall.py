@@ -1,0 +1,305 @@
+"""Recall: search (L1), expand (L2), transcript (L3), and the plain lists."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import click
+from memsearch_engine.client import Memory
+from memsearch_engine.errors import NotFound, UsageError
+from memsearch_engine.journal.files import day_of
+from memsearch_engine.search.hits import Answer, Hit
+
+from memsearch_tui.cli import output
+from memsearch_tui.cli.options import as_json, scope, tolerated
+
+_BADGES = {"pin": "pinned", "superseded-by": "superseded", "summary": "summary pending", "trust": "outside content"}
+
+
+@click.command(epilog="\b\nExamples:\n  memsearch search 'redis ttl' -k 5\n  memsearch search 'agent:codex after:7d \"pool size\" -draft'\n  memsearch search 'flaky test' --project '*' --json")
+@click.argument("query", nargs=-1, required=True)
+@click.option("--top-k", "-k", "limit", default=10, show_default=True, type=click.IntRange(1, 200), help="How many hits.")
+@click.option("--mode", type=click.Choice(["hybrid", "dense", "bm25", "lexical"]), default="hybrid", show_default=True)
+@click.option("--fusion", type=click.Choice(["weighted", "rrf"]), help="How the lists are joined (search.fusion).")
+@click.option("--no-wait", is_flag=True, help="Answer from what is here now; never start the service.")
+@click.option("--explain", is_flag=True, help="Say for each hit why it is there.")
+@click.option("--source-prefix", help="Only files under this path.")
+@scope
+@tolerated
+@as_json
+@click.option("--json-output", "-j", "bare", is_flag=True, help="memsearch's bare list of hits.")
+def search(
+    query: tuple[str, ...],
+    limit: int,
+    mode: str,
+    fusion: str | None,
+    no_wait: bool,
+    explain: bool,
+    source_prefix: str | None,
+    project: str | None,
+    everything: bool,
+    json_: bool,
+    bare: bool,
+) -> int:
+    """Find memories by meaning and words.
+
+    Filters: agent: project: session: day: after: before: kind: has:evidence is:pinned path: -word "a phrase".
+    """
+    memory = Memory(everything=everything)
+    text = " ".join(query)
+    if project:
+        text += f' project:"{project}"'
+    if source_prefix:
+        text += f' path:"{source_prefix}"'
+    answer = memory.search(text, limit, mode, fusion or "", wait=not no_wait)
+    if answer.reason and mode != "lexical":
+        output.say(f"note: {'words only: ' if answer.mode == 'lexical' else ''}{output.safe(answer.reason)}")
+    if bare:
+        output.emit([hit_json(hit, answer.mode) for hit in answer.hits])
+    elif json_:
+        output.emit(
+            {
+                "mode": answer.mode,
+                "reason": answer.reason,
+                "corrected": answer.corrected,
+                "took_ms": answer.took_ms,
+                "hits": [hit_json(hit, answer.mode) for hit in answer.hits],
+            }
+        )
+    else:
+        _print_hits(answer, explain)
+    return 0 if answer.hits else 1
+
+
+def hit_json(hit: Hit, mode: str) -> dict[str, Any]:
+    row = hit.row
+    return {
+        "content": row.text,
+        "source": row.path,
+        "heading": row.heading,
+        "chunk_hash": row.chunk_id,
+        "heading_level": row.level,
+        "start_line": row.start_line,
+        "end_line": row.end_line,
+        "score": round(hit.score, 6),
+        "entry_id": row.entry_id,
+        "hash": row.hash,
+        "agent": row.agent,
+        "session": row.session,
+        "turn": row.turn,
+        "day": row.day,
+        "time": row.time,
+        "rank": hit.rank,
+        "mode": mode,
+        "ranks": hit.ranks,
+        "scores": hit.scores,
+        "reasons": hit.reasons,
+    }
+
+
+def _print_hits(answer: Answer, explain: bool) -> None:
+    room = output.width()
+    for word, near in answer.corrected.items():
+        output.say(f"note: no note has {word!r}; searched for {', '.join(near)}")
+    for hit in answer.hits:
+        row = hit.row
+        badges = [text for name, text in _BADGES.items() if name in row.marks]
+        head = f"{hit.rank:2d}  {row.day or os.path.basename(row.path)} {row.time}".rstrip()
+        facts = "  ".join([row.agent or "note", row.chunk_id, *badges])
+        click.echo(f"{output.style(head, bold=True)}  {output.style(facts, dim=True)}")
+        for line in [line for line in row.embedded.splitlines() if line.strip()][:3]:
+            click.echo(f"    {output.clip(line, room - 4)}")
+        if explain:
+            ranks = ", ".join(f"{name} #{place}" for name, place in hit.ranks.items())
+            click.echo(output.style(f"    why: {ranks or 'reached by vectors'}; {output.safe('; '.join(hit.reasons))}", dim=True))
+    if answer.hits:
+        first = answer.hits[0].row.chunk_id
+        output.say(f"{len(answer.hits)} hits ({answer.mode}, {answer.took_ms:.0f} ms) - `memsearch expand {first}` opens the first")
+    else:
+        output.say("nothing found - `memsearch why-not QUERY ENTRY` says why a note is missing; `--all` searches all projects")
+
+
+@click.command(epilog="\b\nExample:\n  memsearch expand 3fa9c1d2 --json")
+@click.argument("name")
+@click.option("--json-output", "-j", "bare", is_flag=True, help="As --json.")
+@scope
+@tolerated
+@as_json
+def expand(name: str, bare: bool, project: str | None, everything: bool, json_: bool) -> None:
+    """Show the whole section behind a hit (its chunk or entry id)."""
+    memory = Memory(everything=everything)
+    section = memory.section(name)
+    entry = section.entry
+    if json_ or bare:
+        output.emit({**entry_json(entry, section.path), "chunk_hash": section.chunk_id, "heading": entry.heading})
+        return
+    where = f"{section.path}:{entry.start_line}"
+    click.echo(output.style(f"{section.day} {entry.time}  {entry.agent or 'note'}  {entry.id}", bold=True))
+    click.echo(output.style(output.safe(where), dim=True))
+    click.echo(output.safe(entry.body))
+    if entry.anchor and entry.anchor.path:
+        output.say(f"`memsearch transcript {entry.id}` opens the conversation")
+
+
+def entry_json(entry: Any, path: str) -> dict[str, Any]:
+    anchor = entry.anchor
+    return {
+        "entry_id": entry.id,
+        "hash": entry.hash,
+        "day": day_of(path),
+        "time": entry.time,
+        "agent": entry.agent,
+        "session": entry.session,
+        "turn": entry.turn,
+        "kind": entry.kind,
+        "source": path,
+        "start_line": entry.start_line,
+        "end_line": entry.end_line,
+        "content": entry.content,
+        "body": entry.body,
+        "marks": entry.marks,
+        "anchor": {"session": anchor.session, "turn": anchor.turn, anchor.kind or "path": anchor.path} if anchor else None,
+    }
+
+
+@click.command(epilog="\b\nExamples:\n  memsearch transcript 3fa9c1d2 --context 1\n  memsearch transcript session.jsonl --turn 373eb335 --json")
+@click.argument("target")
+@click.option("--turn", default="", help="The turn to open (for a transcript file).")
+@click.option("--context", "context", default=0, type=click.IntRange(0, 1000), help="So many turns before and after.")
+@as_json
+def transcript(target: str, turn: str, context: int, json_: bool) -> None:
+    """Open the conversation that a memory came from (TARGET: an entry, a chunk or a transcript file)."""
+    from pathlib import Path
+
+    from memsearch_engine.transcripts.locate import open_anchor, open_file
+
+    if os.path.sep in target or os.path.exists(target):
+        if not os.path.isfile(target):
+            raise NotFound(f"no transcript file {target}")
+        found = open_file(Path(target), turn)
+    else:
+        entry = Memory().section(target).entry
+        if entry.anchor is None:
+            raise NotFound(f"entry {entry.id} was written by hand: no conversation stands behind it")
+        anchor = entry.anchor
+        found = open_anchor(anchor.agent, anchor.session, turn or anchor.turn, anchor.path)
+        if found.index < 0 and (turn or anchor.turn):
+            raise NotFound(f"the turn {turn or anchor.turn} is not in {found.path}", "try --context, or the file itself")
+    if turn and found.index < 0:
+        raise NotFound(f"no turn {turn!r} in {found.path}")
+    turns = found.turns
+    if found.index >= 0:
+        turns = turns[max(0, found.index - context) : found.index + context + 1]
+    if json_:
+        output.emit({"path": found.path, "turns": turns})
+        return
+    for number, item in enumerate(turns):
+        if number:
+            click.echo()
+        click.echo(output.style(f"── {item.started}  turn {item.turn}  {item.status}", dim=True))
+        click.echo(output.style("you", bold=True) + f"  {output.safe(item.user)}")
+        for tool in item.tools:
+            click.echo(output.style(f"  $ {tool.name}: {output.clip(tool.input, output.width() - 8)}", dim=True))
+        click.echo(output.style(item.agent, bold=True) + f"  {output.safe(item.assistant)}")
+
+
+@click.command()
+@click.argument("day", default="today")
+@scope
+@as_json
+def show(day: str, project: str | None, everything: bool, json_: bool) -> int:
+    """Print a day (2026-02-09, today, yesterday, 7d) as it stands in its file."""
+    from datetime import date
+
+    from memsearch_engine.search.query import parse_date
+
+    span = parse_date(day, date.today())
+    if span is None or span[0] != span[1]:
+        raise UsageError(f"{day!r} is no day", "write 2026-02-09, today, yesterday or 3d")
+    memory = Memory(everything=everything)
+    files = [file for file in memory.days() if file.day == span[0]]
+    if json_:
+        entries = [entry_json(entry, file.path) for file in files for entry in memory.read(file)]
+        output.emit({"day": span[0], "files": [file.path for file in files], "entries": entries})
+        return 0 if files else 1
+    for file in files:
+        with open(file.path, encoding="utf-8", errors="replace") as opened:
+            click.echo(output.safe(opened.read()), nl=False)
+    if not files:
+        output.say(f"no memories on {span[0]} - `memsearch days` lists the days that have some")
+    return 0 if files else 1
+
+
+@click.command()
+@click.option("--limit", "-n", default=30, type=click.IntRange(1), show_default=True)
+@scope
+@as_json
+def days(limit: int, project: str | None, everything: bool, json_: bool) -> int:
+    """List the days that have memories, newest first."""
+    memory = Memory(everything=everything)
+    files = memory.days()[:limit]
+    rows = [{"day": file.day, "entries": len(memory.read(file)), "source": file.path} for file in files]
+    if json_:
+        output.emit({"days": rows})
+    else:
+        for row in rows:
+            click.echo(f"{row['day']}  {row['entries']:4d}  {output.style(output.safe(row['source']), dim=True)}")
+        if not rows:
+            output.say(f"no memories in {memory.place.memory} yet - `memsearch add \"…\"` writes the first, `memsearch demo` shows a year")
+    return 0 if rows else 1
+
+
+@click.command()
+@click.option("--day", help="Only this day (2026-02-09, today, 3d).")
+@click.option("--agent", help="Only this agent's.")
+@click.option("--limit", "-n", default=50, type=click.IntRange(1), show_default=True)
+@scope
+@as_json
+def entries(day: str | None, agent: str | None, limit: int, project: str | None, everything: bool, json_: bool) -> int:
+    """List entries, newest day first, read from the files themselves."""
+    from datetime import date
+
+    from memsearch_engine.search.query import parse_date
+
+    span = parse_date(day, date.today()) if day else None
+    if day and span is None:
+        raise UsageError(f"{day!r} is no day", "write 2026-02-09, today, yesterday or 3d")
+    memory = Memory(everything=everything)
+    rows = []
+    for file in memory.days():
+        if span and not span[0] <= file.day <= span[1]:
+            continue
+        for entry in memory.read(file):
+            if not agent or entry.agent == agent:
+                rows.append((entry, file.path))
+        if len(rows) >= limit:
+            break
+    rows = rows[:limit]
+    if json_:
+        output.emit({"entries": [entry_json(entry, path) for entry, path in rows]})
+    else:
+        for entry, path in rows:
+            head = f"{entry.id}  {day_of(path)} {entry.time or '     '}  {entry.agent or 'note':11s}"
+            click.echo(f"{output.style(head, dim=True)}  {output.clip(entry.title, output.width() - len(head) - 2)}")
+        if not rows:
+            output.say("no entries here - `memsearch days --all` looks in all projects")
+    return 0 if rows else 1
+
+
+@click.command("why-not", epilog="\b\nExample:\n  memsearch why-not 'connection pool' 3fa9c1d2")
+@click.argument("query")
+@click.argument("name")
+@scope
+@as_json
+def why_not(query: str, name: str, project: str | None, everything: bool, json_: bool) -> None:
+    """Say why the note NAME is not among the hits of QUERY."""
+    from memsearch_engine.search.explain import why_not as explain
+
+    memory = Memory(everything=everything)
+    found = explain(memory, query, name)
+    if json_:
+        output.emit(found)
+        return
+    for reason in found["reasons"]:
+        click.echo(f"- {output.safe(reason)}")

@@ -1,0 +1,259 @@
+"""Setup: status, the app, settings, the service, the project, the demo."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+from memsearch_engine import __version__, client
+from memsearch_engine.client import Memory
+from memsearch_engine.errors import MemsearchError, SettingsError, Unreachable
+from memsearch_engine.home import Home
+
+from memsearch_tui.cli import output
+from memsearch_tui.cli.options import as_json
+
+
+@click.command()
+@as_json
+def status(json_: bool = False) -> None:
+    """One look at everything: project, notes, index, service."""
+    memory = Memory()
+    days = memory.days()
+    counts = memory.catalog.counts(memory.project.id) if memory.catalog else {}
+    try:
+        connection = memory.connect(start=False)
+        service = connection.call("status", dict)
+        connection.close()
+    except MemsearchError:
+        service = {"running": False}
+    state = {
+        "version": __version__,
+        "home": str(memory.home.root),
+        "project": memory.project.slug,
+        "memory": memory.place.memory,
+        "days": len(days),
+        "newest_day": days[0].day if days else "",
+        "oldest_day": days[-1].day if days else "",
+        "index": counts,
+        "service": service,
+    }
+    if json_:
+        output.emit(state)
+        return
+    click.echo(f"project  {state['project']}  {output.safe(state['memory'])}")
+    if days:
+        click.echo(f"notes    {len(days)} days, {state['oldest_day']} to {state['newest_day']}")
+    else:
+        click.echo("notes    none yet - `memsearch demo` shows what it looks like with a year of them")
+    if counts:
+        click.echo(f"index    {counts['entries']} entries, {counts['chunks']} chunks" + (f", {counts['failed']} failed" if counts["failed"] else ""))
+    click.echo("service  " + (f"running, pid {service['pid']}, index {service['index']}" if service["running"] else "not running (starts when needed)"))
+
+
+@click.command()
+@click.option("--project", "-p", help="Open on this project.")
+@click.option("--all", "-a", "everything", is_flag=True, help="Open on all projects.")
+@click.option("--theme", help="Textual theme name.")
+def tui(project: str | None = None, everything: bool = False, theme: str | None = None) -> int:
+    """Open the terminal app."""
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM") == "dumb":
+        raise Unreachable("the app needs a terminal", "the commands do all that it does: `memsearch --help`")
+    from memsearch_tui.app import run
+
+    return run(project=project, everything=everything, theme=theme)
+
+
+@click.group()
+def config() -> None:
+    """Read and change settings (~/.memsearch/config.toml)."""
+
+
+@config.command("list")
+@as_json
+def config_list(json_: bool) -> None:
+    """Every setting with its value and type."""
+    from memsearch_engine.settings import keys, load, type_name
+
+    memory = Memory()
+    settings = load(memory.home, memory.place.settings_file)
+    rows = {key: _value(settings, key) for key in keys()}
+    if json_:
+        output.emit({"settings": rows, "file": str(memory.home.config), "warnings": settings.warnings})
+        return
+    for key, hint in keys().items():
+        click.echo(f"{key:28s} = {_toml(rows[key]):24s} {output.style('# ' + type_name(hint), dim=True)}")
+    for warning in settings.warnings:
+        output.say(f"warning: {output.safe(warning)}")
+
+
+@config.command("get")
+@click.argument("key")
+@as_json
+def config_get(key: str, json_: bool) -> None:
+    """The value of one setting."""
+    from memsearch_engine.settings import keys, load
+
+    if key not in keys():
+        raise SettingsError(f"unknown setting `{key}`", "`memsearch config list` shows them all")
+    memory = Memory()
+    value = _value(load(memory.home, memory.place.settings_file), key)
+    if json_:
+        output.emit({"key": key, "value": value})
+    else:
+        click.echo(value if isinstance(value, str) else _toml(value))
+
+
+@config.command("set")
+@click.argument("key")
+@click.argument("value")
+def config_set(key: str, value: str) -> None:
+    """Change one setting; comments in the file stay."""
+    from memsearch_engine.settings import set_value
+
+    home = Home.from_env()
+    typed = set_value(home, key, value)
+    output.say(f"{key} = {_toml(typed)} in {home.config}")
+
+
+@config.command("init")
+def config_init() -> None:
+    """A short wizard for the settings that matter at first."""
+    from memsearch_engine.index.models import KNOWN
+    from memsearch_engine.settings import load, set_value
+
+    home = Home.from_env()
+    current = load(home)
+    if not sys.stdin.isatty():
+        raise click.UsageError("the wizard needs a terminal; `memsearch config set KEY VALUE` does not")
+    output.say(f"Settings go to {home.config}; enter keeps what stands in brackets.")
+    model = click.prompt("Embedding model", current.embedding.model or next(iter(KNOWN)), type=click.Choice(list(KNOWN)), err=True)
+    uri = click.prompt("Milvus URI (empty: local files)", current.milvus.uri, show_default=True, err=True)
+    capture = click.confirm("Capture finished turns of your agents?", current.capture.enabled, err=True)
+    set_value(home, "embedding.model", model)
+    if uri != current.milvus.uri:
+        set_value(home, "milvus.uri", uri)
+    set_value(home, "capture.enabled", str(capture).lower())
+    output.say(f"written to {home.config}")
+
+
+def _value(settings: object, key: str) -> object:
+    section, _, name = key.partition(".")
+    value = getattr(getattr(settings, section), name)
+    if name in ("api_key", "token") and value and not str(value).startswith("env:"):
+        return "(set)"
+    return value
+
+
+def _toml(value: object) -> str:
+    import json
+
+    return json.dumps(value, ensure_ascii=False)
+
+
+@click.group()
+def service() -> None:
+    """Start, stop and inspect the resident service (it starts by itself when needed)."""
+
+
+@service.command("start")
+@as_json
+def service_start(json_: bool) -> None:
+    """Start it now."""
+    connection = client.connect(Home.from_env())
+    state = connection.call("status", dict)
+    connection.close()
+    output.emit(state) if json_ else output.say(f"running, pid {state['pid']}")
+
+
+@service.command("stop")
+@as_json
+def service_stop(json_: bool) -> None:
+    """Stop it; nothing is lost, the next command starts it again."""
+    stopped = client.stop(Home.from_env())
+    output.emit({"stopped": stopped}) if json_ else output.say("stopped" if stopped else "it was not running")
+
+
+@service.command("status")
+@as_json
+def service_status(json_: bool) -> int:
+    """Whether it runs, for how long and with how much memory."""
+    try:
+        connection = client.connect(Home.from_env(), start=False)
+        state = connection.call("status", dict)
+        connection.close()
+    except MemsearchError:
+        state = {"running": False, "pid": None, "uptime_s": 0, "rss_mb": 0, "index": "closed"}
+    if json_:
+        output.emit(state)
+    elif state["running"]:
+        click.echo(f"running, pid {state['pid']}, up {state['uptime_s']:.0f} s, {state['rss_mb']:.0f} MB, index {state['index']}")
+    else:
+        click.echo("not running (it starts when needed)")
+    return 0 if state["running"] else 1
+
+
+@service.command("logs")
+@click.option("--lines", "-n", default=40, type=click.IntRange(1), show_default=True)
+def service_logs(lines: int) -> int:
+    """The end of its log."""
+    from collections import deque
+
+    log = Home.from_env().log
+    try:
+        with log.open(encoding="utf-8", errors="replace") as file:
+            tail = deque(file, lines)
+    except FileNotFoundError:
+        output.say(f"no log yet ({log})")
+        return 1
+    click.echo(output.safe("".join(tail)), nl=False)
+    return 0
+
+
+@click.command()
+@click.option("--all", "-a", "everything", is_flag=True, help="All known projects.")
+@as_json
+def project(everything: bool, json_: bool) -> None:
+    """Show which project this folder belongs to, its memory folder and its collection."""
+    memory = Memory(everything=everything)
+    rows = [
+        {"id": p.id, "name": p.name, "slug": p.slug, "collection": p.collection, "root": p.root, "memory": p.memory}
+        for p in (memory.projects if everything else [memory.project])
+    ]
+    if json_:
+        output.emit({"projects": rows} if everything else rows[0])
+        return
+    for row in rows:
+        click.echo(f"{output.safe(row['name'])}  {row['collection']}\n  {output.safe(row['root'])}\n  {output.safe(row['memory'])}")
+
+
+@click.command(epilog="\b\nExamples:\n  memsearch demo                 open the sample year in the app\n  memsearch demo --no-open       only write and index it, print how to use it")
+@click.option("--no-open", is_flag=True, help="Don't open the app.")
+@click.option("--fresh", is_flag=True, help="Write it anew, even if it is there.")
+@as_json
+def demo(no_open: bool, fresh: bool, json_: bool) -> int:
+    """Try it on a sample year: three projects, four agents, in a temporary home. Your own notes are not touched."""
+    from memsearch_tui.demo.command import run
+
+    return run(open_app=not no_open and not json_, fresh=fresh, json_=json_)
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def completion(shell: str) -> None:
+    """Print a completion script: memsearch completion bash >> ~/.bashrc"""
+    from click.shell_completion import get_completion_class
+
+    from memsearch_tui.cli.group import cli
+
+    kind = get_completion_class(shell)
+    assert kind is not None
+    click.echo(kind(cli, {}, "memsearch", "_MEMSEARCH_COMPLETE").source())
+
+
+@click.command()
+@as_json
+def version(json_: bool) -> None:
+    """Print the version."""
+    output.emit({"version": __version__}) if json_ else click.echo(__version__)

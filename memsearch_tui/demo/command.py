@@ -1,0 +1,89 @@
+"""``memsearch demo``: write the sample year into a temporary home, index it, show it."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+import tempfile
+from datetime import date
+from pathlib import Path
+
+import click
+from memsearch_engine import client
+from memsearch_engine.client import Memory
+from memsearch_engine.home import Home
+
+from memsearch_tui.cli import output
+from memsearch_tui.demo.history import build
+
+_QUERY = "why did the checkout get slow"
+_PROJECT = "orders-api"
+
+
+def demo_root() -> Path:
+    return Path(tempfile.gettempdir()) / f"memsearch-demo-{os.getuid()}"
+
+
+def prepare(root: Path, *, fresh: bool) -> tuple[Home, Path]:
+    """The demo's home and its first project, written anew when the day has changed. Sets the environment to it."""
+    home = Home(root / "home")
+    stamp = root / "ends-on"
+    if root.is_symlink() or (root.exists() and root.stat().st_uid != os.getuid()):
+        raise PermissionError(13, "not a folder of this user", str(root))
+    if fresh or not stamp.is_file() or stamp.read_text() != date.today().isoformat():
+        client.stop(home)
+        for name in ("projects", "agents", "home"):
+            shutil.rmtree(root / name, ignore_errors=True)
+        root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        build(root, date.today())
+        stamp.write_text(date.today().isoformat())
+    os.environ["MEMSEARCH_HOME"] = str(home.root)
+    os.environ["CLAUDE_CONFIG_DIR"] = str(root / "agents" / "claude")
+    os.environ.pop("MEMSEARCH_DIR", None)
+    return home, root / "projects" / _PROJECT
+
+
+def run(*, open_app: bool, fresh: bool, json_: bool) -> int:
+    root = demo_root()
+    home, project = prepare(root, fresh=fresh)
+    os.chdir(project)
+    interactive = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+    for folder in sorted((root / "projects").iterdir()):
+        _ = Memory(home, str(folder)).projects  # registers it
+    memory = Memory(home, str(project))
+    connection = memory.connect()
+    if open_app and interactive:
+        connection.close()
+        from memsearch_tui.app import run as open_
+
+        return open_(everything=True)
+    progress = output.Progress()
+    try:
+        results = connection.call("index", list[dict], timeout_s=3600, progress=progress, place=memory.place_param, all_projects=True)
+    finally:
+        progress.close()
+        connection.close()
+    answer = Memory(home, str(project), everything=True).search(_QUERY, 3)
+    total = {key: sum(result[key] for result in results) for key in ("files", "entries", "chunks", "embedded")}
+    if json_:
+        hits = [{"entry_id": hit.row.entry_id, "day": hit.row.day, "content": hit.row.text} for hit in answer.hits]
+        output.emit({**total, "home": str(home.root), "project": str(project), "query": _QUERY, "mode": answer.mode, "hits": hits})
+        return 0
+    click.echo(
+        f"A sample year in {root}: {total['files']} days, {total['entries']} memories, {total['chunks']} chunks indexed\n"
+        f"\nmemsearch search '{_QUERY}'"
+    )
+    for hit in answer.hits[:1]:
+        section = memory.section(hit.row.chunk_id)
+        click.echo(f"  {hit.row.day} {hit.row.time}  {hit.row.agent}  {hit.row.chunk_id}  ({answer.mode}; {'; '.join(hit.reasons)})\n")
+        click.echo(f"memsearch expand {hit.row.chunk_id}")
+        for line in section.entry.body.splitlines():
+            click.echo(f"  {output.safe(line)}")
+    click.echo(
+        "\nTo go on yourself:\n"
+        f"  export MEMSEARCH_HOME={home.root} CLAUDE_CONFIG_DIR={os.environ['CLAUDE_CONFIG_DIR']}; cd {project}\n"
+        "  memsearch                       open the app\n"
+        "  memsearch search 'redis ttl'    search from the command line"
+    )
+    return 0
