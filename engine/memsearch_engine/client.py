@@ -20,14 +20,14 @@ import msgspec
 
 from memsearch_engine.errors import MemsearchError, NotFound, Unreachable, UsageError
 from memsearch_engine.home import Home
-from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.journal.files import DayFile, list_days, read_day
-from memsearch_engine.journal.model import Entry
-from memsearch_engine.projects import Place, Project, Registry, locate, offline_project
+from memsearch_engine.projects import Place, Project, locate, offline_project
 from memsearch_engine.search.hits import Answer
 from memsearch_engine.service import protocol
 
-if TYPE_CHECKING:  # writers pay for these, readers don't
+if TYPE_CHECKING:  # a search through the service needs none of these
+    from memsearch_engine.index.catalog import Catalog
+    from memsearch_engine.journal.files import DayFile
+    from memsearch_engine.journal.model import Entry
     from memsearch_engine.journal.write import Journal
     from memsearch_engine.search.sections import Section
 
@@ -120,7 +120,8 @@ def connect(home: Home, *, start: bool = True, wait_s: float = 10.0) -> Connecti
         except Unreachable as error:
             if time.monotonic() > end:
                 raise Unreachable(
-                    f"the service did not start within {wait_s:.0f} s ({error})", f"see {home.log}, or `memsearch service logs`"
+                    f"the service did not start within {wait_s:.0f} s ({error})",
+                    f"see {home.log}, or `memsearch service logs`",
                 ) from error
         time.sleep(pause)  # the socket file appears when the service listens; there is nothing to wait on before
         pause = min(pause * 1.5, 0.2)
@@ -131,7 +132,9 @@ def launch(home: Home) -> None:
     try:
         home.ensure()
     except OSError as error:
-        raise Unreachable(f"{home.root} can't be written: {error.strerror}", "set MEMSEARCH_HOME to a writable folder") from error
+        raise Unreachable(
+            f"{home.root} can't be written: {error.strerror}", "set MEMSEARCH_HOME to a writable folder"
+        ) from error
     environment = {**os.environ, "MEMSEARCH_HOME": str(home.root)}
     environment.pop("MEMSEARCH_DIR", None)  # one service serves all projects
     try:
@@ -175,6 +178,8 @@ class Memory:
         return self._projects
 
     def _find_projects(self) -> list[Project]:
+        from memsearch_engine.registry import Registry
+
         registry = Registry(self.home)
         try:
             here = registry.at(self.place)
@@ -192,6 +197,8 @@ class Memory:
     @property
     def catalog(self) -> Catalog | None:
         if self._catalog is None:
+            from memsearch_engine.index.catalog import Catalog
+
             self._catalog = Catalog.open_readonly(self.home.cache_db)
         return self._catalog
 
@@ -269,6 +276,8 @@ class Memory:
     def _scope(self, names: list[str]) -> list[Project]:
         if not names:
             return self.projects
+        from memsearch_engine.registry import Registry
+
         registry = Registry(self.home)
         try:
             known = registry.all()
@@ -277,7 +286,8 @@ class Memory:
         chosen = known if "*" in names else [p for p in known if {p.slug, p.name, p.id, p.collection} & set(names)]
         if not chosen:
             raise UsageError(
-                f"no project named {', '.join(names)}", f"known: {', '.join(sorted({p.name for p in known})) or 'none'}"
+                f"no project named {', '.join(names)}",
+                f"known: {', '.join(sorted({p.name for p in known})) or 'none'}",
             )
         return chosen
 
@@ -297,11 +307,15 @@ class Memory:
 
     def days(self) -> list[DayFile]:
         """Dated files, newest first."""
+        from memsearch_engine.journal.files import list_days
+
         found = [day for project in self.projects for day in list_days(project.memory)]
         return sorted(found, key=lambda file: (file.day, file.path), reverse=True)
 
     def read(self, file: DayFile) -> list[Entry]:
         """The entries of a day, read from its file."""
+        from memsearch_engine.journal.files import read_day
+
         return read_day(file.path).entries
 
     def memory_of(self, path: str) -> str:

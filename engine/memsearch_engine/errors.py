@@ -1,11 +1,11 @@
 """The errors that a person may be shown, and the exit code that each one means.
 
-    MemsearchError
-    ├── UsageError      2  the words of the call are wrong
-    ├── NotFound        1  nothing of that name
-    ├── Unreachable     3  something needed can't be reached or written
-    ├── Conflict        4  the note changed since it was read
-    └── SettingsError   2  a settings file is wrong (file, line and key are named)
+MemsearchError
+├── UsageError      2  the words of the call are wrong
+├── NotFound        1  nothing of that name
+├── Unreachable     3  something needed can't be reached or written
+├── Conflict        4  the note changed since it was read
+└── SettingsError   2  a settings file is wrong (file, line and key are named)
 """
 
 from __future__ import annotations

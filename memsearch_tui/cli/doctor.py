@@ -25,7 +25,12 @@ def _home(memory: Memory) -> dict[str, Any]:
     try:
         memory.home.ensure()
     except OSError as error:
-        return _check("home", False, f"{root} can't be written: {error.strerror}", "set MEMSEARCH_HOME to a writable folder")
+        return _check(
+            "home",
+            False,
+            f"{root} can't be written: {error.strerror}",
+            "set MEMSEARCH_HOME to a writable folder",
+        )
     mode = root.stat().st_mode & 0o777
     if mode & 0o077:
         return _check("home", False, f"{root} can be read by others ({mode:o})", f"chmod 700 {root}")
@@ -82,10 +87,20 @@ def _service(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
     text = health["index"] + "".join(f"; {problem['what']}" for problem in health["problems"])
     checks = [
         _check("service", True, f"pid {state['pid']}, {state['rss_mb']:.0f} MB, up {state['uptime_s']:.0f} s"),
-        _check("index", index_ok, text, "memsearch doctor --fix reads every file again; memsearch reset builds it anew"),
+        _check(
+            "index",
+            index_ok,
+            text,
+            "memsearch doctor --fix reads every file again; memsearch reset builds it anew",
+        ),
     ]
     waiting = inbox["waiting"]
     checks.append(
-        _check("inbox", not waiting, f"{len(waiting)} events wait: {waiting[0]['reason']}" if waiting else "empty", "memsearch inbox")
+        _check(
+            "inbox",
+            not waiting,
+            f"{len(waiting)} events wait: {waiting[0]['reason']}" if waiting else "empty",
+            "memsearch inbox",
+        )
     )
     return checks

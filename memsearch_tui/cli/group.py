@@ -35,7 +35,9 @@ class Sections(click.Group):
                 return getattr(importlib.import_module(f"memsearch_tui.cli.{module}"), function)
         return None
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and self.get_command(ctx, args[0]) is None:
             import difflib
 
@@ -50,7 +52,12 @@ class Sections(click.Group):
                 formatter.write_dl([(name, text) for name, (_, _, text) in commands.items()])
 
 
-@click.group(cls=Sections, invoke_without_command=True, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=Sections,
+    invoke_without_command=True,
+    epilog=EPILOG,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
 @click.option("--version", "-V", "show_version", is_flag=True, help="Print the version.")
 @click.pass_context
 def cli(ctx: click.Context, show_version: bool) -> None:

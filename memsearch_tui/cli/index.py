@@ -12,16 +12,16 @@ from memsearch_tui.cli.options import as_json, scope, tolerated
 _LONG_S = 24 * 3600
 
 
-@click.command(epilog="\b\nExamples:\n  memsearch index\n  memsearch index docs/ notes.md\n  memsearch index --all --json")
+@click.command(
+    epilog="\b\nExamples:\n  memsearch index\n  memsearch index docs/ notes.md\n  memsearch index --all --json"
+)
 @click.argument("paths", nargs=-1, type=click.Path())
 @click.option("--force", "-f", is_flag=True, help="Read every file again (vectors of known texts are kept).")
 @scope
 @tolerated
 @click.option("--json-output", "-j", "bare", is_flag=True, hidden=True)
 @as_json
-def index(
-    paths: tuple[str, ...], force: bool, project: str | None, everything: bool, bare: bool, json_: bool
-) -> int:
+def index(paths: tuple[str, ...], force: bool, project: str | None, everything: bool, bare: bool, json_: bool) -> int:
     """Bring the index up to date; PATHS are indexed with this project from now on."""
     import os
 
@@ -80,9 +80,7 @@ def watch(project: str | None, everything: bool, json_: bool) -> None:
     memory = Memory()
     connection = memory.connect()
     try:
-        connection.call(
-            "index", list[dict], timeout_s=_LONG_S, progress=output.Progress(), place=memory.place_param
-        )
+        connection.call("index", list[dict], timeout_s=_LONG_S, progress=output.Progress(), place=memory.place_param)
         output.say(f"watching {memory.place.memory} - ctrl+c ends this, the service goes on until it is idle")
         version = 0
         last: dict = {}

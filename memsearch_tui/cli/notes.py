@@ -17,7 +17,9 @@ from memsearch_tui.cli.options import as_json, scope
 from memsearch_tui.cli.recall import entry_json
 
 
-@click.command(epilog="\b\nExamples:\n  memsearch add 'Staging runs Postgres 16 since today'\n  git log -1 --format=%B | memsearch add")
+@click.command(
+    epilog="\b\nExamples:\n  memsearch add 'Staging runs Postgres 16 since today'\n  git log -1 --format=%B | memsearch add"
+)
 @click.argument("text", required=False)
 @click.option("--day", help="Another day than today (2026-02-09, yesterday).")
 @as_json
@@ -53,7 +55,9 @@ def add(text: str | None, day: str | None, json_: bool) -> None:
         output.say(f"written to {added.path} - `memsearch undo` takes it back")
 
 
-@click.command(epilog="\b\nExamples:\n  memsearch edit 3fa9c1d2\n  memsearch edit 3fa9c1d2 --text '- TTL is 900 s now' --if-match 1f2e3d4c5b6a7988")
+@click.command(
+    epilog="\b\nExamples:\n  memsearch edit 3fa9c1d2\n  memsearch edit 3fa9c1d2 --text '- TTL is 900 s now' --if-match 1f2e3d4c5b6a7988"
+)
 @click.argument("name")
 @click.option("--text", help="The new text (else stdin where that is no terminal, else $EDITOR).")
 @click.option("--if-match", "hash_", default="", help="Only if the entry still has this hash.")
@@ -88,7 +92,9 @@ def edit(name: str, text: str | None, hash_: str, json_: bool) -> None:
         output.say(f"entry {now.id} changed - `memsearch undo` takes it back")
 
 
-@click.command(epilog="\b\nExamples:\n  memsearch delete 3fa9c1d2 --dry-run\n  memsearch delete 3fa9c1d2 77aa01bc --yes")
+@click.command(
+    epilog="\b\nExamples:\n  memsearch delete 3fa9c1d2 --dry-run\n  memsearch delete 3fa9c1d2 77aa01bc --yes"
+)
 @click.argument("names", nargs=-1, required=True)
 @click.option("--dry-run", is_flag=True, help="Only show what would go.")
 @click.option("--if-match", "hash_", default="", help="Only if the entry still has this hash (one entry).")
@@ -107,13 +113,16 @@ def delete(names: tuple[str, ...], dry_run: bool, hash_: str, yes: bool, json_: 
     if not dry_run:
         output.confirm(f"Delete {len(sections)} {'entry' if len(sections) == 1 else 'entries'}?", yes)
         memory.journal.delete(
-            memory.memory_of(sections[0].path), [target_of(section.path, section.entry) for section in sections]
+            memory.memory_of(sections[0].path),
+            [target_of(section.path, section.entry) for section in sections],
         )
     gone = [entry_json(section.entry, section.path) for section in sections]
     if json_:
         output.emit({"deleted": [] if dry_run else gone, "would_delete": gone if dry_run else []})
     else:
-        output.say("nothing was deleted (dry run)" if dry_run else f"{len(gone)} deleted - `memsearch undo` brings it back")
+        output.say(
+            "nothing was deleted (dry run)" if dry_run else f"{len(gone)} deleted - `memsearch undo` brings it back"
+        )
 
 
 def _step(name: str | None, everything: bool, json_: bool, *, back: bool) -> int:
@@ -182,7 +191,9 @@ def restore(change: int, json_: bool) -> None:
     if json_:
         output.emit({"restored": _change_json(record)})
     else:
-        output.say(f"entry {record.entry_id} stands as it did before change {change} - `memsearch undo` takes this back")
+        output.say(
+            f"entry {record.entry_id} stands as it did before change {change} - `memsearch undo` takes this back"
+        )
 
 
 @click.command()
@@ -210,14 +221,21 @@ def expire(name: str, day: str | None, off: bool, json_: bool) -> None:
     return _mark(name, "expires", value, json_)
 
 
-@click.command(epilog="\b\nExamples:\n  memsearch export --query 'redis' > redis.md\n  memsearch export --day 2026-02-09 --format json")
+@click.command(
+    epilog="\b\nExamples:\n  memsearch export --query 'redis' > redis.md\n  memsearch export --day 2026-02-09 --format json"
+)
 @click.option("--query", "-q", help="Only what this finds.")
 @click.option("--day", help="Only this day.")
 @click.option("--format", "format_", type=click.Choice(["markdown", "json"]), default="markdown", show_default=True)
 @click.option("--output", "-o", "target", type=click.Path(dir_okay=False), help="A file instead of stdout.")
 @scope
 def export(
-    query: str | None, day: str | None, format_: str, target: str | None, project: str | None, everything: bool
+    query: str | None,
+    day: str | None,
+    format_: str,
+    target: str | None,
+    project: str | None,
+    everything: bool,
 ) -> int:
     """Write entries as markdown or JSON."""
     import msgspec
@@ -232,7 +250,8 @@ def export(
         rows = [(entry, file.path) for file in files for entry in memory.read(file)]
     if format_ == "json":
         data = msgspec.json.format(
-            msgspec.json.encode({"schema_version": 1, "entries": [entry_json(e, p) for e, p in rows]}), indent=2
+            msgspec.json.encode({"schema_version": 1, "entries": [entry_json(e, p) for e, p in rows]}),
+            indent=2,
         ).decode()
     else:
         data = "\n\n".join(f"<!-- {os.path.basename(path)} -->\n{entry.content}" for entry, path in rows)
@@ -252,7 +271,9 @@ def _mark(name: str, mark: str, value: str | None, json_: bool) -> None:
     if json_:
         output.emit(entry_json(now, section.path))
     else:
-        output.say(f"entry {now.id}: {', '.join(f'{k} {v}'.strip() for k, v in now.marks.items() if k != 'id') or 'no marks'}")
+        output.say(
+            f"entry {now.id}: {', '.join(f'{k} {v}'.strip() for k, v in now.marks.items() if k != 'id') or 'no marks'}"
+        )
 
 
 def _entry_id(memory: Memory, name: str) -> str:

@@ -14,12 +14,27 @@ from memsearch_engine.search.hits import Answer, Hit
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, scope, tolerated
 
-_BADGES = {"pin": "pinned", "superseded-by": "superseded", "summary": "summary pending", "trust": "outside content"}
+_BADGES = {
+    "pin": "pinned",
+    "superseded-by": "superseded",
+    "summary": "summary pending",
+    "trust": "outside content",
+}
 
 
-@click.command(epilog="\b\nExamples:\n  memsearch search 'redis ttl' -k 5\n  memsearch search 'agent:codex after:7d \"pool size\" -draft'\n  memsearch search 'flaky test' --project '*' --json")
+@click.command(
+    epilog="\b\nExamples:\n  memsearch search 'redis ttl' -k 5\n  memsearch search 'agent:codex after:7d \"pool size\" -draft'\n  memsearch search 'flaky test' --project '*' --json"
+)
 @click.argument("query", nargs=-1, required=True)
-@click.option("--top-k", "-k", "limit", default=10, show_default=True, type=click.IntRange(1, 200), help="How many hits.")
+@click.option(
+    "--top-k",
+    "-k",
+    "limit",
+    default=10,
+    show_default=True,
+    type=click.IntRange(1, 200),
+    help="How many hits.",
+)
 @click.option("--mode", type=click.Choice(["hybrid", "dense", "bm25", "lexical"]), default="hybrid", show_default=True)
 @click.option("--fusion", type=click.Choice(["weighted", "rrf"]), help="How the lists are joined (search.fusion).")
 @click.option("--no-wait", is_flag=True, help="Answer from what is here now; never start the service.")
@@ -112,12 +127,21 @@ def _print_hits(answer: Answer, explain: bool) -> None:
             click.echo(f"    {output.clip(line, room - 4)}")
         if explain:
             ranks = ", ".join(f"{name} #{place}" for name, place in hit.ranks.items())
-            click.echo(output.style(f"    why: {ranks or 'reached by vectors'}; {output.safe('; '.join(hit.reasons))}", dim=True))
+            click.echo(
+                output.style(
+                    f"    why: {ranks or 'reached by vectors'}; {output.safe('; '.join(hit.reasons))}",
+                    dim=True,
+                )
+            )
     if answer.hits:
         first = answer.hits[0].row.chunk_id
-        output.say(f"{len(answer.hits)} hits ({answer.mode}, {answer.took_ms:.0f} ms) - `memsearch expand {first}` opens the first")
+        output.say(
+            f"{len(answer.hits)} hits ({answer.mode}, {answer.took_ms:.0f} ms) - `memsearch expand {first}` opens the first"
+        )
     else:
-        output.say("nothing found - `memsearch why-not QUERY ENTRY` says why a note is missing; `--all` searches all projects")
+        output.say(
+            "nothing found - `memsearch why-not QUERY ENTRY` says why a note is missing; `--all` searches all projects"
+        )
 
 
 @click.command(epilog="\b\nExample:\n  memsearch expand 3fa9c1d2 --json")
@@ -159,11 +183,15 @@ def entry_json(entry: Any, path: str) -> dict[str, Any]:
         "content": entry.content,
         "body": entry.body,
         "marks": entry.marks,
-        "anchor": {"session": anchor.session, "turn": anchor.turn, anchor.kind or "path": anchor.path} if anchor else None,
+        "anchor": {"session": anchor.session, "turn": anchor.turn, anchor.kind or "path": anchor.path}
+        if anchor
+        else None,
     }
 
 
-@click.command(epilog="\b\nExamples:\n  memsearch transcript 3fa9c1d2 --context 1\n  memsearch transcript session.jsonl --turn 373eb335 --json")
+@click.command(
+    epilog="\b\nExamples:\n  memsearch transcript 3fa9c1d2 --context 1\n  memsearch transcript session.jsonl --turn 373eb335 --json"
+)
 @click.argument("target")
 @click.option("--turn", default="", help="The turn to open (for a transcript file).")
 @click.option("--context", "context", default=0, type=click.IntRange(0, 1000), help="So many turns before and after.")
@@ -185,7 +213,9 @@ def transcript(target: str, turn: str, context: int, json_: bool) -> None:
         anchor = entry.anchor
         found = open_anchor(anchor.agent, anchor.session, turn or anchor.turn, anchor.path)
         if found.index < 0 and (turn or anchor.turn):
-            raise NotFound(f"the turn {turn or anchor.turn} is not in {found.path}", "try --context, or the file itself")
+            raise NotFound(
+                f"the turn {turn or anchor.turn} is not in {found.path}", "try --context, or the file itself"
+            )
     if turn and found.index < 0:
         raise NotFound(f"no turn {turn!r} in {found.path}")
     turns = found.turns
@@ -239,14 +269,18 @@ def days(limit: int, project: str | None, everything: bool, json_: bool) -> int:
     """List the days that have memories, newest first."""
     memory = Memory(everything=everything)
     files = memory.days()[:limit]
-    rows = [{"day": file.day, "entries": len(memory.read(file)), "source": file.path} for file in files]
+    rows: list[dict[str, Any]] = [
+        {"day": file.day, "entries": len(memory.read(file)), "source": file.path} for file in files
+    ]
     if json_:
         output.emit({"days": rows})
     else:
         for row in rows:
             click.echo(f"{row['day']}  {row['entries']:4d}  {output.style(output.safe(row['source']), dim=True)}")
         if not rows:
-            output.say(f"no memories in {memory.place.memory} yet - `memsearch add \"…\"` writes the first, `memsearch demo` shows a year")
+            output.say(
+                f'no memories in {memory.place.memory} yet - `memsearch add "…"` writes the first, `memsearch demo` shows a year'
+            )
     return 0 if rows else 1
 
 
@@ -297,7 +331,7 @@ def why_not(query: str, name: str, project: str | None, everything: bool, json_:
     from memsearch_engine.search.explain import why_not as explain
 
     memory = Memory(everything=everything)
-    found = explain(memory, query, name)
+    found = explain(memory.catalog, memory.projects, memory.section(name), query, memory.search)
     if json_:
         output.emit(found)
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from typing import Any
 
 import click
 from memsearch_engine import __version__, client
@@ -28,7 +29,7 @@ def status(json_: bool = False) -> None:
         connection.close()
     except MemsearchError:
         service = {"running": False}
-    state = {
+    state: dict[str, Any] = {
         "version": __version__,
         "home": str(memory.home.root),
         "project": memory.project.slug,
@@ -48,8 +49,18 @@ def status(json_: bool = False) -> None:
     else:
         click.echo("notes    none yet - `memsearch demo` shows what it looks like with a year of them")
     if counts:
-        click.echo(f"index    {counts['entries']} entries, {counts['chunks']} chunks" + (f", {counts['failed']} failed" if counts["failed"] else ""))
-    click.echo("service  " + (f"running, pid {service['pid']}, index {service['index']}" if service["running"] else "not running (starts when needed)"))
+        click.echo(
+            f"index    {counts['entries']} entries, {counts['chunks']} chunks"
+            + (f", {counts['failed']} failed" if counts["failed"] else "")
+        )
+    click.echo(
+        "service  "
+        + (
+            f"running, pid {service['pid']}, index {service['index']}"
+            if service["running"]
+            else "not running (starts when needed)"
+        )
+    )
 
 
 @click.command()
@@ -128,7 +139,12 @@ def config_init() -> None:
     if not sys.stdin.isatty():
         raise click.UsageError("the wizard needs a terminal; `memsearch config set KEY VALUE` does not")
     output.say(f"Settings go to {home.config}; enter keeps what stands in brackets.")
-    model = click.prompt("Embedding model", current.embedding.model or next(iter(KNOWN)), type=click.Choice(list(KNOWN)), err=True)
+    model = click.prompt(
+        "Embedding model",
+        current.embedding.model or next(iter(KNOWN)),
+        type=click.Choice(list(KNOWN)),
+        err=True,
+    )
     uri = click.prompt("Milvus URI (empty: local files)", current.milvus.uri, show_default=True, err=True)
     capture = click.confirm("Capture finished turns of your agents?", current.capture.enabled, err=True)
     set_value(home, "embedding.model", model)
@@ -188,7 +204,9 @@ def service_status(json_: bool) -> int:
     if json_:
         output.emit(state)
     elif state["running"]:
-        click.echo(f"running, pid {state['pid']}, up {state['uptime_s']:.0f} s, {state['rss_mb']:.0f} MB, index {state['index']}")
+        click.echo(
+            f"running, pid {state['pid']}, up {state['uptime_s']:.0f} s, {state['rss_mb']:.0f} MB, index {state['index']}"
+        )
     else:
         click.echo("not running (it starts when needed)")
     return 0 if state["running"] else 1
@@ -218,17 +236,28 @@ def project(everything: bool, json_: bool) -> None:
     """Show which project this folder belongs to, its memory folder and its collection."""
     memory = Memory(everything=everything)
     rows = [
-        {"id": p.id, "name": p.name, "slug": p.slug, "collection": p.collection, "root": p.root, "memory": p.memory}
+        {
+            "id": p.id,
+            "name": p.name,
+            "slug": p.slug,
+            "collection": p.collection,
+            "root": p.root,
+            "memory": p.memory,
+        }
         for p in (memory.projects if everything else [memory.project])
     ]
     if json_:
         output.emit({"projects": rows} if everything else rows[0])
         return
     for row in rows:
-        click.echo(f"{output.safe(row['name'])}  {row['collection']}\n  {output.safe(row['root'])}\n  {output.safe(row['memory'])}")
+        click.echo(
+            f"{output.safe(row['name'])}  {row['collection']}\n  {output.safe(row['root'])}\n  {output.safe(row['memory'])}"
+        )
 
 
-@click.command(epilog="\b\nExamples:\n  memsearch demo                 open the sample year in the app\n  memsearch demo --no-open       only write and index it, print how to use it")
+@click.command(
+    epilog="\b\nExamples:\n  memsearch demo                 open the sample year in the app\n  memsearch demo --no-open       only write and index it, print how to use it"
+)
 @click.option("--no-open", is_flag=True, help="Don't open the app.")
 @click.option("--fresh", is_flag=True, help="Write it anew, even if it is there.")
 @as_json

@@ -60,7 +60,14 @@ def run(*, open_app: bool, fresh: bool, json_: bool) -> int:
         return open_(everything=True)
     progress = output.Progress()
     try:
-        results = connection.call("index", list[dict], timeout_s=3600, progress=progress, place=memory.place_param, all_projects=True)
+        results = connection.call(
+            "index",
+            list[dict],
+            timeout_s=3600,
+            progress=progress,
+            place=memory.place_param,
+            all_projects=True,
+        )
     finally:
         progress.close()
         connection.close()
@@ -68,7 +75,16 @@ def run(*, open_app: bool, fresh: bool, json_: bool) -> int:
     total = {key: sum(result[key] for result in results) for key in ("files", "entries", "chunks", "embedded")}
     if json_:
         hits = [{"entry_id": hit.row.entry_id, "day": hit.row.day, "content": hit.row.text} for hit in answer.hits]
-        output.emit({**total, "home": str(home.root), "project": str(project), "query": _QUERY, "mode": answer.mode, "hits": hits})
+        output.emit(
+            {
+                **total,
+                "home": str(home.root),
+                "project": str(project),
+                "query": _QUERY,
+                "mode": answer.mode,
+                "hits": hits,
+            }
+        )
         return 0
     click.echo(
         f"A sample year in {root}: {total['files']} days, {total['entries']} memories, {total['chunks']} chunks indexed\n"
@@ -76,7 +92,9 @@ def run(*, open_app: bool, fresh: bool, json_: bool) -> int:
     )
     for hit in answer.hits[:1]:
         section = memory.section(hit.row.chunk_id)
-        click.echo(f"  {hit.row.day} {hit.row.time}  {hit.row.agent}  {hit.row.chunk_id}  ({answer.mode}; {'; '.join(hit.reasons)})\n")
+        click.echo(
+            f"  {hit.row.day} {hit.row.time}  {hit.row.agent}  {hit.row.chunk_id}  ({answer.mode}; {'; '.join(hit.reasons)})\n"
+        )
         click.echo(f"memsearch expand {hit.row.chunk_id}")
         for line in section.entry.body.splitlines():
             click.echo(f"  {output.safe(line)}")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import random
 import uuid
-from datetime import date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import msgspec
@@ -123,7 +123,10 @@ def build(root: Path, end: date, routine: int = 700) -> Demo:
 def _anchor(story: Story, agents: Path, project: Path, when: date) -> tuple[Anchor, Path]:
     session = story.session_id
     if story.agent == "claude-code":
-        kind, path = "transcript", agents / "claude" / "projects" / str(project).replace("/", "-") / f"{session}.jsonl"
+        kind, path = (
+            "transcript",
+            agents / "claude" / "projects" / str(project).replace("/", "-") / f"{session}.jsonl",
+        )
     elif story.agent == "codex":
         folder = agents / "codex" / "sessions" / when.strftime("%Y/%m/%d")
         kind, path = "rollout", folder / f"rollout-{when.isoformat()}T09-00-00-{session}.jsonl"
@@ -148,7 +151,7 @@ def _day(day: str, turns: list[tuple[Story, Anchor]]) -> str:
 def _claude(story: Story, project: Path, end: date) -> list[dict]:
     """A turn as Claude Code 2.1 writes it: one line per content block."""
     hour, minute = map(int, story.time.split(":"))
-    start = datetime(end.year, end.month, end.day, hour, minute, tzinfo=timezone.utc) - timedelta(days=story.day)
+    start = datetime(end.year, end.month, end.day, hour, minute, tzinfo=UTC) - timedelta(days=story.day)
     lines: list[dict] = []
     parent: str | None = None
 
@@ -164,7 +167,14 @@ def _claude(story: Story, project: Path, end: date) -> list[dict]:
             "isSidechain": False,
             "userType": "external",
         }
-        line = {"type": kind, "uuid": name, "parentUuid": parent, "timestamp": stamp, **common, "message": message}
+        line = {
+            "type": kind,
+            "uuid": name,
+            "parentUuid": parent,
+            "timestamp": stamp,
+            **common,
+            "message": message,
+        }
         lines.append({**line, **more})
         parent = name
 
@@ -176,5 +186,8 @@ def _claude(story: Story, project: Path, end: date) -> list[dict]:
         result = {"type": "tool_result", "tool_use_id": use, "content": tool.output}
         add("user", {"role": "user", "content": [result]}, promptId=story.turn)
     text = {"type": "text", "text": story.reply}
-    add("assistant", {"role": "assistant", "id": f"msg_{story.id}_end", "content": [text], "stop_reason": "end_turn"})
+    add(
+        "assistant",
+        {"role": "assistant", "id": f"msg_{story.id}_end", "content": [text], "stop_reason": "end_turn"},
+    )
     return lines

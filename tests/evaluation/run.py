@@ -22,6 +22,7 @@ from memsearch_engine.projects import Project
 from memsearch_engine.search import hybrid
 from memsearch_engine.search.query import parse
 from memsearch_engine.settings import Settings
+
 from memsearch_tui.demo import build, stories
 
 HERE = Path(__file__).parent
@@ -57,7 +58,13 @@ def run(folder: Path, options) -> None:
         space.reconcile(catalog, project.id, project.collection)
     ids = {story.id: story.entry_id for story in stories()}
     queries = [json.loads(line) for line in (HERE / "queries.jsonl").read_text().splitlines()]
-    ways = [("hybrid", "weighted"), ("hybrid", "rrf"), ("dense", "weighted"), ("bm25", "weighted"), ("lexical", "weighted")]
+    ways = [
+        ("hybrid", "weighted"),
+        ("hybrid", "rrf"),
+        ("dense", "weighted"),
+        ("bm25", "weighted"),
+        ("lexical", "weighted"),
+    ]
     ranks: dict[str, list[int]] = {}
     for mode, fusion in ways:
         name = mode if mode != "hybrid" else f"hybrid/{fusion}"

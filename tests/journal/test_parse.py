@@ -25,7 +25,12 @@ hand-written, no time
 
 def test_a_day_as_memsearch_writes_it():
     first, second, note = parse(DAY, "2026-02-09").entries
-    assert (first.time, first.session, first.turn, first.agent) == ("14:30", "abc123", "ghi789", "claude-code")
+    assert (first.time, first.session, first.turn, first.agent) == (
+        "14:30",
+        "abc123",
+        "ghi789",
+        "claude-code",
+    )
     assert first.anchor.kind == "transcript" and first.anchor.path.endswith("abc123.jsonl")
     assert first.trail == ["2026-02-09", "Session 14:30"]
     assert first.body.startswith("- User asked") and first.title == "User asked about N+1 queries in order-service"
@@ -38,9 +43,19 @@ def test_a_day_as_memsearch_writes_it():
 @pytest.mark.parametrize(
     "anchor, agent, kind, path",
     [
-        ("session:a turn:b rollout:/h/.codex/sessions/r.jsonl", "codex", "rollout", "/h/.codex/sessions/r.jsonl"),
+        (
+            "session:a turn:b rollout:/h/.codex/sessions/r.jsonl",
+            "codex",
+            "rollout",
+            "/h/.codex/sessions/r.jsonl",
+        ),
         ("session:a turn:b db:/h/opencode/opencode.db", "opencode", "db", "/h/opencode/opencode.db"),
-        ("session:a db:/h/.openclaw/agents/main/x.sqlite", "openclaw", "db", "/h/.openclaw/agents/main/x.sqlite"),
+        (
+            "session:a db:/h/.openclaw/agents/main/x.sqlite",
+            "openclaw",
+            "db",
+            "/h/.openclaw/agents/main/x.sqlite",
+        ),
         ("session:a transcript:/h/.openclaw/s.jsonl", "openclaw", "transcript", "/h/.openclaw/s.jsonl"),
         ("agent:codex session:a turn:b transcript:/x y/z.jsonl", "codex", "transcript", "/x y/z.jsonl"),
         ("session:only", "", "", ""),
@@ -92,9 +107,9 @@ def test_equal_notes_differ_by_an_ordinal_and_days_keep_them_apart():
 def test_ids_survive_moved_lines_and_new_neighbours():
     moved = b"\n\n\n# new\nintro\n" + DAY
     before, after = parse(DAY, "d").entries, parse(moved, "d").entries
-    assert [e.id for e in before] == [e.id for e in after][-3:] and [e.hash for e in before] == [
-        e.hash for e in after
-    ][-3:]
+    assert [e.id for e in before] == [e.id for e in after][-3:] and [e.hash for e in before] == [e.hash for e in after][
+        -3:
+    ]
 
 
 def test_ten_megabytes_and_a_long_line_are_linear():

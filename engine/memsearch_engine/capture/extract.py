@@ -15,7 +15,8 @@ _MAX_LINE = 320
 _MAX_LINES = 4
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])|(?<=[。！？])|\n+")
 _LEAD_IN = re.compile(
-    r"^(?:sure|okay|ok|great|perfect|done|certainly|absolutely|of course|let me|i'll|i will|now i|好的|当然|没问题)\b[^.。!]*[.!。:]\s*", re.I
+    r"^(?:sure|okay|ok|great|perfect|done|certainly|absolutely|of course|let me|i'll|i will|now i|好的|当然|没问题)\b[^.。!]*[.!。:]\s*",
+    re.I,
 )
 _TELLING = re.compile(
     r"\b(decid|chose|chang|fix|add|remov|creat|updat|renam|replac|because|root cause|instead|now |will |must |always|never|"

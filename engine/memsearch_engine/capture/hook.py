@@ -14,7 +14,17 @@ import time
 
 MAX_PAYLOAD = 64 * 1024 * 1024
 _DEADLINE_S = 0.15
-_KEEP = ("session_id", "prompt_id", "turn_id", "transcript_path", "cwd", "hook_event_name", "source", "reason", "agent_id")
+_KEEP = (
+    "session_id",
+    "prompt_id",
+    "turn_id",
+    "transcript_path",
+    "cwd",
+    "hook_event_name",
+    "source",
+    "reason",
+    "agent_id",
+)
 _CAPTURED = {"Stop", "StopFailure", "SessionEnd", "PreCompact", "Interrupt"}
 AGENTS = ("claude-code", "codex", "opencode", "openclaw")
 
@@ -75,7 +85,7 @@ def _put(agent: str, event: str, payload: dict, start: float) -> None:
     inbox = str(home.inbox)
     os.makedirs(inbox, mode=0o700, exist_ok=True)
     now = time.time()
-    record = {key: value for key in _KEEP if isinstance(value := payload.get(key), str)}
+    record: dict[str, object] = {key: value for key in _KEEP if isinstance(value := payload.get(key), str)}
     record.update(
         agent=agent, event=event, at=now, memsearch_dir=os.environ.get("MEMSEARCH_DIR", ""),
         hook_ms=round((time.monotonic() - start) * 1000, 2),

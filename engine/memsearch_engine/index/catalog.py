@@ -18,8 +18,9 @@ import msgspec
 
 from memsearch_engine.index import analyze
 from memsearch_engine.index.chunk import Chunk
+from memsearch_engine.index.rows import EntryRow, Row, decode_marks
 from memsearch_engine.journal.files import DayFile
-from memsearch_engine.journal.model import Anchor, Entry
+from memsearch_engine.journal.model import Entry
 
 LAYOUT = 1
 
@@ -53,60 +54,6 @@ CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, col);
 HIT_COLUMNS = """c.id, c.chunk_id, c.text, c.embedded, c.start_line, c.end_line, c.part, e.entry_id, e.hash, e.project,
  e.day, e.time, e.agent, e.session, e.turn, e.kind, e.heading, e.level, e.title, e.anchors, e.marks, f.path"""
 HIT_FROM = "chunks c JOIN entries e ON e.id = c.entry JOIN files f ON f.id = e.file"
-
-_anchors = msgspec.json.Decoder(list[Anchor])
-_marks = msgspec.json.Decoder(dict[str, str])
-
-
-class Row(msgspec.Struct):
-    """A chunk with all that is known of its entry. ``id`` is the catalog's own and changes with every rebuild."""
-
-    id: int
-    chunk_id: str
-    text: str
-    embedded: str
-    start_line: int
-    end_line: int
-    part: int
-    entry_id: str
-    hash: str
-    project: str
-    day: str
-    time: str
-    agent: str
-    session: str
-    turn: str
-    kind: str
-    heading: str
-    level: int
-    title: str
-    anchors: list[Anchor]
-    marks: dict[str, str]
-    path: str
-
-    @classmethod
-    def of(cls, row: tuple) -> Row:
-        return cls(*row[:19], _anchors.decode(row[19]), _marks.decode(row[20]), row[21])
-
-
-class EntryRow(msgspec.Struct):
-    """A line of a list: what is needed to show and to name an entry."""
-
-    entry_id: str
-    hash: str
-    project: str
-    day: str
-    time: str
-    agent: str
-    session: str
-    turn: str
-    kind: str
-    title: str
-    start_line: int
-    end_line: int
-    path: str
-    marks: dict[str, str]
-
 
 _ENTRY_COLUMNS = """e.entry_id, e.hash, e.project, e.day, e.time, e.agent, e.session, e.turn, e.kind, e.title,
  e.start_line, e.end_line, f.path, e.marks"""
@@ -246,7 +193,17 @@ class Catalog:
             self._drop(db, file.path)
             cursor = db.execute(
                 "INSERT INTO files (project, root, path, day, mtime_ns, size, hash, state, at) VALUES (?,?,?,?,?,?,?,?,?)",
-                (project, root, file.path, file.day, file.mtime_ns, file.size, content_hash, "fresh", time.time()),
+                (
+                    project,
+                    root,
+                    file.path,
+                    file.day,
+                    file.mtime_ns,
+                    file.size,
+                    content_hash,
+                    "fresh",
+                    time.time(),
+                ),
             )
             for entry, chunks in entries:
                 row = db.execute(
@@ -289,7 +246,11 @@ class Catalog:
                     )
                     db.execute(
                         "INSERT INTO words (rowid, terms, written) VALUES (?,?,?)",
-                        (added.lastrowid, " ".join(analyze.terms(chunk.embedded)), analyze.words(chunk.embedded)),
+                        (
+                            added.lastrowid,
+                            " ".join(analyze.terms(chunk.embedded)),
+                            analyze.words(chunk.embedded),
+                        ),
                     )
 
     def touch_file(self, file: DayFile) -> None:
@@ -317,7 +278,8 @@ class Catalog:
     @staticmethod
     def _drop(db: sqlite3.Connection, path: str) -> None:
         rows = db.execute(
-            "SELECT c.id FROM chunks c JOIN entries e ON e.id=c.entry JOIN files f ON f.id=e.file WHERE f.path=?", (path,)
+            "SELECT c.id FROM chunks c JOIN entries e ON e.id=c.entry JOIN files f ON f.id=e.file WHERE f.path=?",
+            (path,),
         ).fetchall()
         db.executemany("DELETE FROM words WHERE rowid=?", rows)
         db.execute("DELETE FROM files WHERE path=?", (path,))
@@ -349,7 +311,9 @@ class Catalog:
         return found
 
     def by_entry(self, entry_id: str) -> list[Row]:
-        rows = self.query(f"SELECT {HIT_COLUMNS} FROM {HIT_FROM} WHERE e.entry_id=? ORDER BY f.path, c.part", (entry_id,))
+        rows = self.query(
+            f"SELECT {HIT_COLUMNS} FROM {HIT_FROM} WHERE e.entry_id=? ORDER BY f.path, c.part", (entry_id,)
+        )
         return [Row.of(row) for row in rows]
 
     def entries(self, project: str = "", day: str = "", limit: int = -1) -> list[EntryRow]:
@@ -363,20 +327,23 @@ class Catalog:
             f"SELECT {_ENTRY_COLUMNS} FROM entries e JOIN files f ON f.id=e.file WHERE {' AND '.join(where)}"
             " ORDER BY e.day DESC, f.path, e.start_line LIMIT ?"
         )
-        return [EntryRow(*row[:13], _marks.decode(row[13])) for row in self.query(sql, [*values, limit])]
+        return [EntryRow(*row[:13], decode_marks(row[13])) for row in self.query(sql, [*values, limit])]
 
     def days(self, project: str = "") -> list[tuple[str, int]]:
         """(day, number of entries), newest first."""
         where = "AND project=?" if project else ""
         values = (project,) if project else ()
-        return self.query(f"SELECT day, count(*) FROM entries WHERE day<>'' {where} GROUP BY day ORDER BY day DESC", values)
+        return self.query(
+            f"SELECT day, count(*) FROM entries WHERE day<>'' {where} GROUP BY day ORDER BY day DESC", values
+        )
 
     def counts(self, project: str = "") -> dict[str, int]:
         where, values = ("WHERE project=?", (project,)) if project else ("", ())
         files = self.query(f"SELECT count(*), sum(state='failed') FROM files {where}", values)[0]
         entries = self.query(f"SELECT count(*), count(DISTINCT day) FROM entries {where}", values)[0]
         chunks = self.query(
-            f"SELECT count(*) FROM chunks c JOIN entries e ON e.id=c.entry {where.replace('project', 'e.project')}", values
+            f"SELECT count(*) FROM chunks c JOIN entries e ON e.id=c.entry {where.replace('project', 'e.project')}",
+            values,
         )[0]
         return {
             "files": files[0],

@@ -112,9 +112,7 @@ class OnnxEmbedder:
         options.log_severity_level = 3
         options.enable_cpu_mem_arena = False  # long texts would leave hundreds of MB in it
         try:
-            self._session = onnxruntime.InferenceSession(
-                str(files.onnx), options, providers=["CPUExecutionProvider"]
-            )
+            self._session = onnxruntime.InferenceSession(str(files.onnx), options, providers=["CPUExecutionProvider"])
             self._tokenizer = Tokenizer.from_file(str(files.tokenizer))
         except Exception as error:
             raise Unreachable(
@@ -202,7 +200,9 @@ class HttpEmbedder:
                     half = len(texts) // 2
                     return np.concatenate([self._request(texts[:half]), self._request(texts[half:])])
                 if error.code not in (408, 429, 500, 502, 503, 504) or attempt == _RETRIES - 1:
-                    hint = f"set {self.provider.upper()}_API_KEY or embedding.api_key" if error.code in (401, 403) else ""
+                    hint = (
+                        f"set {self.provider.upper()}_API_KEY or embedding.api_key" if error.code in (401, 403) else ""
+                    )
                     raise Unreachable(f"{self.url} answered {error.code}: {text[:300]}", hint) from error
             except (OSError, ValueError) as error:
                 if attempt == _RETRIES - 1:

@@ -88,7 +88,9 @@ def find(home: Home, name: str) -> ModelFiles:
     name = name or DEFAULT
     folder = Path(name).expanduser()
     if folder.is_dir():
-        return _checked(ModelFiles(Model(str(folder), "folder", 0, "", 0), folder / "model.onnx", folder / "tokenizer.json"))
+        return _checked(
+            ModelFiles(Model(str(folder), "folder", 0, "", 0), folder / "model.onnx", folder / "tokenizer.json")
+        )
     model = KNOWN.get(name)
     if model is None:
         raise UsageError(
@@ -123,7 +125,8 @@ def _packaged(model: Model) -> ModelFiles:
     spec = importlib.util.find_spec(model.source.removeprefix("package:"))  # finds the folder, runs none of its code
     if spec is None or not spec.submodule_search_locations:
         raise Unreachable(
-            "the default embedding model is missing from this installation", "reinstall memsearch-tui: it brings it along"
+            "the default embedding model is missing from this installation",
+            "reinstall memsearch-tui: it brings it along",
         )
     onnx = Path(spec.submodule_search_locations[0]) / "model.onnx"
     tokenizer = Path(__file__).parent / "data" / "minilm" / "tokenizer.json"

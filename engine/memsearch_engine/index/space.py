@@ -21,7 +21,8 @@ from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import text_hash
 from memsearch_engine.index.embed import Embedder
-from memsearch_engine.index.store import Filter, Store, StoreRow
+from memsearch_engine.index.rows import Filter
+from memsearch_engine.index.store import Store, StoreRow
 from memsearch_engine.settings import Milvus
 
 _SCHEMA = """
@@ -119,7 +120,10 @@ class Space:
     # -- work -----------------------------------------------------------------------------------------------
 
     def embed(
-        self, texts: dict[str, str], progress: Progress | None = None, cancelled: Callable[[], bool] = lambda: False
+        self,
+        texts: dict[str, str],
+        progress: Progress | None = None,
+        cancelled: Callable[[], bool] = lambda: False,
     ) -> int:
         """Make and keep the vectors of *texts* (text hash -> text). Returns how many were made."""
         items = sorted(texts.items(), key=lambda item: len(item[1]))
@@ -183,7 +187,9 @@ class Space:
             self.store.flush(collection)
             with self._lock:
                 self._db.execute("BEGIN")
-                self._db.executemany("DELETE FROM stored WHERE collection=? AND chunk_id=?", [(collection, c) for c in gone])
+                self._db.executemany(
+                    "DELETE FROM stored WHERE collection=? AND chunk_id=?", [(collection, c) for c in gone]
+                )
                 self._db.executemany(
                     "INSERT OR REPLACE INTO stored VALUES (?,?,?)", [(collection, c, scalars[c]) for c in new]
                 )
@@ -213,9 +219,7 @@ class Space:
 
     # -- search ---------------------------------------------------------------------------------------------
 
-    def nearest(
-        self, collection: str, vector: np.ndarray, limit: int, where: Filter
-    ) -> list[tuple[str, float]]:
+    def nearest(self, collection: str, vector: np.ndarray, limit: int, where: Filter) -> list[tuple[str, float]]:
         """(chunk id, cosine), best first."""
         self.store.ensure(collection, self.embedder.dimension)
         return self.store.dense(collection, vector, limit, where)

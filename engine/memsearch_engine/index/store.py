@@ -18,6 +18,7 @@ import msgspec
 import numpy as np
 
 from memsearch_engine.errors import Unreachable
+from memsearch_engine.index.rows import Filter
 
 _BATCH_ROWS = 500
 _BATCH_CHARS = 4_000_000
@@ -37,32 +38,6 @@ class StoreRow(msgspec.Struct):
     agent: str
     session: str
     kind: str
-
-
-class Filter(msgspec.Struct, frozen=True):
-    """What the store can sort out by itself. Empty means anything; days are inclusive ISO dates."""
-
-    agents: tuple[str, ...] = ()
-    sessions: tuple[str, ...] = ()
-    kinds: tuple[str, ...] = ()
-    first_day: str = ""
-    last_day: str = ""
-
-    def expression(self) -> str:
-        """A Milvus boolean expression. Values are quoted here and nowhere else."""
-        parts = []
-        for field, values in (("agent", self.agents), ("session", self.sessions), ("kind", self.kinds)):
-            if values:
-                parts.append(f"{field} in [{', '.join(_quoted(value) for value in values)}]")
-        if self.first_day:
-            parts.append(f"day >= {_quoted(self.first_day)}")
-        if self.last_day:
-            parts.append(f"(day <= {_quoted(self.last_day)} and day != \"\")")
-        return " and ".join(parts)
-
-
-def _quoted(value: str) -> str:
-    return '"' + "".join("\\" + sign if sign in '"\\' else sign for sign in value if sign.isprintable()) + '"'
 
 
 class Store:
@@ -135,7 +110,11 @@ class Store:
         schema.add_field("chunk_id", DataType.VARCHAR, is_primary=True, max_length=32)
         schema.add_field("vector", DataType.FLOAT_VECTOR, dim=dimension)
         schema.add_field(
-            "terms", DataType.VARCHAR, max_length=65_535, enable_analyzer=True, analyzer_params={"tokenizer": "standard"}
+            "terms",
+            DataType.VARCHAR,
+            max_length=65_535,
+            enable_analyzer=True,
+            analyzer_params={"tokenizer": "standard"},
         )
         schema.add_field("sparse", DataType.SPARSE_FLOAT_VECTOR)
         for field in _FIELDS:
@@ -147,9 +126,7 @@ class Store:
         # exact search: at a developer's sizes a flat scan is as fast as a graph and misses nothing (README, Speed)
         indexes.add_index("vector", index_type="FLAT", metric_type="COSINE")
         indexes.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
-        self._client.create_collection(
-            collection, schema=schema, index_params=indexes, consistency_level="Strong"
-        )
+        self._client.create_collection(collection, schema=schema, index_params=indexes, consistency_level="Strong")
 
     def upsert(self, collection: str, rows: Iterable[StoreRow]) -> None:
         batch: list[dict] = []

@@ -96,7 +96,13 @@ def _parent_listed(root: str) -> bool:
 
 
 def _refresh(
-    catalog: Catalog, project: str, root: str, file: DayFile, known: tuple | None, settings: Settings, force: bool
+    catalog: Catalog,
+    project: str,
+    root: str,
+    file: DayFile,
+    known: tuple | None,
+    settings: Settings,
+    force: bool,
 ) -> bool:
     if known and not force:
         before, content_hash, state = known
@@ -132,7 +138,9 @@ def _kept(listing: Listing, root: str, settings: Settings, *, own: bool) -> list
     return [
         file
         for file in listing.files
-        if not any(_under(file.path, base) and spec.match_file(os.path.relpath(file.path, base)) for base, spec in specs)
+        if not any(
+            _under(file.path, base) and spec.match_file(os.path.relpath(file.path, base)) for base, spec in specs
+        )
     ]
 
 

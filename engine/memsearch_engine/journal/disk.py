@@ -13,9 +13,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from memsearch_engine.ids import digest
 from memsearch_engine.errors import Conflict, Unreachable
 from memsearch_engine.home import Home
+from memsearch_engine.ids import digest
 
 LOCK_TIMEOUT_S = 20.0
 

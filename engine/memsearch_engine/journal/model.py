@@ -22,7 +22,12 @@ class Anchor(msgspec.Struct, frozen=True, omit_defaults=True):
     path: str = ""
 
     def render(self) -> str:
-        fields = [("agent", self.agent), ("session", self.session), ("turn", self.turn), (self.kind, self.path)]
+        fields = [
+            ("agent", self.agent),
+            ("session", self.session),
+            ("turn", self.turn),
+            (self.kind, self.path),
+        ]
         words = " ".join(f"{key}:{clean_comment(value)}" for key, value in fields if key and value)
         return f"<!-- {words} -->"
 

@@ -19,7 +19,9 @@ from memsearch_engine.ids import digest
 from memsearch_engine.journal.model import Anchor, Document, Entry
 
 _BOM = b"\xef\xbb\xbf"
-_CANDIDATE = re.compile(rb"^ {0,3}(?:(?P<hashes>#{1,6})(?=[ \t\r\n]|\Z)|(?P<fence>`{3,}|~{3,})|(?P<comment><!--))", re.M)
+_CANDIDATE = re.compile(
+    rb"^ {0,3}(?:(?P<hashes>#{1,6})(?=[ \t\r\n]|\Z)|(?P<fence>`{3,}|~{3,})|(?P<comment><!--))", re.M
+)
 _TIME = re.compile(r"\b([01]?\d|2[0-3]):([0-5]\d)(?::[0-5]\d)?\b")
 _COMMENT_LINE = re.compile(rb"[ \t]*<!--(.*?)-->[ \t]*\r?\n?", re.S)
 _BLANK_LINE = re.compile(rb"[ \t]*\r?\n")
@@ -161,7 +163,11 @@ def parse_anchor(text: str) -> Anchor | None:
         return None
     path = values.get(kind, "")
     return Anchor(
-        values.get("session", ""), values.get("turn", ""), values.get("agent") or _agent_of(kind, path), kind, path
+        values.get("session", ""),
+        values.get("turn", ""),
+        values.get("agent") or _agent_of(kind, path),
+        kind,
+        path,
     )
 
 

@@ -14,9 +14,9 @@ from datetime import date
 
 import msgspec
 
-from memsearch_engine.ids import digest
 from memsearch_engine.errors import Conflict, NotFound, UsageError
 from memsearch_engine.home import Home
+from memsearch_engine.ids import digest
 from memsearch_engine.journal import disk
 from memsearch_engine.journal.history import Change, History
 from memsearch_engine.journal.model import Anchor, Document, Entry, clean_comment
@@ -188,7 +188,8 @@ class Journal:
         entry = document.find(target.entry_id)
         if entry is None:
             raise NotFound(
-                f"no entry {target.entry_id} in {target.path}", "`memsearch entries` lists what is there; it may have moved"
+                f"no entry {target.entry_id} in {target.path}",
+                "`memsearch entries` lists what is there; it may have moved",
             )
         if target.hash and entry.hash != target.hash:
             raise Conflict(

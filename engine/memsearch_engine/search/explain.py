@@ -2,26 +2,37 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from memsearch_engine.index import analyze
+from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import chunks_of
+from memsearch_engine.projects import Project
+from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.query import parse
-
-if TYPE_CHECKING:
-    from memsearch_engine.client import Memory
+from memsearch_engine.search.sections import Section
 
 _DEPTH = 200
 
 
-def why_not(memory: Memory, text: str, name: str) -> dict[str, Any]:
-    """Reasons, most telling first: other project, not indexed, filtered out, no shared word, outranked."""
-    section = memory.section(name)
+def why_not(
+    catalog: Catalog | None,
+    scope: list[Project],
+    section: Section,
+    text: str,
+    search: Callable[[str, int], Answer],
+) -> dict[str, Any]:
+    """Reasons, most telling first: other project, not indexed, filtered out, no shared word, outranked.
+
+    Args:
+        scope: the projects that were searched; section: the note that was expected; search: the search itself.
+    """
     entry, query = section.entry, parse(text)
     reasons: list[str] = []
-    if section.project and section.project.id not in {p.id for p in memory.projects} and not query.projects:
+    if section.project and section.project.id not in {p.id for p in scope} and not query.projects:
         reasons.append(f"it belongs to the project {section.project.name}: search with project:{section.project.slug}")
-    rows = memory.catalog.by_entry(entry.id) if memory.catalog else []
+    rows = catalog.by_entry(entry.id) if catalog else []
     if not rows:
         reasons.append("it is not indexed yet: `memsearch index` reads it now (words find it all the same)")
     today = ""
@@ -29,8 +40,10 @@ def why_not(memory: Memory, text: str, name: str) -> dict[str, Any]:
         reasons.append("a filter, a phrase or an excluded word of the query leaves it out")
     words = set(analyze.query_terms(query.text))
     shared = sorted(words & {term for chunk in chunks_of(entry) for term in analyze.terms(chunk.embedded)})
-    reasons.append(f"it shares these words with the query: {', '.join(shared)}" if shared else "it shares no word with the query")
-    answer = memory.search(text, _DEPTH)
+    reasons.append(
+        f"it shares these words with the query: {', '.join(shared)}" if shared else "it shares no word with the query"
+    )
+    answer = search(text, _DEPTH)
     place = next((hit.rank for hit in answer.hits if hit.row.entry_id == entry.id), 0)
     if place:
         reasons.insert(0, f"it is there, as hit {place} of the {answer.mode} answer: raise -k")
@@ -38,4 +51,11 @@ def why_not(memory: Memory, text: str, name: str) -> dict[str, Any]:
         reasons.append(f"{len(answer.hits)} other notes are nearer in meaning or share rarer words")
     else:
         reasons.append(f"only words were compared ({answer.reason or 'lexical mode'})")
-    return {"entry_id": entry.id, "query": text, "rank": place, "mode": answer.mode, "shared": shared, "reasons": reasons}
+    return {
+        "entry_id": entry.id,
+        "query": text,
+        "rank": place,
+        "mode": answer.mode,
+        "shared": shared,
+        "reasons": reasons,
+    }

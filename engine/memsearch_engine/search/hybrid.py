@@ -18,8 +18,9 @@ from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.space import Space
 from memsearch_engine.projects import Project
 from memsearch_engine.search import lexical
-from memsearch_engine.search.hits import Answer, Hit, order
+from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.query import Query
+from memsearch_engine.search.rank import order
 
 MODES = ("hybrid", "dense", "bm25", "lexical")
 FUSIONS = ("weighted", "rrf")
@@ -132,13 +133,15 @@ def most_possible(catalog: Catalog, terms: list[str]) -> float:
         return 0.0
     known = dict(
         catalog.query(
-            f"SELECT term, doc FROM vocabulary WHERE col='terms' AND term IN ({','.join('?' * len(terms))})", terms
+            f"SELECT term, doc FROM vocabulary WHERE col='terms' AND term IN ({','.join('?' * len(terms))})",
+            terms,
         )
     )
     total = catalog.query("SELECT count(*) FROM chunks")[0][0]
     # Lucene's idf, as Milvus uses it; a term that no note has counts like one that a single note has
     return sum(
-        math.log(1 + (total - known.get(term, 1) + 0.5) / (known.get(term, 1) + 0.5)) * (_K1 + 1) * 0.6 for term in terms
+        math.log(1 + (total - known.get(term, 1) + 0.5) / (known.get(term, 1) + 0.5)) * (_K1 + 1) * 0.6
+        for term in terms
     )
 
 

@@ -12,13 +12,15 @@ from datetime import date
 from pathlib import Path
 
 from memsearch_engine.index import analyze
-from memsearch_engine.index.catalog import HIT_COLUMNS, HIT_FROM, Catalog, Row
+from memsearch_engine.index.catalog import HIT_COLUMNS, HIT_FROM, Catalog
 from memsearch_engine.index.chunk import chunks_of
+from memsearch_engine.index.rows import Row
 from memsearch_engine.journal.files import DayFile, list_files
 from memsearch_engine.journal.parse import parse as parse_day
 from memsearch_engine.projects import Project
-from memsearch_engine.search.hits import Answer, Hit, order
+from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.query import Query
+from memsearch_engine.search.rank import order
 
 _K1, _B = 1.2, 0.75
 _WRITTEN_WEIGHT = 0.25
@@ -161,7 +163,9 @@ def _begins(catalog: Catalog, last: list[str], term: str) -> bool:
     if not last or analyze.stem(last[0]) != term:
         return False
     prefix = last[0]
-    return bool(catalog.query("SELECT 1 FROM vocabulary WHERE term >= ? AND term < ? LIMIT 1", (prefix, prefix + "\U0010ffff")))
+    return bool(
+        catalog.query("SELECT 1 FROM vocabulary WHERE term >= ? AND term < ? LIMIT 1", (prefix, prefix + "\U0010ffff"))
+    )
 
 
 def _from_files(catalog: Catalog | None, files: list[tuple[Project, DayFile]], query: Query, today: str) -> list[Hit]:
@@ -183,8 +187,7 @@ def _from_files(catalog: Catalog | None, files: list[tuple[Project, DayFile]], q
     if not terms:
         scored.sort(key=lambda item: (item[0].day, item[0].start_line), reverse=True)
         return [
-            Hit(0, 1.0 / (i + 1), row, {"lexical": i + 1}, {}, ["newest first"])
-            for i, (row, *_) in enumerate(scored)
+            Hit(0, 1.0 / (i + 1), row, {"lexical": i + 1}, {}, ["newest first"]) for i, (row, *_) in enumerate(scored)
         ]
     frequency, total = _frequencies(catalog, terms, scored)
     average = sum(length for _, _, length, _ in scored) / max(1, len(scored)) or 1.0
@@ -208,7 +211,8 @@ def _frequencies(catalog: Catalog | None, terms: list[str], scored: list) -> tup
     if catalog is None:
         return local, len(scored)
     rows = catalog.query(
-        f"SELECT term, doc FROM vocabulary WHERE col='terms' AND term IN ({','.join('?' * len(terms))})", terms
+        f"SELECT term, doc FROM vocabulary WHERE col='terms' AND term IN ({','.join('?' * len(terms))})",
+        terms,
     )
     known = dict(rows)
     total = catalog.query("SELECT count(*) FROM chunks")[0][0]

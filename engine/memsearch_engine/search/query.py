@@ -13,8 +13,7 @@ from datetime import date, timedelta
 
 import msgspec
 
-from memsearch_engine.index.catalog import Row
-from memsearch_engine.index.store import Filter
+from memsearch_engine.index.rows import Filter, Row
 
 AGENTS = ("claude-code", "codex", "opencode", "openclaw")
 _AGENT_NAMES = {"claude": "claude-code", "claudecode": "claude-code", "claude_code": "claude-code"}

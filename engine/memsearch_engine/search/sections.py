@@ -40,7 +40,9 @@ def find(catalog: Catalog | None, projects: list[Project], name: str) -> Section
         for file in reversed(list_files(project.memory).files):
             if found := _in_file(file.path, name, projects):
                 return found
-    raise NotFound(f"no entry or chunk {name!r} here", "`memsearch entries` lists this project's, `--all` all projects'")
+    raise NotFound(
+        f"no entry or chunk {name!r} here", "`memsearch entries` lists this project's, `--all` all projects'"
+    )
 
 
 def _likely(catalog: Catalog | None, name: str) -> list[str]:

@@ -55,7 +55,8 @@ def find(text: str) -> list[Finding]:
     for rule, secret in _betterleaks(text):
         found.setdefault(secret, Finding(rule, secret))
     return sorted(
-        (f for f in found.values() if not _REDACTED.search(f.secret) and len(f.secret) >= 3), key=lambda f: -len(f.secret)
+        (f for f in found.values() if not _REDACTED.search(f.secret) and len(f.secret) >= 3),
+        key=lambda f: -len(f.secret),
     )
 
 

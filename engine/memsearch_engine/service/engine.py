@@ -28,11 +28,12 @@ from memsearch_engine.index.space import Space
 from memsearch_engine.index.sync import Scan, scan
 from memsearch_engine.index.watch import Watcher
 from memsearch_engine.journal.write import Journal
-from memsearch_engine.projects import Place, Project, Registry, locate
+from memsearch_engine.projects import Place, Project, locate
+from memsearch_engine.registry import Registry
 from memsearch_engine.search import hybrid
 from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.query import parse
-from memsearch_engine.settings import Settings, load
+from memsearch_engine.settings import load
 
 log = logging.getLogger("memsearch.service")
 _RECHECK_S = 30.0
@@ -274,12 +275,11 @@ class Engine:
             return self.stopping.is_set() or (call is not None and call.cancelled())
 
         for start in range(0, total, _EMBED_SLICE):
-            base = done
-            done += space.embed(
-                dict(items[start : start + _EMBED_SLICE]),
-                lambda n, _, base=base: self._report(call, project, "embedding", base + n, total),
-                cancelled,
-            )
+
+            def progress(made: int, _: int, before: int = start) -> None:
+                self._report(call, project, "embedding", before + made, total)
+
+            done += space.embed(dict(items[start : start + _EMBED_SLICE]), progress, cancelled)
             deleted += space.reconcile(self.catalog, project.id, project.collection)[1]
             self._bump()
             if cancelled():
@@ -320,7 +320,8 @@ class Engine:
         chosen = [p for p in projects if p.slug in names or p.name in names or p.id in names or p.collection in names]
         if not chosen:
             raise UsageError(
-                f"no project named {', '.join(names)}", f"known: {', '.join(sorted({p.name for p in projects})) or 'none'}"
+                f"no project named {', '.join(names)}",
+                f"known: {', '.join(sorted({p.name for p in projects})) or 'none'}",
             )
         return _distinct(chosen)
 
@@ -346,7 +347,12 @@ class Engine:
         return answer
 
     def index(
-        self, call: Call, place: dict[str, str], paths: list[str] | None = None, force: bool = False, all_projects: bool = False
+        self,
+        call: Call,
+        place: dict[str, str],
+        paths: list[str] | None = None,
+        force: bool = False,
+        all_projects: bool = False,
     ) -> list[dict[str, Any]]:
         for path in paths or []:
             if not os.path.exists(path):
@@ -381,13 +387,15 @@ class Engine:
         """State of every part, with the command that mends what is broken."""
         projects = self.registry.all() if all_projects or not place else [self.project_at(place)]
         space = self.space
-        rows = []
+        rows: list[dict[str, Any]] = []
+        unread: list[tuple[str, str]] = []
         for project in _distinct(projects):
             counts = self.catalog.counts(project.id)
             held = space.held(project.collection) if space else 0
             failed = self.catalog.query(
                 "SELECT path, reason FROM files WHERE project=? AND state='failed'", (project.id,)
             )
+            unread += failed
             rows.append(
                 {
                     "project": project.slug,
@@ -400,10 +408,8 @@ class Engine:
                 }
             )
         problems = [{"what": self.problem, "fix": "memsearch doctor"}] if self.problem else []
-        problems += [{"what": f"not watched: {r}: {why}", "fix": ""} for r, why in self.watcher.problems.items()]
-        problems += [
-            {"what": f"{f['path']}: {f['reason']}", "fix": "memsearch index"} for row in rows for f in row["failed_files"]
-        ]
+        problems += [{"what": f"not watched: {root}: {why}", "fix": ""} for root, why in self.watcher.problems.items()]
+        problems += [{"what": f"{path}: {reason}", "fix": "memsearch index"} for path, reason in unread]
         return {
             "fingerprint": space.fingerprint if space else "",
             "index": "ready" if space else ("broken" if self.problem else "opening"),
@@ -439,7 +445,11 @@ class Engine:
                 if left <= 0:
                     break
                 self._changed.wait(min(left, 1.0))
-            return {"version": self.version, "progress": self.progress, "index": "ready" if self.space else "opening"}
+            return {
+                "version": self.version,
+                "progress": self.progress,
+                "index": "ready" if self.space else "opening",
+            }
 
     def inbox(self, call: Call) -> dict[str, Any]:
         """Drain the inbox now and say what waits."""

@@ -19,8 +19,25 @@ from memsearch_engine.transcripts.model import ToolCall, Transcript, Turn
 
 AGENT = "claude-code"
 _KNOWN = frozenset(
-    "user assistant system attachment queue-operation last-prompt atis-latch mode cost-state tools-used "
-    "api-request-shape api-request-blob api-request summary file-history-snapshot custom-title agent-name".split()
+    [
+        "user",
+        "assistant",
+        "system",
+        "attachment",
+        "queue-operation",
+        "last-prompt",
+        "atis-latch",
+        "mode",
+        "cost-state",
+        "tools-used",
+        "api-request-shape",
+        "api-request-blob",
+        "api-request",
+        "summary",
+        "file-history-snapshot",
+        "custom-title",
+        "agent-name",
+    ]
 )
 _MACHINE = re.compile(
     r"\s*<(?:command-name|command-message|local-command|bash-input|bash-stdout|bash-stderr|task-notification|system-reminder)"

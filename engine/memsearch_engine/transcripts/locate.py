@@ -17,6 +17,8 @@ from memsearch_engine.home import AgentFolders
 from memsearch_engine.transcripts import claude_code
 from memsearch_engine.transcripts.model import Turn
 
+#: Agents whose sessions can be opened.
+READABLE = (claude_code.AGENT,)
 _SESSION = re.compile(r"[A-Za-z0-9._-]{1,200}$")
 
 
@@ -31,7 +33,7 @@ class Found(msgspec.Struct):
 def transcript_path(agent: str, session: str, path: str, folders: AgentFolders | None = None) -> Path | None:
     """The session file of an anchor, or None where the agent has it no more."""
     folders = folders or AgentFolders.from_env()
-    if agent != claude_code.AGENT:
+    if agent not in READABLE:
         return None
     base = folders.claude_code
     if path:
@@ -45,12 +47,13 @@ def transcript_path(agent: str, session: str, path: str, folders: AgentFolders |
 
 def open_anchor(agent: str, session: str, turn: str, path: str, folders: AgentFolders | None = None) -> Found:
     """Read the session behind an anchor. Raises NotFound where it is lost."""
-    if agent != claude_code.AGENT:
+    if agent not in READABLE:
         raise NotFound(f"transcripts of {agent or 'unknown agents'} can't be read yet", "Claude Code's can")
     file = transcript_path(agent, session, path, folders)
     if file is None:
         raise NotFound(
-            f"the conversation of session {session} is gone: {agent} no longer has it", "the note itself is untouched"
+            f"the conversation of session {session} is gone: {agent} no longer has it",
+            "the note itself is untouched",
         )
     return open_file(file, turn)
 

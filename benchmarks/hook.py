@@ -1,0 +1,78 @@
+"""What a hook costs an agent, beside a bare Python start: `memsearch hook claude-code Stop` and `SessionStart`.
+
+    python benchmarks/hook.py                # about 1 minute
+
+Whole processes, run in turn, with payloads as Claude Code 2.1 sends them, with the service up and down; every Stop names
+another turn of a session whose transcript exists. "of it, in Python" is `python -c pass` with the modules that any hook
+must import to read JSON and write a file: what is left above it is ours.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import uuid
+from itertools import count
+from pathlib import Path
+
+from memsearch_tui.demo import build
+
+from common import BARE, END, Product, Report, Run, arguments, in_turn, run, workplace
+
+
+def main() -> None:
+    parser = arguments(__doc__)
+    parser.add_argument("--times", type=int, default=25)
+    options = parser.parse_args()
+    report = Report(options)
+    with workplace() as (folder, product):
+        project = build(folder / "demo", END, 400).projects["orders-api"]
+        product.root = project
+        product.env["CLAUDE_CONFIG_DIR"] = str(folder / "demo" / "agents" / "claude")
+        measure(report, product, folder, options.times)
+    report.save()
+
+
+def measure(report: Report, product: Product, folder: Path, times: int) -> None:
+    transcripts = sorted((folder / "demo" / "agents" / "claude").rglob("*.jsonl"))
+    turns = count()
+    base = {
+        "python -c pass": lambda: run(BARE, product.env),
+        "python, json and os.path": lambda: run([sys.executable, "-c", "import json, os, select, time"], product.env),
+    }
+
+    def hook(event: str) -> Run:
+        number = next(turns)
+        transcript = transcripts[number % len(transcripts)]
+        payload = {
+            "session_id": transcript.stem,
+            "transcript_path": str(transcript),
+            "cwd": str(product.root),
+            "permission_mode": "default",
+            "hook_event_name": event,
+        }
+        if event == "Stop":
+            payload |= {
+                "prompt_id": str(uuid.UUID(int=number)),
+                "stop_hook_active": False,
+                "last_assistant_message": "Prices are integer minor units now. " * 40,
+                "background_tasks": [],
+                "session_crons": [],
+            }
+        else:
+            payload |= {"source": "startup", "model": "claude-sonnet-4-5"}
+        argv = product.command("hook", "claude-code", event)
+        return run(argv, product.env, product.root, json.dumps(payload).encode())
+
+    for state in ("service down", "service up"):
+        connection = product.start() if state == "service up" else None
+        ways = base | {f"hook {event}": lambda event=event: hook(event) for event in ("Stop", "SessionStart")}
+        report.processes(state, in_turn(ways, times, warm=2), ["python -c pass"])
+        if connection:
+            connection.close()
+    left = len(list(product.home.inbox.glob("*.json"))) if product.home.inbox.is_dir() else 0
+    print(f"{left} events wait in the inbox")
+
+
+if __name__ == "__main__":
+    main()

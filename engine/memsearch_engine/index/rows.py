@@ -1,0 +1,86 @@
+"""What the index gives back, and what can be asked of it. Plain values: importing this opens and loads nothing."""
+
+from __future__ import annotations
+
+import msgspec
+
+from memsearch_engine.journal.model import Anchor
+
+_anchors = msgspec.json.Decoder(list[Anchor])
+decode_marks = msgspec.json.Decoder(dict[str, str]).decode
+
+
+class Row(msgspec.Struct):
+    """A chunk with all that is known of its entry. ``id`` is the catalog's own and changes with every rebuild."""
+
+    id: int
+    chunk_id: str
+    text: str
+    embedded: str
+    start_line: int
+    end_line: int
+    part: int
+    entry_id: str
+    hash: str
+    project: str
+    day: str
+    time: str
+    agent: str
+    session: str
+    turn: str
+    kind: str
+    heading: str
+    level: int
+    title: str
+    anchors: list[Anchor]
+    marks: dict[str, str]
+    path: str
+
+    @classmethod
+    def of(cls, row: tuple) -> Row:
+        return cls(*row[:19], _anchors.decode(row[19]), decode_marks(row[20]), row[21])
+
+
+class EntryRow(msgspec.Struct):
+    """A line of a list: what is needed to show and to name an entry."""
+
+    entry_id: str
+    hash: str
+    project: str
+    day: str
+    time: str
+    agent: str
+    session: str
+    turn: str
+    kind: str
+    title: str
+    start_line: int
+    end_line: int
+    path: str
+    marks: dict[str, str]
+
+
+class Filter(msgspec.Struct, frozen=True):
+    """What the store can sort out by itself. Empty means anything; days are inclusive ISO dates."""
+
+    agents: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    first_day: str = ""
+    last_day: str = ""
+
+    def expression(self) -> str:
+        """A Milvus boolean expression. Values are quoted here and nowhere else."""
+        parts = []
+        for field, values in (("agent", self.agents), ("session", self.sessions), ("kind", self.kinds)):
+            if values:
+                parts.append(f"{field} in [{', '.join(_quoted(value) for value in values)}]")
+        if self.first_day:
+            parts.append(f"day >= {_quoted(self.first_day)}")
+        if self.last_day:
+            parts.append(f'(day <= {_quoted(self.last_day)} and day != "")')
+        return " and ".join(parts)
+
+
+def _quoted(value: str) -> str:
+    return '"' + "".join("\\" + sign if sign in '"\\' else sign for sign in value if sign.isprintable()) + '"'

@@ -1,0 +1,146 @@
+"""The terminal app: start, themes, keys, palette. What is on the screen lives in ``screens``."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, ClassVar
+
+from memsearch_engine.client import Memory
+from memsearch_engine.errors import MemsearchError
+from memsearch_engine.settings import Settings, load
+from textual.app import App, SystemCommand
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.theme import Theme
+
+from memsearch_tui.library import Library
+from memsearch_tui.screens.browse import BrowseScreen
+
+THEMES = (
+    Theme(
+        name="memsearch-dark", primary="#5b8dd6", secondary="#8fb7c9", accent="#e0a458", foreground="#d8dee6",
+        background="#12161c", surface="#1a2028", panel="#2a323d", success="#7fb77e", warning="#e0c060", error="#e06c75",
+        dark=True,
+    ),
+    Theme(
+        name="memsearch-light", primary="#2f5f9e", secondary="#3b6f80", accent="#a8621b", foreground="#22272e",
+        background="#faf8f4", surface="#f0ece4", panel="#d8d2c6", success="#2f7a3d", warning="#8a6d00", error="#b3263a",
+        dark=False,
+    ),
+)  # fmt: skip
+
+
+class MemsearchApp(App[int]):
+    """Browse, search, read, correct. ``library`` is all it knows of the engine."""
+
+    CSS_PATH = "styles/app.tcss"
+    TITLE = "memsearch"
+    HORIZONTAL_BREAKPOINTS: ClassVar[list[tuple[int, str]] | None] = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]
+    COMMAND_PALETTE_BINDING = "ctrl+k"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("q", "quit", "Quit", id="quit"),
+        Binding("ctrl+q", "quit", "Quit", show=False),
+        Binding("question_mark,f1", "help", "Help", id="help"),
+        Binding("f3", "health", "Health", id="health", show=False),
+    ]
+
+    def __init__(
+        self, library: Library, settings: Settings | None = None, *, theme: str = "", live: bool = True
+    ) -> None:
+        """
+        Args:
+            theme: overrides the remembered one.
+            live: follow the service's changes (tests that compare pictures turn it off).
+        """
+        super().__init__(watch_css=False)
+        self.library = library
+        self.settings = settings or Settings()
+        self.live = live
+        self.animation_level = "none"
+        self.kept = self._read_kept()
+        for item in THEMES:
+            self.register_theme(item)
+        wanted = theme or self.settings.tui.theme or self.kept.get("theme", "")
+        self.theme = wanted if wanted in self.available_themes else THEMES[0].name
+
+    def get_default_screen(self) -> Screen:
+        return BrowseScreen(self.library)
+
+    def on_mount(self) -> None:
+        if self.settings.tui.keys:
+            self.set_keymap(self.settings.tui.keys)
+
+    # -- state between runs ---------------------------------------------------------------------------------
+
+    @property
+    def _kept_file(self) -> Path:
+        return self.library.memory.home.root / "tui.json"
+
+    def _read_kept(self) -> dict[str, Any]:
+        try:
+            kept = json.loads(self._kept_file.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return kept if isinstance(kept, dict) else {}
+
+    def keep(self, **values: Any) -> None:
+        """Remember *values* for the next run."""
+        self.kept |= values
+        with contextlib.suppress(OSError):
+            temporary = self._kept_file.with_suffix(".tmp")
+            temporary.write_text(json.dumps(self.kept), encoding="utf-8")
+            os.replace(temporary, self._kept_file)
+
+    # -- commands -------------------------------------------------------------------------------------------
+
+    def get_system_commands(self, screen: Screen) -> Iterable[SystemCommand]:
+        for binding in screen.active_bindings.values():
+            item = binding.binding
+            if (
+                binding.enabled
+                and item.description
+                and not item.action.startswith(("move", "page", "jump", "app.focus"))
+            ):
+                action = item.action
+                yield SystemCommand(item.description, f"key {self.get_key_display(item)}",
+                                    lambda action=action, node=binding.node: self.call_later(node.run_action, action))  # fmt: skip
+        for name in sorted(self.available_themes):
+            yield SystemCommand(f"Theme: {name}", "Change the look", lambda name=name: self._use_theme(name))
+
+    def _use_theme(self, name: str) -> None:
+        self.theme = name
+        self.keep(theme=name)
+
+    async def action_quit(self) -> None:
+        self.exit(0)
+
+    async def action_help(self) -> None:
+        from memsearch_tui.screens.text import TextScreen, help_rows
+
+        if not isinstance(self.screen, TextScreen):
+            self.push_screen(TextScreen("Keys", help_rows(self.screen)))
+
+    async def action_health(self) -> None:
+        from memsearch_tui.screens.text import HealthScreen, TextScreen
+
+        if not isinstance(self.screen, TextScreen):
+            self.push_screen(HealthScreen(self.library))
+
+
+def run(*, project: str | None = None, everything: bool = False, theme: str | None = None) -> int:
+    """Open the app and return an exit code."""
+    cwd = None
+    if project:
+        known = Memory(everything=True).projects
+        cwd = next((p.root for p in known if project in (p.slug, p.name, p.id)), None)
+        if cwd is None:
+            raise MemsearchError(f"no project named {project!r}", "`memsearch project --all` lists them")
+    memory = Memory(cwd=cwd, everything=everything)
+    settings = load(memory.home, memory.place.settings_file)
+    app = MemsearchApp(Library(memory), settings, theme=theme or "")
+    code = app.run(mouse=settings.tui.mouse)
+    return code if code is not None else app.return_code or 0

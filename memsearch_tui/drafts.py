@@ -1,0 +1,56 @@
+"""Unsaved edits, kept in the home folder so that a crash in the middle of one loses nothing."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from pathlib import Path
+
+import msgspec
+from memsearch_engine.ids import digest
+from memsearch_engine.secrets.scan import redact
+
+
+class Draft(msgspec.Struct):
+    path: str
+    entry_id: str
+    title: str
+    text: str
+
+
+def _file(home: Path, path: str, entry_id: str) -> Path:
+    return home / "drafts" / f"{digest(path, entry_id)}.json"
+
+
+def keep(home: Path, draft: Draft) -> None:
+    """Write *draft* (secrets replaced: it is written before anybody saved it)."""
+    file = _file(home, draft.path, draft.entry_id)
+    with contextlib.suppress(OSError):
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        temporary = file.with_suffix(".tmp")
+        temporary.write_bytes(msgspec.json.encode(msgspec.structs.replace(draft, text=redact(draft.text)[0])))
+        os.replace(temporary, file)
+
+
+def load(home: Path, path: str, entry_id: str) -> Draft | None:
+    return _read(_file(home, path, entry_id))
+
+
+def newest(home: Path) -> Draft | None:
+    """The draft that was written last, if there is any."""
+    try:
+        files = sorted((home / "drafts").glob("*.json"), key=lambda file: file.stat().st_mtime)
+    except OSError:
+        return None
+    return _read(files[-1]) if files else None
+
+
+def drop(home: Path, path: str, entry_id: str) -> None:
+    _file(home, path, entry_id).unlink(missing_ok=True)
+
+
+def _read(file: Path) -> Draft | None:
+    try:
+        return msgspec.json.decode(file.read_bytes(), type=Draft)
+    except (OSError, msgspec.DecodeError):
+        return None

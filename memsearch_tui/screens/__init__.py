@@ -1,0 +1,1 @@
+"""What fills the screen: ``browse`` is home, ``text`` shows help and health."""

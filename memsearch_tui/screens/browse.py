@@ -1,0 +1,615 @@
+"""Home: days | entries or hits | what is read. One screen whose panes change weight with depth.
+
+``level`` says how deep we are: days, entries, section (L2) or turn (L3). Enter goes down, escape comes back to the same
+row, scroll and query.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import ClassVar
+
+from memsearch_engine.errors import Conflict, MemsearchError
+from memsearch_engine.journal.model import Entry
+from memsearch_engine.transcripts.locate import Found
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal
+from textual.screen import Screen
+from textual.widgets import Footer, Input, Static
+
+from memsearch_tui import drafts
+from memsearch_tui.library import Item, Library
+from memsearch_tui.widgets import render
+from memsearch_tui.widgets.lines import LineList, Row, TextView
+
+LEVELS = ("days", "entries", "section", "turn")
+_REST_S = 0.14
+_HITS = 60
+_TEACH_DAYS = ["no days yet"]
+_TEACH_ENTRIES = [
+    "Nothing here yet.",
+    "",
+    'memsearch add "…"      writes a note',
+    "/                       searches",
+    "memsearch demo          shows a sample year",
+]
+
+
+class BrowseScreen(Screen[None]):
+    """The home screen."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("slash", "search", "Search", id="search"),
+        Binding("enter,right,l", "deeper", "Open", id="open"),
+        Binding("escape,left,h", "back", "Back", id="back"),
+        Binding("e", "edit", "Edit", id="edit"),
+        Binding("E", "edit_outside", "Edit in $EDITOR", id="edit.outside", show=False),
+        Binding("d,delete", "delete", "Delete", id="delete"),
+        Binding("u", "undo", "Undo", id="undo"),
+        Binding("ctrl+r", "redo", "Redo", id="redo", show=False),
+        Binding("p", "pin", "Pin", id="pin", show=False),
+        Binding("y", "copy", "Copy", id="copy", show=False),
+        Binding("t", "transcript", "Conversation", id="transcript"),
+        Binding("w", "why", "Why is this hit here", id="why", show=False),
+        Binding("n", "find(1)", "Next match", id="find.next", show=False),
+        Binding("N", "find(-1)", "Previous match", id="find.previous", show=False),
+        Binding("right_square_bracket", "turn(1)", "Next turn", id="turn.next", show=False),
+        Binding("left_square_bracket", "turn(-1)", "Previous turn", id="turn.previous", show=False),
+        Binding("o", "unfold", "Unfold tool output", id="unfold", show=False),
+        Binding("r", "reload", "Read again", id="reload", show=False),
+        Binding("R", "resume", "Resume the session", id="resume", show=False),
+        Binding("ctrl+s", "save", "Save", id="save", show=False, priority=True),
+        Binding("tab", "app.focus_next", "Next pane", show=False),
+    ]
+
+    def __init__(self, library: Library) -> None:
+        super().__init__()
+        self.library = library
+        self.days = LineList(self._day_row, empty=_TEACH_DAYS, id="days")
+        self.entries = LineList(self._item_row, empty=_TEACH_ENTRIES, id="entries")
+        self.reader = TextView(id="reader")
+        self.level = "entries"
+        self.query_text = ""
+        self.day_counts: dict[str, int] = {}
+        self.items: dict[tuple[str, str], Item] = {}
+        self.entry: Entry | None = None
+        self.item: Item | None = None
+        self.found: Found | None = None
+        self.turn = 0
+        self.unfolded = False
+        self.editing = False
+        self._draft_timer = None
+        self.gone: set[tuple[str, str]] = set()  # deleted here; the index may not know yet
+        self._generation = 0
+        self._moved = False
+        self._before_search: tuple[str | None, tuple[str, str] | None] = (None, None)
+        self._left = threading.Event()
+
+    def compose(self) -> ComposeResult:
+        yield Input(
+            placeholder='words, agent: project: after:7d day: is:pinned -word "phrase"', id="query", compact=True
+        )
+        with Horizontal(id="panes"):
+            yield self.days
+            yield self.entries
+            yield self.reader
+        yield Static("", id="status", markup=False)
+        yield Footer(show_command_palette=False)
+
+    # -- start and live -------------------------------------------------------------------------------------
+
+    def on_mount(self) -> None:
+        memory = self.library.memory
+        self.days.border_title = "days"
+        self.go("entries")
+        self._load_days(self.app.kept.get("day"))  # type: ignore[attr-defined]
+        self.entries.focus()
+        self.say(f"{memory.place.root}" if not memory.everything else "all projects")
+        if draft := drafts.newest(memory.home.root):
+            self.notify(f"An edit of “{draft.title[:40]}” was not saved. Press e on it to go on.", timeout=8)
+        if self.app.live:  # type: ignore[attr-defined]
+            threading.Thread(target=self._follow, name="follow", daemon=True).start()
+
+    def on_unmount(self) -> None:
+        self._left.set()
+        self.app.keep(day=self.days.key)  # type: ignore[attr-defined]
+
+    def _follow(self) -> None:
+        """Wait for changes that the service sees, in a thread of its own; without a service, look now and then."""
+        version = -1
+        while not self._left.is_set():
+            try:
+                connection = self.library.memory.connect()
+                try:
+                    connection.call("inbox", dict, timeout_s=60)
+                    connection.call("index", list[dict], timeout_s=3600, place=self.library.memory.place_param,
+                                    all_projects=self.library.memory.everything)  # fmt: skip
+                    while not self._left.is_set():
+                        state = connection.call("wait", dict, timeout_s=90, deadline_s=30, version=version)
+                        if state["version"] != version and not self._left.is_set():
+                            version = state["version"]
+                            self.app.call_from_thread(self._changed, state)
+                finally:
+                    connection.close()
+            except MemsearchError as error:
+                if self._left.is_set():
+                    return
+                self.app.call_from_thread(self.say, f"words only: {error}")
+                self._left.wait(5)
+            except RuntimeError:  # the app is closing
+                return
+
+    def _changed(self, state: dict) -> None:
+        progress = state.get("progress") or {}
+        if progress.get("total"):
+            self.say(f"{progress['phase']} {progress['project']} {progress['done']}/{progress['total']}")
+        elif state.get("index") == "ready":
+            self.say("up to date")
+        self.action_reload()
+
+    def say(self, text: str) -> None:
+        self.query_one("#status", Static).update(text)
+
+    # -- levels ---------------------------------------------------------------------------------------------
+
+    def go(self, level: str) -> None:
+        """Change depth; the pane of that depth is focused and, on a narrow screen, the only one."""
+        self.level = level
+        for name in LEVELS:
+            self.set_class(name == level, f"at-{name}")
+        target = {"days": self.days, "entries": self.entries}.get(level, self.reader)
+        if self.is_mounted and not isinstance(self.focused, Input):
+            self.set_focus(target)
+        titles = {"section": "section", "turn": "conversation"}
+        self.reader.border_title = titles.get(level, "section")
+
+    @on(events.DescendantFocus)
+    def _focus_moved(self, event: events.DescendantFocus) -> None:
+        if isinstance(event.widget, Input) and not self.query_text:
+            self._before_search = (self.days.key, self.entries.key)  # type: ignore[assignment]
+        if isinstance(event.widget, LineList) and event.widget.id and self.level != event.widget.id:
+            self.go(event.widget.id)
+        elif event.widget is self.reader and self.level in ("days", "entries"):
+            self.go("section")
+
+    def action_deeper(self) -> None:
+        if isinstance(self.focused, Input):
+            self.set_focus(self.entries)
+        elif self.level == "days":
+            self.go("entries")
+        elif self.level == "entries" and self.item:
+            self.go("section")
+        elif self.level == "section":
+            self.action_transcript()
+
+    def action_back(self) -> None:
+        if self.editing:
+            self._close_editor()
+        elif isinstance(self.focused, Input) or (self.level == "entries" and self.query_text):
+            self._end_search()
+        elif self.level == "turn":
+            self.found = None
+            self.go("section")
+            self._show_section()
+        elif self.level == "section":
+            self.go("entries")
+        elif self.level == "entries":
+            self.go("days")
+
+    # -- days and entries -----------------------------------------------------------------------------------
+
+    def _load_days(self, cursor: str | None = None) -> None:
+        days = self.library.days()
+        self.day_counts = dict(days)
+        self.days.border_subtitle = f"{len(days)}"
+        self.days.show_keys([day for day, _ in days], cursor=cursor if cursor in self.day_counts else None)
+        self._load_entries()
+
+    def _load_entries(self, cursor: tuple[str, str] | None = None) -> None:
+        if self.query_text:
+            return
+        day = self.days.key
+        items = self.library.day(str(day)) if day else []
+        self._show_items(items, cursor)
+        self.entries.border_title = str(day) if day else "entries"
+        self.entries.border_subtitle = f"{len(items)}"
+
+    def _show_items(self, items: list[Item], cursor: tuple[str, str] | None = None) -> None:
+        self.items = {item.key: item for item in items}
+        self.entries.show_keys(list(self.items), cursor=cursor)
+        self._preview()
+
+    def _day_row(self, index: int, width: int) -> Row:
+        day = str(self.days.keys[index])
+        count = self.day_counts.get(day, -1)
+        size = 0 if count <= 0 else 1 if count < 4 else 2 if count < 10 else 3
+        bar = " ▂▅█"[size]
+        return [(day, "text"), (f" {bar} ", f"heat{max(1, size)}"), (f"{count if count >= 0 else '·':>4}", "dim")]
+
+    def _item_row(self, index: int, width: int) -> Row:
+        item = self.items.get(self.entries.keys[index])  # type: ignore[arg-type]
+        if item is None:
+            return []
+        when = f"{item.day} {item.time}" if self.query_text else item.time or "note "
+        project = f"{item.project} " if self.library.memory.everything else ""
+        return [
+            (f"{when} ", "dim"),
+            (f"{_short(item.agent):8s} ", "agent"),
+            (project, "accent"),
+            *self._highlight(item.title),
+            *render.badges(item.marks),
+        ]
+
+    def _highlight(self, text: str) -> Row:
+        from memsearch_tui.widgets.lines import mark_words
+
+        return mark_words(text, "text", self._words()) if self.query_text else render.inline(text)
+
+    def _words(self) -> list[str]:
+        """The query's plain words, for highlighting."""
+        from memsearch_engine.search.query import parse
+
+        parsed = parse(self.query_text)
+        return [word.casefold() for word in parsed.text.split() if len(word) > 1]
+
+    @on(LineList.Moved, "#days")
+    def _day_moved(self) -> None:
+        self._load_entries()
+
+    @on(LineList.Moved, "#entries")
+    def _entry_moved(self) -> None:
+        self._moved = True
+        self._preview()
+
+    @on(LineList.Opened)
+    def _row_opened(self) -> None:
+        self.action_deeper()
+
+    def _preview(self) -> None:
+        """Show the entry under the cursor."""
+        self.item = self.items.get(self.entries.key) if self.entries.key else None  # type: ignore[arg-type]
+        self.found = None
+        if self.editing:
+            return
+        if self.item is None:
+            self.entry = None
+            self.reader.show([])
+            return
+        try:
+            self.entry = self.library.entry(self.item)
+        except (MemsearchError, OSError) as error:
+            self.entry = None
+            self.reader.show([[(str(error), "warn")], [("r reads the lists again", "dim")]])
+            return
+        self._show_section()
+
+    def _show_section(self) -> None:
+        if self.entry is None or self.item is None:
+            return
+        evidence = self.library.evidence(self.entry)
+        self.reader.border_title = "section"
+        self.reader.border_subtitle = f"conversation {evidence} · enter opens it" if evidence == "live" else ""
+        self.reader.show(
+            render.entry_rows(self.entry, self.item.path, evidence), marks=self._words() if self.query_text else ()
+        )
+
+    def action_reload(self) -> None:
+        """Read the lists again; cursor, scroll and what is read stay where they are."""
+        if self.editing:
+            return
+        key, level, place = self.entries.key, self.level, self.reader.scroll_offset.y
+        if self.query_text:
+            self._start_search()
+            return
+        before = self.entry
+        days = self.library.days()
+        if dict(days) != self.day_counts:
+            self.day_counts = dict(days)
+            self.days.border_subtitle = f"{len(days)}"
+            self.days.show_keys([day for day, _ in days])
+        if level == "turn":
+            return
+        self._load_entries(key)  # type: ignore[arg-type]
+        if before and self.entry and before.id == self.entry.id:
+            self.reader.scroll_to(y=place, animate=False, force=True)
+
+    # -- search ---------------------------------------------------------------------------------------------
+
+    def action_search(self) -> None:
+        box = self.query_one("#query", Input)
+        self.go("entries")
+        self.set_focus(box)  # at once: what is typed next must not be taken for commands
+
+    @on(Input.Changed, "#query")
+    def _typed(self, event: Input.Changed) -> None:
+        self.query_text = event.value
+        self._moved = False
+        if event.value.strip():
+            self._start_search()
+        else:
+            self.query_text = ""
+            self._load_entries()
+
+    @on(Input.Submitted, "#query")
+    def _submitted(self) -> None:
+        self.set_focus(self.entries)
+
+    def on_key(self, event: events.Key) -> None:
+        if isinstance(self.focused, Input) and event.key in ("down", "up"):
+            self.entries.action_move(1 if event.key == "down" else -1)
+            event.stop()
+
+    def _start_search(self) -> None:
+        self._generation += 1
+        self.run_worker(self._search(self.query_text, self._generation), exclusive=True, group="search")
+
+    async def _search(self, text: str, generation: int) -> None:
+        """Words at once; meaning when typing rests. A newer query makes this one's answers void."""
+        memory = self.library.memory
+        for wait, ask in ((0.0, memory.lexical), (_REST_S, memory.search)):
+            await asyncio.sleep(wait)
+            try:
+                answer = await asyncio.to_thread(ask, text, _HITS)
+            except MemsearchError as error:
+                self.say(str(error))
+                return
+            if generation != self._generation or not self.query_text:
+                return
+            self._show_hits(answer)
+
+    def _show_hits(self, answer) -> None:
+        items = [item for item in self.library.items(answer) if item.key not in self.gone]
+        row = self.entries.cursor - self.entries.scroll_offset.y
+        cursor = self.entries.key if self._moved else (items[0].key if items else None)
+        self._show_items(items, cursor)  # type: ignore[arg-type]
+        if self._moved:  # the row under the cursor stays where the eye is
+            self.entries.scroll_to(y=max(0, self.entries.cursor - row), animate=False, force=True, immediate=True)
+        corrected = "".join(f"  {word} → {', '.join(near)}" for word, near in answer.corrected.items())
+        self.entries.border_title = f"{len(items)} hits · {answer.mode}{corrected}"
+        self.entries.border_subtitle = f"{answer.took_ms:.0f} ms" if answer.took_ms else ""
+        if answer.reason:
+            self.say(answer.reason)
+
+    def _end_search(self) -> None:
+        self._generation += 1
+        self.query_text = ""
+        box = self.query_one("#query", Input)
+        with box.prevent(Input.Changed):
+            box.value = ""
+        day, key = self._before_search
+        self.days.show_keys(list(self.days.keys), cursor=day)
+        self._load_entries(key)
+        self.set_focus(self.entries)
+        self.go("entries")
+
+    def action_why(self) -> None:
+        if self.item and self.item.reasons:
+            self.notify(" · ".join(self.item.reasons), title="Why this hit", timeout=10, markup=False)
+
+    # -- the conversation (L3) ------------------------------------------------------------------------------
+
+    def action_transcript(self) -> None:
+        if self.entry is None:
+            return
+        try:
+            self.found = self.library.conversation(self.entry)
+        except (MemsearchError, OSError) as error:
+            self.notify(str(error), severity="warning", markup=False)
+            return
+        self.turn = max(0, self.found.index)
+        self.unfolded = False
+        self._show_turn()
+        self.go("turn")
+
+    def _show_turn(self, *, keep_place: bool = False) -> None:
+        if not self.found or not self.found.turns:
+            self.reader.show([[("this conversation has no turns", "dim")]])
+            return
+        turn = self.found.turns[self.turn]
+        rows = render.turn_rows(turn, self.turn + 1, len(self.found.turns), unfolded=self.unfolded)
+        self.reader.show(rows, marks=self._words() if self.query_text else (), keep_place=keep_place)
+        self.reader.border_subtitle = "[ ] other turns · o unfolds"
+
+    def action_turn(self, step: int) -> None:
+        if self.level == "turn" and self.found:
+            self.turn = max(0, min(len(self.found.turns) - 1, self.turn + step))
+            self._show_turn()
+
+    def action_unfold(self) -> None:
+        if self.level == "turn":
+            self.unfolded = not self.unfolded
+            self._show_turn(keep_place=True)
+
+    def action_find(self, step: int) -> None:
+        if not self.reader.find_next(step):
+            self.notify("no match in this text", timeout=2)
+
+    def action_resume(self) -> None:
+        if self.entry is None or self.entry.agent != "claude-code" or not self.entry.session:
+            self.notify("only Claude Code's sessions can be resumed from here so far", severity="warning")
+            return
+        self.app.copy_to_clipboard(f"claude --resume {self.entry.session}")
+        self.notify(f"copied: claude --resume {self.entry.session}", markup=False)
+
+    def action_copy(self) -> None:
+        text = self.reader.text() if self.level == "turn" else self.entry.body if self.entry else ""
+        if text:
+            self.app.copy_to_clipboard(text)
+            self.notify("copied", timeout=2)
+
+    # -- changing -------------------------------------------------------------------------------------------
+
+    def action_edit(self) -> None:
+        if self.entry is None or self.item is None or self.editing:
+            return
+        draft = drafts.load(self.library.memory.home.root, self.item.path, self.entry.id)
+        self._open_editor(draft.text if draft else self.entry.body)
+        if draft:
+            self.notify("this is your unsaved draft; escape drops it", timeout=6)
+
+    def _open_editor(self, text: str) -> None:
+        from memsearch_tui.widgets.editor import make_editor
+
+        self.editing = True
+        self.add_class("editing")
+        editor = make_editor(text)
+        editor.border_title = "edit"
+        editor.border_subtitle = "ctrl+s saves · escape leaves"
+        self.query_one("#panes").mount(editor)
+        editor.add_class("open")
+        editor.focus()
+
+    def _close_editor(self, *, keep_draft: bool = False) -> None:
+        if not keep_draft and self.item and self.entry:
+            drafts.drop(self.library.memory.home.root, self.item.path, self.entry.id)
+        self.query("#editor").remove()
+        self.editing = False
+        self.remove_class("editing")
+        self.go("section" if self.level == "section" else "entries")
+        self._preview()
+
+    def on_text_area_changed(self, event) -> None:
+        if self._draft_timer is not None:
+            self._draft_timer.stop()
+        self._draft_timer = self.set_timer(0.5, self._keep_draft)
+
+    def _keep_draft(self) -> None:
+        from textual.widgets import TextArea
+
+        for editor in self.query("#editor").results(TextArea):
+            if self.item and self.entry and editor.text.strip("\n") != self.entry.body:
+                draft = drafts.Draft(self.item.path, self.entry.id, self.entry.title, editor.text)
+                drafts.keep(self.library.memory.home.root, draft)
+
+    def action_save(self) -> None:
+        from textual.widgets import TextArea
+
+        if not self.editing or self.entry is None or self.item is None:
+            return
+        text = self.query_one("#editor", TextArea).text
+        if text.strip("\n") == self.entry.body.strip("\n"):
+            self._close_editor()
+            return
+        self._save(text, self.entry.hash)
+
+    def _save(self, text: str, seen: str) -> None:
+        assert self.entry is not None and self.item is not None
+        memory = self.library.memory
+        from memsearch_engine.journal.write import Target
+        from memsearch_engine.secrets.scan import redact
+
+        clean, found = redact(text)
+        try:
+            memory.journal.edit(memory.memory_of(self.item.path), Target(self.item.path, self.entry.id, seen), clean)
+        except Conflict as conflict:
+            self._conflict(text, conflict)
+            return
+        except (MemsearchError, OSError) as error:
+            self.notify(str(error), severity="error", markup=False)
+            return
+        self._close_editor()
+        self.action_reload()
+        self.notify("saved · u takes it back" + (f" · {len(found)} secret replaced" if found else ""), timeout=4)
+
+    def _conflict(self, mine: str, conflict: Conflict) -> None:
+        from memsearch_tui.screens.conflict import ConflictScreen
+
+        assert self.item is not None
+        try:
+            now = self.library.entry(self.item)
+        except (MemsearchError, OSError) as error:
+            self.notify(f"{error}; your text is kept as a draft", severity="error", markup=False)
+            self._keep_draft()
+            return
+
+        def decided(choice: str | None) -> None:
+            if choice == "mine":
+                self.entry = now
+                self._save(mine, now.hash)
+            elif choice == "theirs":
+                self._close_editor()
+                self.action_reload()
+            elif choice == "edit":
+                self.entry = now
+
+        self.app.push_screen(ConflictScreen(mine, now.body), decided)
+
+    def action_edit_outside(self) -> None:
+        if self.entry is None or self.item is None:
+            return
+        import click
+
+        with self.app.suspend():
+            text = click.edit(self.entry.body + "\n", extension=".md", require_save=True)
+        if text is not None and text.strip("\n") != self.entry.body:
+            self._save(text, self.entry.hash)
+
+    def action_delete(self) -> None:
+        if self.editing or isinstance(self.focused, Input):
+            return
+        chosen = [self.items[key] for key in self.entries.keys if key in self.entries.selected and key in self.items]  # type: ignore[index]
+        if not chosen and self.item:
+            chosen = [self.item]
+        if not chosen:
+            return
+        memory = self.library.memory
+        try:
+            memory.journal.delete(memory.memory_of(chosen[0].path), [item.target for item in chosen])
+        except (MemsearchError, OSError) as error:
+            self.notify(str(error), severity="error", markup=False)
+            self.action_reload()
+            return
+        self.entries.clear_selection()
+        if self.level in ("section", "turn"):
+            self.go("entries")
+        for item in chosen:
+            self.items.pop(item.key, None)
+            self.gone.add(item.key)
+        self.entries.show_keys(list(self.items))
+        self._preview()
+        what = f"“{chosen[0].title[:40]}”" if len(chosen) == 1 else f"{len(chosen)} entries"
+        self.notify(f"deleted {what} · u brings it back", timeout=8, markup=False)
+
+    def action_undo(self) -> None:
+        self._step("undo")
+
+    def action_redo(self) -> None:
+        self._step("redo")
+
+    def _step(self, name: str) -> None:
+        memory = self.library.memory
+        scope = "" if memory.everything else memory.place.memory
+        try:
+            changes = getattr(memory.journal, name)(scope)
+        except (MemsearchError, OSError) as error:
+            self.notify(str(error), severity="error", markup=False)
+            return
+        if not changes:
+            self.notify(f"nothing to {name}", timeout=3)
+            return
+        first = changes[0]
+        self.gone -= {(change.path, change.entry_id) for change in changes}
+        self.action_reload()
+        key = (first.path, first.entry_id)
+        if key in self.items:
+            self.entries.show_keys(list(self.items), cursor=key)
+            self._preview()
+        self.notify(f"{name}: {first.op} of “{first.title[:40]}”", timeout=4, markup=False)
+
+    def action_pin(self) -> None:
+        if self.entry is None or self.item is None:
+            return
+        memory = self.library.memory
+        value = None if "pin" in self.entry.marks else ""
+        try:
+            memory.journal.mark(memory.memory_of(self.item.path), self.item.target, "pin", value)
+        except (MemsearchError, OSError) as error:
+            self.notify(str(error), severity="error", markup=False)
+        self.action_reload()
+
+
+def _short(agent: str) -> str:
+    return {"claude-code": "claude", "": "note"}.get(agent, agent)[:8]

@@ -1,0 +1,136 @@
+"""Screens that only show text: help for the screen that was left, and health."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widgets import Footer
+
+from memsearch_tui.library import Library
+from memsearch_tui.widgets.lines import Row, TextView
+
+_ABOUT = """\
+enter goes down: day -> entries -> the whole section -> the conversation at the very turn.
+escape comes back to where you were. Everything on this list is in the palette too (ctrl+k).
+
+Searching: type / and words. Filters are words as well:
+  agent:codex  project:name  after:7d  before:2026-02-01  day:yesterday  kind:note
+  has:evidence  is:pinned  path:name  -word  "a phrase"
+Words answer at every key; meaning joins in when typing rests.
+
+Nothing is lost: u takes back the last edit, delete or pin, also after a restart.
+"""
+
+
+class TextScreen(Screen[None]):
+    """Rows to read; escape or q leaves."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,left,h", "leave", "Back", id="text.back"),
+    ]
+
+    def __init__(self, title: str, rows: list[Row]) -> None:
+        super().__init__()
+        self._title, self._rows = title, rows
+
+    def compose(self) -> ComposeResult:
+        yield TextView()
+        yield Footer(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        view = self.query_one(TextView)
+        view.border_title = self._title
+        view.show(self._rows)
+        view.focus()
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
+
+class HealthScreen(TextScreen):
+    """The service's state, with what mends each problem; read again with r."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("r", "reload", "Read again", id="health.reload")]
+
+    def __init__(self, library: Library) -> None:
+        super().__init__("Health", [[("asking the service …", "dim")]])
+        self._library = library
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.action_reload()
+
+    def action_reload(self) -> None:
+        self.run_worker(self._reload(), exclusive=True)
+
+    async def _reload(self) -> None:
+        state = await asyncio.to_thread(self._library.health)
+        self.query_one(TextView).show(health_rows(state))
+
+
+def health_rows(state: dict) -> list[Row]:
+    if "error" in state:
+        return [
+            [("The service can't be reached: ", "bad"), (state["error"], "text")],
+            [(state["hint"], "dim")],
+            [],
+            [("Notes can be read, searched by words and edited all the same.", "text")],
+        ]
+    service = state["service"]
+    tone = {"ready": "good", "opening": "warn"}.get(state["index"], "bad")
+    rows: list[Row] = [
+        [
+            ("index    ", "dim"),
+            (state["index"], tone),
+            (f"  {state['fingerprint']}  {state['disk']['index'] / 1e6:.1f} MB", "text"),
+        ],
+        [
+            ("service  ", "dim"),
+            (f"pid {service['pid']}, up {service['uptime_s']:.0f} s, {service['rss_mb']:.0f} MB", "text"),
+        ],
+    ]
+    if state["progress"]:
+        now = state["progress"]
+        rows.append([("now      ", "dim"), (f"{now['phase']} {now['project']} {now['done']}/{now['total']}", "accent")])
+    rows.append([])
+    for row in state["projects"]:
+        rows.append([(row["name"], "strong"), (f"  {row['collection']}", "dim")])
+        rows.append(
+            [
+                (
+                    f"  {row['days']} days, {row['entries']} entries, {row['vectors']} of {row['chunks']} chunks with meaning",
+                    "text",
+                )
+            ]
+        )
+        rows.append([(f"  {row['memory']}", "dim")])
+    rows.append([])
+    for problem in state["problems"]:
+        rows.append(
+            [
+                ("problem  ", "bad"),
+                (problem["what"], "text"),
+                (f"  -> {problem['fix']}" if problem["fix"] else "", "accent"),
+            ]
+        )
+    if not state["problems"]:
+        rows.append([("no problems", "good")])
+    return rows
+
+
+def help_rows(screen: Screen) -> list[Row]:
+    """Every key that works on *screen* now, with what it does, then how to search."""
+    rows: list[Row] = []
+    seen: dict[str, list[str]] = {}
+    for active in screen.active_bindings.values():
+        item = active.binding
+        if active.enabled and item.description:
+            seen.setdefault(item.description, []).append(screen.app.get_key_display(item))
+    width = max((len(" ".join(keys)) for keys in seen.values()), default=10) + 2
+    for description, keys in seen.items():
+        rows.append([(f"{' '.join(dict.fromkeys(keys)):>{width}}  ", "accent"), (description, "text")])
+    return [*rows, [], *([(line, "dim")] for line in _ABOUT.splitlines())]

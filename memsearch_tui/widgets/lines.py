@@ -1,0 +1,342 @@
+"""The Line-API base, a virtual list and a virtual text view.
+
+A row is a list of *pieces*: ``(text, tone)``. Tones are the component classes below, so themes and a screen without
+colour decide how they look. Text from notes is drawn as it is, never read as markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import ClassVar
+
+from rich.cells import cell_len
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+Piece = tuple[str, str]
+Row = list[Piece]
+
+TONES = ("text", "dim", "accent", "strong", "good", "warn", "bad", "code", "match", "agent", "heat1", "heat2", "heat3")
+
+
+class Lines(ScrollView, can_focus=True, inherit_bindings=False):
+    """Shared drawing: tones to styles, strips cached until the look changes."""
+
+    COMPONENT_CLASSES: ClassVar[set[str]] = {f"lines--{tone}" for tone in (*TONES, "cursor", "cursor-idle", "selected")}
+    DEFAULT_CSS = """
+    Lines {
+        background: $background;
+        scrollbar-size-vertical: 1;
+        scrollbar-size-horizontal: 0;
+        & > .lines--text { color: $foreground; }
+        & > .lines--dim { color: $text-muted; }
+        & > .lines--accent { color: $accent; }
+        & > .lines--strong { color: $foreground; text-style: bold; }
+        & > .lines--good { color: $text-success; }
+        & > .lines--warn { color: $text-warning; }
+        & > .lines--bad { color: $text-error; text-style: bold; }
+        & > .lines--code { color: $text-secondary; }
+        & > .lines--match { color: $text-warning; text-style: bold underline; }
+        & > .lines--agent { color: $text-primary; }
+        & > .lines--heat1 { color: $primary-darken-2; }
+        & > .lines--heat2 { color: $primary; }
+        & > .lines--heat3 { color: $accent; }
+        & > .lines--cursor { background: $primary 40%; text-style: bold; }
+        & > .lines--cursor-idle { background: $surface; }
+        & > .lines--selected { background: $accent 20%; }
+    }
+    """
+
+    def tone(self, name: str) -> Style:
+        return self.get_component_rich_style(f"lines--{name}", partial=True)
+
+    def draw(self, row: Row, width: int, behind: Style) -> Strip:
+        """A row as a strip of exactly *width* cells on the style *behind*."""
+        base = self.rich_style
+        segments = [Segment(text, base + self.tone(tone) + behind) for text, tone in row if text]
+        return Strip(segments).adjust_cell_length(width, base + behind)
+
+
+class LineList(Lines):
+    """A list of any length. Rows are made when they are seen, by ``render``.
+
+    Items are known by a key; new items keep the cursor on the same key where it is still there.
+    """
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j,ctrl+n", "move(1)", "Down", show=False, id="list.down"),
+        Binding("up,k,ctrl+p", "move(-1)", "Up", show=False, id="list.up"),
+        Binding("pagedown,ctrl+d", "page(1)", "Page down", show=False, id="list.pagedown"),
+        Binding("pageup,ctrl+b", "page(-1)", "Page up", show=False, id="list.pageup"),
+        Binding("home,g", "jump(0)", "First", show=False, id="list.first"),
+        Binding("end,G", "jump(-1)", "Last", show=False, id="list.last"),
+        Binding("space", "select", "Select", show=False, id="list.select"),
+    ]
+
+    class Moved(Message):
+        """The cursor stands on another item."""
+
+        def __init__(self, control: LineList, index: int) -> None:
+            super().__init__()
+            self.list, self.index = control, index
+
+        @property
+        def control(self) -> LineList:
+            return self.list
+
+    class Opened(Moved):
+        """An item was clicked a second time (enter is bound by the screen)."""
+
+    def __init__(self, row: Callable[[int, int], Row], *, empty: Sequence[str] = (), **kwargs) -> None:
+        """
+        Args:
+            row: (index, width) -> the row's pieces.
+            empty: lines that teach what to do while there is nothing to show.
+        """
+        super().__init__(**kwargs)
+        self._row = row
+        self.empty = list(empty)
+        self.keys: list[Hashable] = []
+        self.cursor = 0
+        self.selected: set[Hashable] = set()
+
+    @property
+    def key(self) -> Hashable | None:
+        return self.keys[self.cursor] if self.keys else None
+
+    def show_keys(self, keys: list[Hashable], *, cursor: Hashable | None = None) -> None:
+        """Show other items; the cursor goes to *cursor*, else stays on its key, else on its place."""
+        wanted = cursor if cursor is not None else self.key
+        before = self.key
+        self.keys = keys
+        if wanted in keys:
+            self.cursor = keys.index(wanted)
+        else:
+            self.cursor = min(self.cursor, max(0, len(keys) - 1))
+        self.selected &= set(keys)
+        self.virtual_size = Size(self.size.width, len(keys))
+        self._follow()
+        self.refresh()
+        if keys and self.key != before:
+            self.post_message(self.Moved(self, self.cursor))
+
+    def move_to(self, index: int) -> None:
+        index = max(0, min(index, len(self.keys) - 1))
+        if self.keys and index != self.cursor:
+            old, self.cursor = self.cursor, index
+            self._redraw(old)
+            self._redraw(index)
+            self._follow()
+            self.post_message(self.Moved(self, index))
+
+    def action_move(self, step: int) -> None:
+        self.move_to(self.cursor + step)
+
+    def action_page(self, step: int) -> None:
+        self.move_to(self.cursor + step * max(1, self.size.height - 1))
+
+    def action_jump(self, index: int) -> None:
+        self.move_to(index if index >= 0 else len(self.keys) - 1)
+
+    def action_select(self) -> None:
+        if self.key is not None:
+            self.selected ^= {self.key}
+            self._redraw(self.cursor)
+            self.move_to(self.cursor + 1)
+
+    def clear_selection(self) -> None:
+        self.selected.clear()
+        self.refresh()
+
+    def _redraw(self, index: int) -> None:
+        self.refresh(Region(0, index - self.scroll_offset.y, self.size.width, 1))
+
+    def _follow(self) -> None:
+        height = self.size.height
+        if height and not self.scroll_offset.y <= self.cursor < self.scroll_offset.y + height:
+            top = self.cursor if self.cursor < self.scroll_offset.y else self.cursor - height + 1
+            self.scroll_to(y=top, animate=False, force=True, immediate=True)
+
+    def on_resize(self) -> None:
+        self.virtual_size = Size(self.size.width, len(self.keys))
+        self._follow()
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        index = y + self.scroll_offset.y
+        if not self.keys:
+            text = self.empty[y] if y < len(self.empty) else ""
+            return self.draw([(f" {text}", "dim")], width, Style.null())
+        if index >= len(self.keys):
+            return Strip.blank(width, self.rich_style)
+        behind = Style.null()
+        if self.keys[index] in self.selected:
+            behind += self.tone("selected")
+        if index == self.cursor:
+            behind += self.tone("cursor" if self.has_focus else "cursor-idle")
+        # shape as well as colour says where the cursor is and what is selected
+        sign = "▌" if index == self.cursor and self.has_focus else "▏" if index == self.cursor else " "
+        sign = "✓" if self.keys[index] in self.selected else sign
+        return self.draw([(sign, "accent"), *self._row(index, width - 1)], width, behind)
+
+    def on_focus(self) -> None:
+        self.refresh()
+
+    def on_blur(self) -> None:
+        self.refresh()
+
+    def on_click(self, event: events.Click) -> None:
+        index = event.y + self.scroll_offset.y
+        if 0 <= index < len(self.keys):
+            again = index == self.cursor
+            self.move_to(index)
+            if again:
+                self.post_message(self.Opened(self, index))
+
+
+class TextView(Lines):
+    """Text that is read: wrapped to the width, only visible lines drawn, a word that is searched for marked."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("down,j,ctrl+n", "scroll(1)", "Down", show=False, id="text.down"),
+        Binding("up,k,ctrl+p", "scroll(-1)", "Up", show=False, id="text.up"),
+        Binding("pagedown,ctrl+d", "page(1)", "Page down", show=False, id="text.pagedown"),
+        Binding("pageup,ctrl+b", "page(-1)", "Page up", show=False, id="text.pageup"),
+        Binding("home,g", "edge(0)", "Top", show=False, id="text.first"),
+        Binding("end,G", "edge(1)", "Bottom", show=False, id="text.last"),
+    ]
+
+    def __init__(self, **kwargs) -> None:
+        super().__init__(**kwargs)
+        self._rows: list[Row] = []
+        self._wrapped: list[Row] = []
+        self._width = 0
+        self.marks: list[str] = []
+
+    def show(self, rows: list[Row], *, marks: Sequence[str] = (), keep_place: bool = False) -> None:
+        """Show *rows*, words in *marks* highlighted (case ignored)."""
+        place = self.scroll_offset.y if keep_place else 0
+        self._rows = rows
+        self.marks = [mark.casefold() for mark in marks if mark]
+        self._width = 0
+        self._wrap()
+        self.scroll_to(y=place, animate=False, force=True, immediate=True)
+        self.refresh()
+
+    def text(self) -> str:
+        return "\n".join("".join(text for text, _ in row) for row in self._rows)
+
+    def _wrap(self) -> None:
+        width = max(10, self.size.width - 2)
+        if width == self._width:
+            return
+        self._width = width
+        self._wrapped = [line for row in self._rows for line in wrap(row, width)]
+        self.virtual_size = Size(self.size.width, len(self._wrapped))
+
+    def on_resize(self) -> None:
+        self._wrap()
+        self.refresh()
+
+    def find_next(self, step: int = 1) -> bool:
+        """Scroll to the next (or previous) line that has a marked word."""
+        hits = [i for i, row in enumerate(self._wrapped) if any(tone == "match" for _, tone in self._marked(row))]
+        here = self.scroll_offset.y
+        later = [i for i in hits if i > here] if step > 0 else [i for i in reversed(hits) if i < here]
+        target = next(iter(later or (hits if step > 0 else hits[::-1])), None)
+        if target is None:
+            return False
+        self.scroll_to(y=target, animate=False, force=True)
+        return True
+
+    def action_scroll(self, step: int) -> None:
+        self.scroll_to(y=self.scroll_offset.y + step, animate=False)
+
+    def action_page(self, step: int) -> None:
+        self.scroll_to(y=self.scroll_offset.y + step * max(1, self.size.height - 2), animate=False)
+
+    def action_edge(self, end: int) -> None:
+        self.scroll_to(y=len(self._wrapped) if end else 0, animate=False)
+
+    def render_line(self, y: int) -> Strip:
+        index = y + self.scroll_offset.y
+        row = self._wrapped[index] if index < len(self._wrapped) else []
+        return self.draw([(" ", "text"), *self._marked(row)], self.size.width, Style.null())
+
+    def _marked(self, row: Row) -> Row:
+        if not self.marks:
+            return row
+        return [piece for text, tone in row for piece in mark_words(text, tone, self.marks)]
+
+
+def mark_words(text: str, tone: str, words: Sequence[str]) -> list[Piece]:
+    """*text* cut so that every occurrence of *words* (casefolded) is a ``match`` piece."""
+    folded = text.casefold()
+    if len(folded) != len(text):  # casefolding can change lengths (ß): leave such text alone
+        return [(text, tone)]
+    pieces: list[Piece] = []
+    position = 0
+    while position < len(text):
+        places = [(folded.find(word, position), len(word)) for word in words]
+        found = [(place, -length) for place, length in places if place >= 0]
+        if not found:
+            break
+        place, length = min(found)
+        pieces += [(text[position:place], tone), (text[place : place - length], "match")]
+        position = place - length
+    return [*pieces, (text[position:], tone)]
+
+
+def wrap(row: Row, width: int) -> list[Row]:
+    """A row as rows of at most *width* cells, broken at blanks; wide signs count two."""
+    if sum(cell_len(text) for text, _ in row) <= width:
+        return [row]
+    lines: list[Row] = [[]]
+    room = width
+    for text, tone in row:
+        for word in _words(text):
+            need = cell_len(word)
+            if need > room and room < width:
+                lines.append([])
+                room = width
+                word = word.lstrip(" ")
+                need = cell_len(word)
+            while need > room:  # a word longer than a line, or text without blanks
+                cut = _fits(word, room)
+                lines[-1].append((word[:cut], tone))
+                lines.append([])
+                word, room = word[cut:], width
+                need = cell_len(word)
+            if word:
+                lines[-1].append((word, tone))
+                room -= need
+    return lines
+
+
+def _words(text: str) -> list[str]:
+    """Words with the blanks before them; CJK text may break anywhere."""
+    words: list[str] = []
+    start = 0
+    for index in range(1, len(text)):
+        wide = cell_len(text[index]) == 2 or cell_len(text[index - 1]) == 2
+        if (text[index] == " " and text[index - 1] != " ") or wide:
+            words.append(text[start:index])
+            start = index
+    words.append(text[start:])
+    return words
+
+
+def _fits(text: str, room: int) -> int:
+    """How many signs of *text* fit into *room* cells, at least one."""
+    used = 0
+    for index, sign in enumerate(text):
+        used += cell_len(sign)
+        if used > room:
+            return max(1, index)
+    return len(text)

@@ -1,0 +1,385 @@
+"""One process per home: started on demand, alone, private, and gone when it should be."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import threading
+
+import psutil
+import pytest
+from memsearch_engine import client
+from memsearch_engine.errors import MemsearchError
+from memsearch_engine.service import protocol
+
+from tests.conftest import Box, until
+
+
+def ended(process: psutil.Process, seconds: float = 15) -> None:
+    gone, alive = psutil.wait_procs([process], seconds)
+    assert not alive, f"still running: {alive}"
+
+
+def start(box: Box, *before: str) -> subprocess.Popen[bytes]:
+    """A service as a child of this process; *before* runs in it first (another version, say)."""
+    code = "; ".join([*before, "from memsearch_engine.service import server", "sys.exit(server.main())"])
+    box.home.ensure()
+    return subprocess.Popen(
+        [sys.executable, "-c", f"import sys; {code}", "memsearch_engine.service.server"], env=box.env, cwd=box.root
+    )
+
+
+def test_starts_on_demand_and_stop_leaves_nothing(box):
+    box.fill()
+    assert box.run("service", "status", "--json").json["running"] is False
+    assert box.processes() == []
+    assert box.ok("search", "redis", "--json").json["hits"]
+    process = box.service()
+    assert box.ok("service", "stop", "--json").json["stopped"] is True
+    ended(process)
+    assert box.ok("service", "stop", "--json").json["stopped"] is False
+    assert not box.home.socket.exists() and not box.home.service_pid.exists()
+    assert [p.name for p in box.home.run.iterdir() if p.is_socket()] == []
+
+
+def test_it_is_detached_from_who_started_it(box):
+    box.ok("service", "start")
+    process = box.service()
+    assert os.getsid(process.pid) == process.pid
+    for number in (0, 1, 2):
+        assert os.readlink(f"/proc/{process.pid}/fd/{number}") == "/dev/null"
+
+
+def test_ten_launched_at_once_are_one(box):
+    """Ten clients that find no service each launch one; one of them stays."""
+    box.home.ensure()
+    argv = [sys.executable, "-m", "memsearch_engine.service.server"]
+    launched = [subprocess.Popen(argv, env=box.env, cwd=box.root) for _ in range(10)]
+    try:
+        running = until(lambda: sum(p.poll() is None for p in launched) == 1, 60, "one of ten is left")
+        assert running
+        stayed = next(p for p in launched if p.poll() is None)
+        assert {p.returncode for p in launched if p is not stayed} == {0}
+        connection = box.connect(start=False)
+        assert connection.call("status", dict)["pid"] == stayed.pid
+        connection.close()
+        box.clean()
+        stayed.wait(15)
+    finally:
+        for process in launched:
+            if process.poll() is None:
+                process.kill()
+            process.wait(10)
+
+
+def test_ten_commands_at_once_start_one_service(box):
+    box.fill()
+    running = [box.spawn("search", "redis", "--json") for _ in range(10)]
+    outs = [process.communicate(timeout=120) for process in running]
+    assert [p.returncode for p in running] == [0] * 10, outs
+    assert all(json.loads(out)["hits"] for out, _ in outs)
+    until(lambda: len(box.processes()) == 1, 15, "the losers end")
+
+
+def test_socket_is_private(box):
+    box.ready()
+    assert stat.S_IMODE(box.home.socket.stat().st_mode) == 0o600
+    assert stat.S_IMODE(box.home.root.stat().st_mode) == 0o700
+    assert stat.S_IMODE(box.home.run.stat().st_mode) == 0o700
+    for path in box.home.run.iterdir():
+        if path.is_socket():
+            assert stat.S_IMODE(path.stat().st_mode) == 0o600, path
+
+
+def test_no_tcp_port_is_open(box):
+    box.fill()
+    box.index()
+    assert box.ok("search", "redis", "--json").json["mode"] == "hybrid"
+    process = box.service()
+    found = [c for p in [process, *process.children(recursive=True)] for c in p.net_connections("inet")]
+    assert found == []
+
+
+def test_a_home_of_150_bytes(tmp_path):
+    deep = tmp_path / ("d" * 60) / ("é" * 30) / "home"
+    assert len(os.fsencode(deep)) > 120
+    box = Box(tmp_path, deep).fill()
+    try:
+        assert box.index()["embedded"] == 5
+        assert box.ok("search", "redis", "--json").json["mode"] == "hybrid"
+        folder = box.home.socket.parent
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700 and len(os.fsencode(box.home.socket)) <= 100
+    finally:
+        box.clean()
+    assert not box.home.socket.exists()
+    shutil.rmtree(box.home.socket.parent, ignore_errors=True)
+
+
+def test_a_long_home_and_another_tmpdir_find_the_same_service(tmp_path):
+    """Agents run commands with a TMPDIR of their own; the one service must still be found."""
+    box = Box(tmp_path, tmp_path / ("d" * 90) / "home").fill()
+    other = tmp_path / "t"
+    other.mkdir()
+    try:
+        box.index()
+        found = box.run("search", "redis", "--json", env={"TMPDIR": str(other)})
+        assert found.code == 0 and found.json["mode"] == "hybrid", found
+        assert len(box.processes()) == 1
+    finally:
+        box.clean()
+        shutil.rmtree(box.home.socket.parent, ignore_errors=True)
+
+
+def test_a_long_home_refuses_a_socket_folder_that_somebody_else_prepared(tmp_path):
+    box = Box(tmp_path, tmp_path / ("d" * 90) / "home").fill()
+    folder = box.home.socket.parent
+    folder.mkdir(mode=0o777)
+    folder.chmod(0o777)
+    try:
+        found = box.run("search", "redis", "--json")
+        assert found.code == 0 and found.json["mode"] == "lexical" and found.json["hits"]
+        done = box.run("index")
+        assert done.code == 3 and "private folder" in done.err + box.log(), done
+    finally:
+        box.clean()
+        shutil.rmtree(folder)
+
+
+def test_sigterm_leaves_no_process_and_no_socket(box):
+    box.fill()
+    box.index()
+    process = box.service()
+    process.send_signal(signal.SIGTERM)
+    ended(process)
+    assert box.processes() == []
+    assert [p for p in box.home.run.iterdir() if p.is_socket()] == []
+    assert "service ends" in box.log()
+
+
+def test_a_command_right_after_sigterm_works(box):
+    """The old service holds the lock for a moment; who comes meanwhile must not be told that nothing starts."""
+    box.fill()
+    box.index()
+    for _ in range(3):
+        box.service().send_signal(signal.SIGTERM)
+        done = box.run("index", "--json")
+        assert done.code == 0 and done.json["files"] == 2, done
+        until(lambda: len(box.processes()) == 1, 15, "one service")
+
+
+def test_home_vanishes_and_the_service_ends_without_making_it_again(box):
+    box.fill()
+    box.index()
+    process = box.service()
+    shutil.rmtree(box.home.root)
+    ended(process, 15)
+    assert not box.home.root.exists(), list(box.home.root.rglob("*"))
+
+
+def test_idle_exit_and_not_while_a_client_is_attached(box):
+    box.home.ensure()
+    box.home.config.write_text("[service]\nidle_minutes = 0.03\n")
+    connection = box.connect()
+    process = box.service()
+    first = connection.call("status", dict)
+    # longer than the idle time, attached: the service's own clock says that it is alive still
+    connection.call("wait", dict, deadline_s=4, version=1 << 40)
+    assert process.is_running() and connection.call("status", dict)["pid"] == first["pid"]
+    connection.close()
+    ended(process, 20)
+    assert box.ok("service", "start", "--json").json["pid"] != first["pid"]
+
+
+def test_an_older_service_makes_room_for_a_newer_client(box):
+    box.fill()
+    old = start(box, "import memsearch_engine; memsearch_engine.__version__ = '0.0.1'")
+    try:
+        until(box.home.socket.exists, 30, "the old one listens")
+        done = box.run("index", "--json")
+        assert done.code == 0 and done.json["files"] == 2, done
+        old.wait(20)
+        assert box.ok("health", "--json").json["service"]["version"] != "0.0.1"
+    finally:
+        if old.poll() is None:
+            old.kill()
+        old.wait(10)
+
+
+def test_a_newer_service_serves_an_older_client(box):
+    box.fill()
+    new = start(box, "import memsearch_engine; memsearch_engine.__version__ = '99.0.0'")
+    try:
+        until(box.home.socket.exists, 30, "it listens")
+        assert box.ok("search", "redis", "--json").json["hits"]
+        assert new.poll() is None
+        box.clean()
+        new.wait(15)
+    finally:
+        if new.poll() is None:
+            new.kill()
+        new.wait(10)
+
+
+def test_a_service_that_cannot_start_says_why(box):
+    """Nothing is refused silently: the log or the command names the cause."""
+    box.fill()
+    box.home.ensure()
+    box.home.run.chmod(0o755)  # as a restored backup may have it
+    done = box.run("index", "--json")
+    assert done.code == 0 or str(box.home.run) in done.err + box.log(), (done, box.log())
+
+
+# -- the protocol -----------------------------------------------------------------------------------------------
+
+
+def raw(box: Box) -> socket.socket:
+    box.ready()
+    peer = socket.socket(socket.AF_UNIX)
+    peer.settimeout(10)
+    peer.connect(str(box.home.socket))
+    return peer
+
+
+def ask(peer: socket.socket, line: bytes) -> dict:
+    peer.sendall(line + b"\n")
+    data = b""
+    while not data.endswith(b"\n"):
+        part = peer.recv(65536)
+        assert part, "the service hung up"
+        data += part
+    return json.loads(data)
+
+
+def request(method: str, **params: object) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": 7, "method": method, "params": params}).encode()
+
+
+def test_nonsense_is_answered_with_an_error_and_the_service_lives(box):
+    peer = raw(box)
+    with peer:
+        for line in (b"", b"\x00\xff", b"[]", b"{}", b'{"method": 3}', b'{"method":"x","id":"seven"}', b"1" * 200_000):
+            assert "error" in ask(peer, line), line[:40]
+        assert "unknown method" in ask(peer, request("frobnicate"))["error"]["message"]
+        assert ask(peer, request("close"))["error"]
+        assert ask(peer, request("__init__", home="x"))["error"]
+        assert ask(peer, request("search"))["error"]["code"] == protocol.INVALID
+        assert ask(peer, request("search", place={"root": 1}, query="x"))["error"]
+        assert ask(peer, request("search", place=box.place(), query="x", mode="sideways"))["error"]
+        assert ask(peer, request("hello", protocol=1, version="0.0.0"))["result"]["version"]
+    assert box.ok("service", "status", "--json").json["running"]
+
+
+def test_a_deadline_that_is_no_number_is_answered(box):
+    with raw(box) as peer:
+        assert ask(peer, request("status", deadline_s="soon"))["error"]
+
+
+def test_a_hello_without_a_proper_version_is_answered(box):
+    with raw(box) as peer:
+        for version in (None, 3, "", "x.y", "1.0rc1"):
+            answer = ask(peer, request("hello", protocol=1, version=version))
+            assert "result" in answer or "error" in answer
+            assert box.processes(), version
+    assert box.ok("service", "status", "--json").json["running"]
+
+
+def test_cancel_stops_a_long_call(box):
+    with raw(box) as peer:
+        peer.sendall(request("wait", version=1 << 40, deadline_s=60) + b"\n")
+        peer.sendall(b'{"jsonrpc":"2.0","method":"cancel","params":{"id":7}}\n')
+        assert "result" in ask(peer, b'{"jsonrpc":"2.0","method":"nothing"}')
+
+
+def test_many_waiting_screens_do_not_starve_a_command(box):
+    box.ready()
+    screens = [box.connect() for _ in range(24)]
+    threads = []
+    try:
+        for screen in screens:
+            thread = threading.Thread(
+                target=lambda s=screen: s.call("wait", dict, deadline_s=30, timeout_s=40, version=1 << 40), daemon=True
+            )
+            thread.start()
+            threads.append(thread)
+        started = threading.Event()
+        answer: dict = {}
+
+        def ask_status() -> None:
+            started.set()
+            done = box.run("service", "status", "--json", timeout=60)
+            answer.update(done.json)
+
+        asking = threading.Thread(target=ask_status, daemon=True)
+        asking.start()
+        asking.join(8)
+        assert answer.get("running"), "status waited behind the screens"
+    finally:
+        box.clean()
+        for screen in screens:
+            screen.close()
+
+
+def test_new_projects_that_come_at_once_are_all_registered(box):
+    """Sixteen agents in sixteen new folders ask the running service in the same moment."""
+    box.ready()
+    folders = [box.other_project(f"p{n}") for n in range(16)]
+    connections = [box.connect() for _ in folders]
+    gate = threading.Barrier(len(folders))
+    failed: list[str] = []
+
+    def search(connection: client.Connection, folder) -> None:
+        gate.wait(10)
+        try:
+            connection.call("search", dict, place=box.place(folder), query="redis", mode="lexical", timeout_s=30)
+        except MemsearchError as error:
+            failed.append(str(error))
+
+    threads = [threading.Thread(target=search, args=pair) for pair in zip(connections, folders)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    for connection in connections:
+        connection.close()
+    assert failed == []
+    known = box.ok("project", "--all", "--json").json["projects"]
+    assert {os.path.realpath(f) for f in folders} <= {p["root"] for p in known}
+
+
+def test_unix_users_other_than_the_owner_are_refused(box):
+    """The peer's uid is checked, not only the mode of the socket."""
+    box.ready()
+    if os.getuid() != 0:
+        pytest.skip("needs root to become somebody else")
+    code = (
+        "import os,socket,sys; s=socket.socket(socket.AF_UNIX); os.chdir(sys.argv[1]);"
+        "os.seteuid(65534) if 0 else None; s.connect('engine.sock'); s.settimeout(5);"
+        'os.write(1, b"connected "); s.sendall(b\'{"id":1,"method":"status"}\\n\'); print(s.recv(100))'
+    )
+    # as root without being the owner of a connection: a process whose real uid is another, with the folder opened up
+    box.home.root.chmod(0o755)
+    box.home.run.chmod(0o755)
+    box.home.socket.chmod(0o666)
+    parents = [p for p in box.home.root.parents if stat.S_IMODE(p.stat().st_mode) & 0o005 != 0o005]
+    before = {p: stat.S_IMODE(p.stat().st_mode) for p in parents}
+    try:
+        for parent in parents:
+            parent.chmod(0o755)
+        done = subprocess.run(
+            ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", sys.executable, "-c", code, box.home.run],
+            capture_output=True,
+            text=True,
+            cwd="/",
+        )
+    finally:
+        for parent, mode in before.items():
+            parent.chmod(mode)
+    if "connected" not in done.stdout:
+        pytest.skip(f"could not become another user here: {done.stderr[-200:]}")
+    assert "running" not in done.stdout, done

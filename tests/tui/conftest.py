@@ -1,0 +1,72 @@
+"""A small, fixed world for the app: two days, a real Claude Code transcript, no service unless a test starts one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from memsearch_engine import client
+from memsearch_engine.client import Memory
+from memsearch_engine.home import Home
+from memsearch_engine.journal.model import Anchor
+from memsearch_engine.journal.write import Journal
+
+from memsearch_tui.app import MemsearchApp
+from memsearch_tui.library import Library
+
+SESSION = "11111111-1111-4111-8111-111111111111"
+
+
+def _line(kind: str, turn: str, content, **more) -> str:
+    message = {"role": kind, "content": content}
+    record = {"type": kind, "sessionId": SESSION, "timestamp": "2026-02-09T14:30:00Z", "cwd": "/p", "message": message}
+    return json.dumps({**record, "promptId": turn, **more}) + "\n"
+
+
+@pytest.fixture
+def world(tmp_path, monkeypatch):
+    """Home, project and transcripts on disk; ends the service that a test may have started."""
+    home = Home(tmp_path / "home").ensure()
+    project = tmp_path / "shop"
+    (project / ".memsearch" / "memory").mkdir(parents=True)
+    claude = tmp_path / "claude"
+    transcript = claude / "projects" / "-shop" / f"{SESSION}.jsonl"
+    transcript.parent.mkdir(parents=True)
+    with transcript.open("w") as out:
+        for turn, question, answer in (
+            ("t1", "why is the cart slow", "N+1 queries; fixed with selectinload."),
+            ("t2", "raise the redis ttl", "TTL is 900 s now."),
+        ):
+            out.write(_line("user", turn, question, promptSource="typed"))
+            out.write(_line("assistant", turn, [{"type": "text", "text": answer}]))
+    monkeypatch.setenv("MEMSEARCH_HOME", str(home.root))
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(claude))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("MEMSEARCH_DIR", raising=False)
+    monkeypatch.chdir(project)
+    memory = str(project / ".memsearch" / "memory")
+    journal = Journal(home)
+
+    def put(day: str, time: str, turn: str, text: str) -> None:
+        anchor = Anchor(SESSION, turn, "claude-code", "transcript", str(transcript))
+        journal.append_turn(memory, day, time, text, anchor)
+
+    put("2026-02-08", "09:00", "t0", "- Chose Postgres 16 for staging")
+    put("2026-02-09", "14:30", "t1", "- Cart was slow: N+1 queries, fixed with `selectinload`")
+    put("2026-02-09", "14:45", "t2", "- Redis TTL raised from 300 to 900 seconds")
+    put("2026-02-09", "15:00", "t3", "- 缓存中间件测试通过")
+    journal.history.close()
+    yield World(home, project, Path(memory))
+    client.stop(home)
+
+
+class World:
+    def __init__(self, home: Home, project: Path, memory: Path) -> None:
+        self.home, self.project, self.memory = home, project, memory
+
+    def app(self, **kwargs) -> MemsearchApp:
+        return MemsearchApp(Library(Memory(self.home, str(self.project))), theme="memsearch-dark", live=False, **kwargs)
+
+    def day(self, day: str = "2026-02-09") -> Path:
+        return self.memory / f"{day}.md"

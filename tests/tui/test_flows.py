@@ -1,0 +1,285 @@
+"""The flows of the app, driven by keys, checked on the screen's state and on the files."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+import pytest
+from textual.widgets import Input, TextArea
+from textual.worker import WorkerCancelled
+
+from memsearch_tui.screens.conflict import ConflictScreen
+from memsearch_tui.screens.text import TextScreen
+
+
+
+def drive(app, steps, size=(120, 40)):
+    """Run *steps* (a coroutine function of the pilot) against a headless app."""
+
+    async def go():
+        async with app.run_test(size=size) as pilot:
+            await pilot.pause()
+            await steps(pilot)
+
+    asyncio.run(go())
+
+
+async def settled(pilot):
+    """Wait until no worker runs and all messages are handled. A search that a newer one replaced does not count."""
+    await pilot.pause()
+    while list(pilot.app.workers):
+        with contextlib.suppress(WorkerCancelled):
+            await pilot.app.workers.wait_for_complete()
+        await pilot.pause()
+
+
+def shown(app) -> str:
+    return app.screen.reader.text()
+
+
+def titles(app) -> list[str]:
+    screen = app.screen
+    return [screen.items[key].title for key in screen.entries.keys]
+
+
+def test_it_opens_on_the_newest_day_and_walks_down_and_back(world):
+    app = world.app()
+
+    async def steps(pilot):
+        assert app.screen.days.keys == ["2026-02-09", "2026-02-08"]
+        assert [t[:4] for t in titles(app)] == ["Cart", "Redi", "缓存中间"]
+        await pilot.press("down")
+        assert "Redis TTL raised" in shown(app) and "live" in shown(app)
+        await pilot.press("enter", "enter")
+        assert app.screen.level == "turn" and "raise the redis ttl" in shown(app) and "turn 2 of 2" in shown(app)
+        await pilot.press("left_square_bracket")
+        assert "why is the cart slow" in shown(app)
+        await pilot.press("escape")
+        assert app.screen.level == "section" and "Redis TTL" in shown(app)
+        await pilot.press("escape", "escape")
+        assert app.screen.level == "days" and app.screen.entries.cursor == 1
+        await pilot.press("down")
+        assert titles(app) == ["Chose Postgres 16 for staging"]
+
+    drive(app, steps)
+
+
+def test_words_answer_while_typing_and_escape_restores_the_place(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("down", "slash", *"ttl")
+        await settled(pilot)
+        assert titles(app)[0].startswith("Redis TTL") and app.screen.query_one(Input).value == "ttl"
+        assert ("TTL", "match") in app.screen._item_row(0, 80)
+        await pilot.press("enter", "enter", "escape", "escape")
+        assert app.screen.query_text == "" and len(titles(app)) == 3 and app.screen.entries.cursor == 1
+
+    drive(app, steps)
+
+
+def test_letters_typed_right_after_the_slash_are_text_not_commands(world):
+    app = world.app()
+
+    async def steps(pilot):
+        before = world.day().read_bytes()
+        await pilot.press("slash", "d", "d", "u", "e", "q")
+        assert app.screen.query_one(Input).value == "ddueq" and world.day().read_bytes() == before
+
+    drive(app, steps)
+
+
+def test_chinese_and_filters(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("slash")
+        app.screen.query_one(Input).value = "缓存 agent:claude"
+        await settled(pilot)
+        assert titles(app) == ["缓存中间件测试通过"]
+        app.screen.query_one(Input).value = "before:2026-02-08"
+        await settled(pilot)
+        assert titles(app) == ["Chose Postgres 16 for staging"]
+
+    drive(app, steps)
+
+
+def test_edit_saves_to_the_file_and_undo_survives_a_restart(world):
+    original = world.day().read_bytes()
+    app = world.app()
+
+    async def edit(pilot):
+        await pilot.press("down", "e")
+        await pilot.pause()
+        editor = app.screen.query_one("#editor", TextArea)
+        assert editor.text == "- Redis TTL raised from 300 to 900 seconds"
+        editor.text = "- Redis TTL is 1800 seconds"
+        await pilot.press("ctrl+s")
+        await pilot.pause()
+        assert "1800" in shown(app) and not app.screen.editing
+
+    drive(app, edit)
+    assert world.day().read_bytes() == original.replace(b"Redis TTL raised from 300 to 900", b"Redis TTL is 1800")
+    again = world.app()
+
+    async def undo(pilot):
+        await pilot.press("u")
+        assert "raised from 300" in shown(again)
+        await pilot.press("ctrl+r")
+        assert "1800" in shown(again)
+        await pilot.press("u")
+
+    drive(again, undo)
+    assert world.day().read_bytes() == original
+
+
+def test_delete_one_and_many_and_bring_them_back(world):
+    original = world.day().read_bytes()
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("d")
+        assert [t[:4] for t in titles(app)] == ["Redi", "缓存中间"] and b"selectinload" not in world.day().read_bytes()
+        await pilot.press("space", "space", "d")
+        assert titles(app) == [] and b"Redis" not in world.day().read_bytes()
+        await pilot.press("u")
+        assert len(titles(app)) == 2
+        await pilot.press("u")
+        assert len(titles(app)) == 3
+
+    drive(app, steps)
+    assert world.day().read_bytes() == original
+
+
+@pytest.mark.parametrize("choice, kept", [("m", "mine"), ("t", "theirs"), ("e", "theirs")])
+def test_a_conflict_shows_both_sides(world, choice, kept):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("e")
+        await pilot.pause()
+        app.screen.query_one("#editor", TextArea).text = "- mine"
+        text = world.day().read_text()
+        world.day().write_text(text.replace("- Cart was slow: N+1 queries, fixed with `selectinload`", "- theirs"))
+        await pilot.press("ctrl+s")
+        await pilot.pause()
+        assert isinstance(app.screen, ConflictScreen)
+        await pilot.press(choice)
+        await pilot.pause()
+        assert app.screen.editing == (choice == "e")
+        if choice == "e":
+            assert app.screen.query_one("#editor", TextArea).text == "- mine"
+
+    drive(app, steps)
+    assert f"- {kept}\n" in world.day().read_text()
+
+
+def test_an_append_next_door_while_editing_is_kept(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("e")
+        await pilot.pause()
+        app.screen.query_one("#editor", TextArea).text = "- edited"
+        with world.day().open("a") as other:
+            other.write("\n### 16:00\n- from a hook\n")
+        await pilot.press("ctrl+s", "r")
+        await pilot.pause()
+        assert [t for t in titles(app)][0] == "edited" and titles(app)[-1] == "from a hook"
+
+    drive(app, steps)
+
+
+def test_a_draft_is_offered_after_a_crash(world):
+    app = world.app()
+
+    async def crash(pilot):
+        await pilot.press("e")
+        await pilot.pause()
+        app.screen.query_one("#editor", TextArea).text = "- half written"
+        await pilot.pause()
+        app.screen._keep_draft()
+
+    drive(app, crash)
+    again = world.app()
+
+    async def resume(pilot):
+        await pilot.press("e")
+        await pilot.pause()
+        assert again.screen.query_one("#editor", TextArea).text == "- half written"
+        await pilot.press("escape", "e")
+        await pilot.pause()
+        assert "selectinload" in again.screen.query_one("#editor", TextArea).text
+
+    drive(again, resume)
+
+
+def test_pin_and_why_and_help_and_health_without_a_service(world, monkeypatch):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("p")
+        assert b"<!-- pin -->" in world.day().read_bytes() and "[pinned]" in shown(app)
+        await pilot.press("question_mark")
+        await pilot.pause()
+        assert isinstance(app.screen, TextScreen)
+        await pilot.press("escape")
+
+    drive(app, steps)
+
+
+def test_a_file_that_vanishes_while_it_is_open_is_said(world):
+    app = world.app()
+
+    async def steps(pilot):
+        world.day().unlink()
+        await pilot.press("down")
+        assert "no longer" in shown(app) or "No such file" in shown(app)
+        await pilot.press("r")
+        assert app.screen.days.keys == ["2026-02-08"]
+
+    drive(app, steps)
+
+
+def test_an_empty_project_teaches(world):
+    for file in world.memory.iterdir():
+        file.unlink()
+    app = world.app()
+
+    async def steps(pilot):
+        assert titles(app) == [] and "memsearch demo" in "\n".join(app.screen.entries.empty)
+        await pilot.press("enter", "e", "d", "u", "t")
+
+    drive(app, steps)
+
+
+@pytest.mark.parametrize("size, panes", [((80, 24), 1), ((120, 40), 2), ((200, 60), 3)])
+def test_panes_follow_the_width(world, size, panes):
+    app = world.app()
+
+    async def steps(pilot):
+        def seen():
+            return [w for w in app.screen.query("#panes > *") if w.display]
+
+        assert len(seen()) == panes
+        await pilot.press("enter")
+        assert app.screen.reader.display and len(seen()) == panes
+        await pilot.press("e")
+        await pilot.pause()
+        assert app.screen.query_one("#editor").display
+
+    drive(app, steps, size)
+
+
+def test_hostile_text_is_shown_harmlessly(world):
+    with world.day().open("a") as other:
+        other.write("\n### 17:00\n- [bold red]markup[/] \x1b[31mescape\x07 \u202eesrever [@click=app.quit]x[/]\n")
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("end")
+        text = shown(app)
+        assert "[bold red]markup[/]" in text and "\x1b" not in text and "\u202e" not in text
+
+    drive(app, steps)
