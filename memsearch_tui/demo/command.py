@@ -25,19 +25,20 @@ def demo_root() -> Path:
     return Path(tempfile.gettempdir()) / f"memsearch-demo-{os.getuid()}"
 
 
-def prepare(root: Path, *, fresh: bool) -> tuple[Home, Path]:
+def prepare(root: Path, *, fresh: bool, end: date | None = None) -> tuple[Home, Path]:
     """The demo's home and its first project, written anew when the day has changed. Sets the environment to it."""
+    end = end or date.today()
     home = Home(root / "home")
     stamp = root / "ends-on"
     if root.is_symlink() or (root.exists() and root.stat().st_uid != os.getuid()):
         raise PermissionError(13, "not a folder of this user", str(root))
-    if fresh or not stamp.is_file() or stamp.read_text() != date.today().isoformat():
+    if fresh or not stamp.is_file() or stamp.read_text() != end.isoformat():
         client.stop(home)
         for name in ("projects", "agents", "home"):
             shutil.rmtree(root / name, ignore_errors=True)
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        build(root, date.today())
-        stamp.write_text(date.today().isoformat())
+        build(root, end)
+        stamp.write_text(end.isoformat())
     os.environ["MEMSEARCH_HOME"] = str(home.root)
     os.environ["CLAUDE_CONFIG_DIR"] = str(root / "agents" / "claude")
     os.environ.pop("MEMSEARCH_DIR", None)

@@ -75,7 +75,13 @@ def entry_rows(entry: Entry, path: str, evidence: str) -> list[Row]:
     rows = [head]
     if entry.anchors:
         tone = {"live": "good", "archived": "accent"}.get(evidence, "warn")
-        rows.append([("conversation ", "dim"), (evidence or "not readable yet", tone), (f"  session {entry.session[:13]}", "dim")])
+        rows.append(
+            [
+                ("conversation ", "dim"),
+                (evidence or "not readable yet", tone),
+                (f"  session {entry.session[:13]}", "dim"),
+            ]
+        )
     rows += [[], *markdown(entry.body), [], [(f"{path}:{entry.start_line}", "dim")], [(f"entry {entry.id}", "dim")]]
     return rows
 

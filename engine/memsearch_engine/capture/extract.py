@@ -59,6 +59,8 @@ def _outcome(turn: Turn) -> list[str]:
     sentences = [s for s in sentences if len(s) > 3]
     if not sentences:
         return []
+    if len(sentences) <= _MAX_LINES:
+        return [_clip(s) for s in sentences]
     telling = [s for s in sentences if _TELLING.search(s)] or [sentences[0], *sentences[-1:]]
     chosen = list(dict.fromkeys([sentences[0], *telling, sentences[-1]]))[:_MAX_LINES]
     chosen.sort(key=sentences.index)

@@ -48,16 +48,14 @@ class Finding(msgspec.Struct, frozen=True):
 
 def find(text: str) -> list[Finding]:
     """Secrets in *text*, longest first. Low-confidence ``generic-*`` hits on prose are left out."""
+    text = _REDACTED.sub(" ", text)  # what was replaced before is no secret
     found: dict[str, Finding] = {}
     for rule, pattern in _RULES:
         for match in pattern.finditer(text):
             found.setdefault(match[1], Finding(rule, match[1]))
     for rule, secret in _betterleaks(text):
         found.setdefault(secret, Finding(rule, secret))
-    return sorted(
-        (f for f in found.values() if not _REDACTED.search(f.secret) and len(f.secret) >= 3),
-        key=lambda f: -len(f.secret),
-    )
+    return sorted((finding for finding in found.values() if len(finding.secret) >= 3), key=lambda f: -len(f.secret))
 
 
 def redact(text: str) -> tuple[str, list[Finding]]:

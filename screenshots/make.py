@@ -1,0 +1,64 @@
+"""Draw README's pictures from the demo: ``python -m screenshots.make``. Each scene is a list of keys."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from datetime import date
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from memsearch_engine import client
+from memsearch_engine.client import Memory
+
+from memsearch_tui.app import MemsearchApp
+from memsearch_tui.demo.command import prepare
+from memsearch_tui.library import Library
+
+HERE = Path(__file__).parent
+SIZE = (140, 34)
+#: name -> (theme, keys)
+SCENES = {
+    "browse": ("memsearch-dark", ["down", "down"]),
+    "search": ("memsearch-dark", ["slash", *"why was the cache ttl raised"]),
+    "conversation": ("memsearch-dark", ["slash", *"OOMKilled pods agent:claude", "enter", "enter", "enter"]),
+    "edit": ("memsearch-dark", ["down", "e"]),
+    "help": ("memsearch-light", ["question_mark"]),
+    "health": ("memsearch-light", ["f3"]),
+}
+
+
+async def scene(library: Library, name: str, theme: str, keys: list[str]) -> None:
+    app = MemsearchApp(library, theme=theme, live=False)
+    async with app.run_test(size=SIZE) as pilot:
+        for key in keys:
+            await pilot.press({" ": "space", ":": "colon"}.get(key, key))
+            if key == "slash":
+                await pilot.pause()
+        while list(app.workers):
+            await app.workers.wait_for_complete([w for w in app.workers if not w.is_cancelled and not w.is_finished])
+            await pilot.pause()
+        app.screen.query("Toast").remove()
+        await pilot.pause()
+        app.save_screenshot(str(HERE / f"{name}.svg"))
+
+
+def main() -> None:
+    with TemporaryDirectory() as folder:
+        home, project = prepare(Path(folder) / "demo", fresh=True, end=date(2026, 11, 20))
+        os.chdir(project)
+        memory = Memory(home, str(project))
+        try:
+            connection = memory.connect()
+            connection.call("index", list[dict], timeout_s=600, place=memory.place_param)
+            connection.close()
+            for name, (theme, keys) in SCENES.items():
+                asyncio.run(scene(Library(memory), name, theme, keys))
+                print(f"screenshots/{name}.svg")
+        finally:
+            client.stop(home)
+            os.chdir(HERE)
+
+
+if __name__ == "__main__":
+    main()

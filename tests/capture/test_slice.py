@@ -1,0 +1,185 @@
+"""One real turn, all the way: hook -> inbox -> entry -> found -> opened at its turn -> edited -> undone."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from memsearch_engine import client
+from memsearch_engine.capture import extract, worker
+from memsearch_engine.capture.worker import events
+from memsearch_engine.home import Home
+from memsearch_engine.journal.write import Journal
+from memsearch_engine.secrets.scan import redact
+from memsearch_engine.transcripts.model import ToolCall, Turn
+
+SAMPLES = Path(__file__).parent.parent / "samples" / "claude-code"
+SESSION = "11111111-1111-4111-8111-111111111111"
+TURNS = ["373eb335-80c9-41b2-b9b4-a0fca5e44ea6", "66e44fe8-becd-431c-94cf-ecb13d4593b2"]
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A home, a project and Claude Code's folder with the recorded session, its cwd moved to the project."""
+    project = tmp_path / "proj"
+    project.mkdir()
+    transcript = tmp_path / "claude" / "projects" / "-proj" / f"{SESSION}.jsonl"
+    transcript.parent.mkdir(parents=True)
+    recorded = next(SAMPLES.glob("01*.jsonl")).read_text().replace("/home/dev/proj/cc1", str(project))
+    transcript.write_text(recorded)
+    for name, value in {
+        "MEMSEARCH_HOME": tmp_path / "home",
+        "CLAUDE_CONFIG_DIR": tmp_path / "claude",
+        "HOME": tmp_path,
+        "TZ": "UTC",
+    }.items():
+        monkeypatch.setenv(name, str(value))
+    monkeypatch.delenv("MEMSEARCH_DIR", raising=False)
+    monkeypatch.chdir(project)
+    yield Place(project, transcript, Home(tmp_path / "home"))
+    client.stop(Home(tmp_path / "home"))
+
+
+class Place:
+    def __init__(self, project: Path, transcript: Path, home: Home) -> None:
+        self.project, self.transcript, self.home = project, transcript, home
+
+    def payload(self, turn: str, event: str = "Stop") -> bytes:
+        return json.dumps({
+            "session_id": SESSION, "transcript_path": str(self.transcript), "cwd": str(self.project),
+            "prompt_id": turn, "hook_event_name": event, "last_assistant_message": "SECRET-TEXT",
+        }).encode()  # fmt: skip
+
+    def run(self, *args: str, stdin: bytes = b"", check: int | None = 0) -> subprocess.CompletedProcess:
+        done = subprocess.run([sys.executable, "-m", "memsearch_tui.cli.main", *args], input=stdin, capture_output=True)
+        assert check is None or done.returncode == check, done.stderr.decode()
+        return done
+
+    def day(self) -> Path:
+        return next((self.project / ".memsearch" / "memory").glob("*.md"))
+
+
+def test_one_turn_from_the_hook_to_undo(place):
+    done = place.run("hook", "claude-code", "Stop", stdin=place.payload(TURNS[1]))
+    assert json.loads(done.stdout) == {}
+    (record,) = [json.loads(file.read_text()) for file in place.home.inbox.glob("*.json")]
+    assert record["prompt_id"] == TURNS[1] and "SECRET-TEXT" not in json.dumps(record)
+    state = json.loads(place.run("inbox", "--json").stdout)
+    assert state["captured"] == 2 and state["waiting"] == [] and not list(place.home.inbox.glob("*.json"))
+    text = place.day().read_text()
+    assert text.count("## Session") == 1 and text.count("### ") == 2 and f"turn:{TURNS[0]}" in text
+    place.run("hook", "claude-code", "Stop", stdin=place.payload(TURNS[1]))
+    assert json.loads(place.run("inbox", "--json").stdout)["captured"] == 0
+    assert place.day().read_text() == text
+
+    found = json.loads(place.run("search", "hello from tool", "--json").stdout)
+    assert found["hits"][0]["turn"] == TURNS[0]
+    entry = found["hits"][0]["entry_id"]
+    opened = json.loads(place.run("transcript", entry, "--json").stdout)
+    assert [turn["turn"] for turn in opened["turns"]] == [TURNS[0]]
+    assert opened["turns"][0]["tools"][0]["output"].startswith("hello-from-tool")
+    both = json.loads(place.run("transcript", entry, "--context", "1", "--json").stdout)
+    assert [turn["turn"] for turn in both["turns"]] == TURNS
+
+    place.run("edit", entry, "--text", "- It said hello")
+    assert "- It said hello" in place.day().read_text()
+    place.run("undo")
+    assert place.day().read_text() == text
+
+
+def test_the_hook_never_fails_and_never_waits(place):
+    for stdin in (b"", b"not json", b"[]", b'{"session_id": 3}', b"{" * 100_000):
+        assert place.run("hook", "claude-code", "Stop", stdin=stdin).stdout == b"{}\n"
+    assert place.run("hook", "nobody", "Stop", stdin=place.payload(TURNS[0])).stdout == b"{}\n"
+    environment = {**os.environ, "MEMSEARCH_HOME": "/proc/nowhere"}
+    done = subprocess.run(
+        [sys.executable, "-m", "memsearch_tui.cli.main", "hook", "claude-code", "Stop"],
+        input=place.payload(TURNS[0]), capture_output=True, env=environment,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout) == (0, b"{}\n")
+    reading, writing = os.pipe()  # a stdin that is never closed
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "memsearch_tui.cli.main", "hook", "claude-code", "Stop"],
+            stdin=reading, capture_output=True, timeout=20,
+        )  # fmt: skip
+    finally:
+        os.close(reading)
+        os.close(writing)
+    assert (done.returncode, done.stdout) == (0, b"{}\n")
+
+
+def test_a_sub_agents_stop_and_a_disabled_hook_leave_nothing(place, monkeypatch):
+    payload = json.dumps({**json.loads(place.payload(TURNS[0])), "agent_id": "sub"}).encode()
+    place.run("hook", "claude-code", "Stop", stdin=payload)
+    monkeypatch.setenv("MEMSEARCH_DISABLE", "1")
+    place.run("hook", "claude-code", "Stop", stdin=place.payload(TURNS[0]))
+    assert list(events(place.home)) == []
+
+
+def test_a_transcript_that_lags_its_hook_is_waited_for(place):
+    lines = place.transcript.read_text().splitlines(keepends=True)
+    answer = next(i for i, line in enumerate(lines) if '"MOCK-ANSWER' in line and '"assistant"' in line)
+    place.transcript.write_text("".join(lines[:answer]))
+    place.run("hook", "claude-code", "Stop", stdin=place.payload(TURNS[1]))
+    outcome = worker.work(place.home, Journal(place.home))
+    assert "not in the transcript yet" in outcome.waiting[0][1]
+    place.transcript.write_text("".join(lines))
+    outcome = worker.work(place.home, Journal(place.home))
+    assert outcome.captured == 2 and not outcome.waiting
+
+
+def test_secrets_never_reach_the_disk(place):
+    secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
+    place.transcript.write_text(place.transcript.read_text().replace("second question", f"use {secret} to push"))
+    place.run("hook", "claude-code", "Stop", stdin=place.payload(TURNS[1]))
+    worker.work(place.home, Journal(place.home))
+    assert "[REDACTED:" in place.day().read_text()
+    shutil.rmtree(place.transcript.parent)
+    for file in [*place.home.root.rglob("*"), *place.project.rglob("*")]:
+        assert not file.is_file() or secret.encode() not in file.read_bytes(), file
+
+
+@pytest.mark.parametrize("text", [
+    "Authorization: Bearer abcDEF1234567890abcDEF", "AKIAIOSFODNN7EXAMPLE", "password = 'hunter2hunter2x9'",
+    "postgres://app:s3cretPass@db/x", "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----",
+])  # fmt: skip
+def test_secrets_are_found(text):
+    clean, found = redact(text)
+    assert found and found[0].secret not in clean and redact(clean)[1] == []
+
+
+@pytest.mark.parametrize("text", [
+    "commit 9f1c2b3a4d5e6f708192a3b4c5d6e7f8091a2b3c", "session 11111111-1111-4111-8111-111111111111",
+    "the password must have twelve signs", "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", "token budget: 2500",
+])  # fmt: skip
+def test_what_only_looks_like_a_secret_stays(text):
+    assert redact(text)[0] == text
+
+
+def test_extraction_reads_like_notes():
+    turn = Turn(
+        "claude-code", "s", "t", user="Why does the build fail?\nIt worked yesterday.", cwd="/p",
+        assistant="Let me look. The lock file was stale, so pip took 2.0. I pinned `foo<2` in pyproject.toml.\n```\ncode\n```\nAll 41 tests pass now.",
+        tools=[
+            ToolCall("Bash", "pip check", "ERROR: ModuleNotFoundError: No module named 'bar'", True),
+            ToolCall("Edit", json.dumps({"file_path": "/p/pyproject.toml"})),
+        ],
+    )  # fmt: skip
+    lines = extract.extract(turn).split("\n")
+    assert lines[0] == "- User asked: Why does the build fail? It worked yesterday."
+    assert "- I pinned `foo<2` in pyproject.toml." in lines and "- All 41 tests pass now." in lines
+    assert "- Files changed: `pyproject.toml`" in lines and "- Commands: `pip check`" in lines
+    assert any("ModuleNotFoundError" in line for line in lines) and "code" not in lines
+
+
+@pytest.mark.parametrize("user, assistant, trivial", [
+    ("hi", "Hello!", True), ("thanks", "", True), ("fix it", "", True), ("", "x", True), ("fix it", "Done.", False),
+])  # fmt: skip
+def test_trivial_turns(user, assistant, trivial):
+    assert extract.is_trivial(Turn("claude-code", "s", "t", user=user, assistant=assistant)) == trivial
