@@ -6,6 +6,7 @@ and every text come from the files themselves, so what is read is what is there.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from typing import Any
 
@@ -104,6 +105,11 @@ class Library:
         if entry is None:
             raise NotFound(f"the entry {item.entry_id} is no longer in {item.path}")
         return entry
+
+    def short(self, path: str) -> str:
+        """*path* from its project's name on: what a person needs to find the file."""
+        project = next((p for p in self.memory.projects if path.startswith(p.root + os.sep)), None)
+        return os.path.join(project.name, os.path.relpath(path, project.root)) if project else path
 
     def evidence(self, entry: Entry) -> str:
         """``live`` where the agent still has the conversation, ``lost`` where not, '' where that can't be told."""

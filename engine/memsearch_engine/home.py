@@ -93,10 +93,9 @@ class Home:
         """The service's socket: in ``run/``, or in a private temporary folder where that path would be too long."""
         return self._socket("engine.sock")
 
-    @property
-    def milvus_socket(self) -> Path:
-        """The socket on which Milvus Lite listens inside the service (gRPC appends ``:0`` to the name)."""
-        return self._socket("milvus.sock")
+    def milvus_socket(self, fingerprint: str) -> Path:
+        """Where Milvus Lite listens inside the service for one vector space (gRPC appends ``:0`` to the name)."""
+        return self._socket(f"m-{fingerprint[-8:]}.sock")
 
     def _socket(self, name: str) -> Path:
         path = self.run / name

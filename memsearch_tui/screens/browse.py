@@ -18,6 +18,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.widgets import Footer, Input, Static
 
 from memsearch_tui import drafts
@@ -81,7 +82,7 @@ class BrowseScreen(Screen[None]):
         self.turn = 0
         self.unfolded = False
         self.editing = False
-        self._draft_timer = None
+        self._draft_timer: Timer | None = None
         self.gone: set[tuple[str, str]] = set()  # deleted here; the index may not know yet
         self._generation = 0
         self._moved = False
@@ -107,7 +108,7 @@ class BrowseScreen(Screen[None]):
         self.go("entries")
         self._load_days(self.app.kept.get("day"))  # type: ignore[attr-defined]
         self.entries.focus()
-        self.say(f"{memory.place.root}" if not memory.everything else "all projects")
+        self.say("all projects" if memory.everything else memory.project.name)
         if draft := drafts.newest(memory.home.root):
             self.notify(f"An edit of “{draft.title[:40]}” was not saved. Press e on it to go on.", timeout=8)
         if self.app.live:  # type: ignore[attr-defined]
@@ -169,7 +170,7 @@ class BrowseScreen(Screen[None]):
     @on(events.DescendantFocus)
     def _focus_moved(self, event: events.DescendantFocus) -> None:
         if isinstance(event.widget, Input) and not self.query_text:
-            self._before_search = (self.days.key, self.entries.key)  # type: ignore[assignment]
+            self._before_search = (self.days.key, self.entries.key)
         if isinstance(event.widget, LineList) and event.widget.id and self.level != event.widget.id:
             self.go(event.widget.id)
         elif event.widget is self.reader and self.level in ("days", "entries"):
@@ -230,7 +231,7 @@ class BrowseScreen(Screen[None]):
         return [(day, "text"), (f" {bar} ", f"heat{max(1, size)}"), (f"{count if count >= 0 else '·':>4}", "dim")]
 
     def _item_row(self, index: int, width: int) -> Row:
-        item = self.items.get(self.entries.keys[index])  # type: ignore[arg-type]
+        item = self.items.get(self.entries.keys[index])
         if item is None:
             return []
         when = f"{item.day} {item.time}" if self.query_text else item.time or "note "
@@ -250,10 +251,11 @@ class BrowseScreen(Screen[None]):
 
     def _words(self) -> list[str]:
         """The query's plain words, for highlighting."""
+        from memsearch_engine.index.analyze import STOP_WORDS
         from memsearch_engine.search.query import parse
 
-        parsed = parse(self.query_text)
-        return [word.casefold() for word in parsed.text.split() if len(word) > 1]
+        words = (word.casefold() for word in parse(self.query_text).text.split())
+        return [word for word in words if len(word) > 1 and word not in STOP_WORDS]
 
     @on(LineList.Moved, "#days")
     def _day_moved(self) -> None:
@@ -270,7 +272,7 @@ class BrowseScreen(Screen[None]):
 
     def _preview(self) -> None:
         """Show the entry under the cursor."""
-        self.item = self.items.get(self.entries.key) if self.entries.key else None  # type: ignore[arg-type]
+        self.item = self.items.get(self.entries.key) if self.entries.key else None
         self.found = None
         if self.editing:
             return
@@ -293,7 +295,8 @@ class BrowseScreen(Screen[None]):
         self.reader.border_title = "section"
         self.reader.border_subtitle = f"conversation {evidence} · enter opens it" if evidence == "live" else ""
         self.reader.show(
-            render.entry_rows(self.entry, self.item.path, evidence), marks=self._words() if self.query_text else ()
+            render.entry_rows(self.entry, self.library.short(self.item.path), evidence),
+            marks=self._words() if self.query_text else (),
         )
 
     def action_reload(self) -> None:
@@ -312,7 +315,7 @@ class BrowseScreen(Screen[None]):
             self.days.show_keys([day for day, _ in days])
         if level == "turn":
             return
-        self._load_entries(key)  # type: ignore[arg-type]
+        self._load_entries(key)
         if before and self.entry and before.id == self.entry.id:
             self.reader.scroll_to(y=place, animate=False, force=True)
 
@@ -364,7 +367,7 @@ class BrowseScreen(Screen[None]):
         items = [item for item in self.library.items(answer) if item.key not in self.gone]
         row = self.entries.cursor - self.entries.scroll_offset.y
         cursor = self.entries.key if self._moved else (items[0].key if items else None)
-        self._show_items(items, cursor)  # type: ignore[arg-type]
+        self._show_items(items, cursor)
         if self._moved:  # the row under the cursor stays where the eye is
             self.entries.scroll_to(y=max(0, self.entries.cursor - row), animate=False, force=True, immediate=True)
         corrected = "".join(f"  {word} → {', '.join(near)}" for word, near in answer.corrected.items())
@@ -550,7 +553,7 @@ class BrowseScreen(Screen[None]):
     def action_delete(self) -> None:
         if self.editing or isinstance(self.focused, Input):
             return
-        chosen = [self.items[key] for key in self.entries.keys if key in self.entries.selected and key in self.items]  # type: ignore[index]
+        chosen = [self.items[key] for key in self.entries.keys if key in self.entries.selected and key in self.items]
         if not chosen and self.item:
             chosen = [self.item]
         if not chosen:

@@ -6,8 +6,8 @@ colour decide how they look. Text from notes is drawn as it is, never read as ma
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
 
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -102,15 +102,15 @@ class LineList(Lines):
         super().__init__(**kwargs)
         self._row = row
         self.empty = list(empty)
-        self.keys: list[Hashable] = []
+        self.keys: list[Any] = []
         self.cursor = 0
-        self.selected: set[Hashable] = set()
+        self.selected: set[Any] = set()
 
     @property
-    def key(self) -> Hashable | None:
+    def key(self) -> Any:
         return self.keys[self.cursor] if self.keys else None
 
-    def show_keys(self, keys: list[Hashable], *, cursor: Hashable | None = None) -> None:
+    def show_keys(self, keys: list[Any], *, cursor: Any = None) -> None:
         """Show other items; the cursor goes to *cursor*, else stays on its key, else on its place."""
         wanted = cursor if cursor is not None else self.key
         before = self.key

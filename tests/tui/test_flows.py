@@ -185,7 +185,7 @@ def test_an_append_next_door_while_editing_is_kept(world):
             other.write("\n### 16:00\n- from a hook\n")
         await pilot.press("ctrl+s", "r")
         await pilot.pause()
-        assert [t for t in titles(app)][0] == "edited" and titles(app)[-1] == "from a hook"
+        assert titles(app)[0] == "edited" and titles(app)[-1] == "from a hook"
 
     drive(app, steps)
 

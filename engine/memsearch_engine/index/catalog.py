@@ -18,7 +18,7 @@ import msgspec
 
 from memsearch_engine.index import analyze
 from memsearch_engine.index.chunk import Chunk
-from memsearch_engine.index.rows import EntryRow, Row, decode_marks
+from memsearch_engine.index.rows import EntryRow, Row
 from memsearch_engine.journal.files import DayFile
 from memsearch_engine.journal.model import Entry
 
@@ -327,7 +327,7 @@ class Catalog:
             f"SELECT {_ENTRY_COLUMNS} FROM entries e JOIN files f ON f.id=e.file WHERE {' AND '.join(where)}"
             " ORDER BY e.day DESC, f.path, e.start_line LIMIT ?"
         )
-        return [EntryRow(*row[:13], decode_marks(row[13])) for row in self.query(sql, [*values, limit])]
+        return [EntryRow.of(row) for row in self.query(sql, [*values, limit])]
 
     def days(self, project: str = "") -> list[tuple[str, int]]:
         """(day, number of entries), newest first."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from memsearch_engine.journal.model import Anchor
@@ -37,8 +39,9 @@ class Row(msgspec.Struct):
     path: str
 
     @classmethod
-    def of(cls, row: tuple) -> Row:
-        return cls(*row[:19], _anchors.decode(row[19]), decode_marks(row[20]), row[21])
+    def of(cls, row: tuple[Any, ...]) -> Row:
+        values = dict(zip(cls.__struct_fields__, row))
+        return cls(**{**values, "anchors": _anchors.decode(values["anchors"]), "marks": decode_marks(values["marks"])})
 
 
 class EntryRow(msgspec.Struct):
@@ -58,6 +61,11 @@ class EntryRow(msgspec.Struct):
     end_line: int
     path: str
     marks: dict[str, str]
+
+    @classmethod
+    def of(cls, row: tuple[Any, ...]) -> EntryRow:
+        values = dict(zip(cls.__struct_fields__, row))
+        return cls(**{**values, "marks": decode_marks(values["marks"])})
 
 
 class Filter(msgspec.Struct, frozen=True):

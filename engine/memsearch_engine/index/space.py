@@ -7,13 +7,13 @@ a kill at any point costs a repeated, idempotent write.
 
 from __future__ import annotations
 
-import json
 import shutil
 import sqlite3
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+import msgspec
 import numpy as np
 
 from memsearch_engine.home import Home
@@ -23,7 +23,7 @@ from memsearch_engine.index.chunk import text_hash
 from memsearch_engine.index.embed import Embedder
 from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.store import Store, StoreRow
-from memsearch_engine.settings import Milvus
+from memsearch_engine.settings import Embedding, Milvus
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS vectors (text_hash TEXT PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID;
@@ -33,6 +33,19 @@ CREATE TABLE IF NOT EXISTS stored (
 """
 Progress = Callable[[int, int], None]
 _BATCH = 32
+_COMPLETE = "complete.json"
+
+
+def complete_spaces(home: Home) -> dict[str, Embedding]:
+    """fingerprint -> settings of the spaces on disk that once held everything, newest first."""
+    found: list[tuple[float, str, Embedding]] = []
+    for file in home.index.glob(f"*/{_COMPLETE}"):
+        try:
+            made_with = msgspec.json.decode(file.read_bytes(), type=Embedding)
+        except (OSError, msgspec.DecodeError):
+            continue
+        found.append((file.stat().st_mtime, file.parent.name, made_with))
+    return {name: made_with for _, name, made_with in sorted(found, key=lambda item: item[0], reverse=True)}
 
 
 class Space:
@@ -68,14 +81,14 @@ class Space:
             if not milvus.uri and not folder.exists():
                 self._db.execute("DELETE FROM stored WHERE collection<>''")
         try:
-            return Store(folder, home.milvus_socket, milvus.uri, milvus.token)
+            return Store(folder, home.milvus_socket(self.fingerprint), milvus.uri, milvus.token)
         except Exception:
             if milvus.uri or not folder.exists():
                 raise
             shutil.rmtree(folder)
             with self._lock:
                 self._db.execute("DELETE FROM stored WHERE collection<>''")
-            return Store(folder, home.milvus_socket)
+            return Store(folder, home.milvus_socket(self.fingerprint))
 
     def close(self) -> None:
         self.store.close()
@@ -85,16 +98,15 @@ class Space:
 
     @property
     def complete(self) -> bool:
-        return bool(self._meta().get("complete"))
+        """Whether it once held everything: then it can serve while another one is built."""
+        return (self.folder / _COMPLETE).is_file()
 
-    def set_complete(self) -> None:
-        (self.folder / "meta.json").write_text(json.dumps({"complete": True}))
-
-    def _meta(self) -> dict:
-        try:
-            return json.loads((self.folder / "meta.json").read_text())
-        except (OSError, ValueError):
-            return {}
+    def set_complete(self, made_with: Embedding) -> None:
+        """Note that all is in, and what it takes to open this space again (never a key)."""
+        kept = msgspec.structs.replace(made_with, api_key="")
+        temporary = self.folder / f"{_COMPLETE}.tmp"
+        temporary.write_bytes(msgspec.json.encode(kept))
+        temporary.replace(self.folder / _COMPLETE)
 
     def known(self, text_hashes: Iterable[str]) -> set[str]:
         """Which of these texts have a vector."""

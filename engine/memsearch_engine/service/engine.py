@@ -24,7 +24,7 @@ from memsearch_engine.errors import MemsearchError, Unreachable, UsageError
 from memsearch_engine.home import Home
 from memsearch_engine.index import embed
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.index.space import Space
+from memsearch_engine.index.space import Space, complete_spaces
 from memsearch_engine.index.sync import Scan, scan
 from memsearch_engine.index.watch import Watcher
 from memsearch_engine.journal.write import Journal
@@ -33,12 +33,13 @@ from memsearch_engine.registry import Registry
 from memsearch_engine.search import hybrid
 from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.query import parse
-from memsearch_engine.settings import load
+from memsearch_engine.settings import Embedding, load
 
 log = logging.getLogger("memsearch.service")
 _RECHECK_S = 30.0
 _INBOX_S = 2.0
 _EMBED_SLICE = 256
+_RETIRE_S = 5.0
 
 Progress = Callable[[dict[str, Any]], None]
 
@@ -80,7 +81,9 @@ class Engine:
             log.warning(self.notice)
         self.journal = Journal(home)
         self.waiting: list[tuple[str, str]] = []
-        self.space: Space | None = None
+        self.space: Space | None = None  # what serves
+        self.next: Space | None = None  # what is built beside it after the model was changed
+        self._retired: list[Space] = []
         self.problem = ""
         self.ready = threading.Event()  # the space is open, or can't be
         self.stopping = threading.Event()
@@ -109,8 +112,9 @@ class Engine:
         self._bump()
         self.watcher.stop()
         self._threads[0].join(10)
-        if self.space is not None:
-            self.space.close()
+        for space in (self.space, self.next, *self._retired):
+            if space is not None:
+                space.close()
         self.catalog.close()
         self.registry.close()
 
@@ -202,6 +206,7 @@ class Engine:
                     self._queued.discard(job.project.root)
             try:
                 job.result = self._index(job)
+                self._settle_spaces()
             except Exception as error:  # a failed run must not stop the next one
                 log.exception("index of %s failed", job.project.root)
                 job.error = error
@@ -211,11 +216,22 @@ class Engine:
                 self._bump()
 
     def _open_space(self) -> None:
+        """Open what the settings name. Where that has to be built first, the last complete space serves meanwhile."""
         start = time.monotonic()
+        wanted = self.settings.embedding
         try:
-            self.space = Space(self.home, self.settings.milvus, embed.load(self.home, self.settings.embedding))
+            name = embed.fingerprint_of(self.home, wanted)
+            others = {key: value for key, value in complete_spaces(self.home).items() if key != name}
+            first = Space(self.home, self.settings.milvus, embed.load(self.home, wanted))
+            if first.complete or not others:
+                self.space = first
+            else:
+                old, made_with = next(iter(others.items()))
+                log.info("%s is built, %s serves meanwhile", name, old)
+                self.next = first
+                self.space = self._reopened(made_with)
             self.problem = ""
-            log.info("space %s open after %.2f s", self.space.fingerprint, time.monotonic() - start)
+            log.info("space %s open after %.2f s", name, time.monotonic() - start)
         except MemsearchError as error:
             self.problem = f"{error}" + (f" ({error.hint})" if error.hint else "")
             log.error("no meaning: %s", self.problem)
@@ -225,6 +241,38 @@ class Engine:
         finally:
             self.ready.set()
             self._bump()
+
+    def _reopened(self, made_with: Embedding) -> Space | None:
+        """An older complete space; None (words alone serve) where its model is gone."""
+        made_with.api_key = self.settings.embedding.api_key
+        try:
+            return Space(self.home, self.settings.milvus, embed.load(self.home, made_with))
+        except MemsearchError as error:
+            log.warning("the old index can't serve: %s", error)
+            return None
+
+    def _settle_spaces(self) -> None:
+        """When everything known has its vectors: note it, and let a finished new space take the old one's place."""
+        target = self.next or self.space
+        if target is None or not self._jobs.empty() or (target.complete and self.next is None):
+            return
+        projects = _distinct(list(self._known.values()))
+        if any(target.missing(self.catalog, project.id) for project in projects):
+            return
+        target.set_complete(self.settings.embedding)
+        if self.next is not None:
+            old, self.space, self.next = self.space, self.next, None
+            log.info("%s takes over", target.fingerprint)
+            if old is not None:
+                self._retired.append(old)
+                threading.Timer(_RETIRE_S, self._retire).start()
+
+    def _retire(self) -> None:
+        """Close and delete a space that was replaced, once the searches that began on it have ended."""
+        while self._retired:
+            old = self._retired.pop()
+            old.close()
+            shutil.rmtree(old.folder, ignore_errors=True)
 
     def _index(self, job: Job) -> dict[str, Any]:
         start = time.monotonic()
@@ -244,8 +292,10 @@ class Engine:
         if found.changed or found.removed:
             self._bump()
         embedded = deleted = 0
-        if self.space is not None:
-            embedded, deleted = self._embed(self.space, project, call)
+        for space in (self.space, self.next):
+            if space is not None:
+                made, gone = self._embed(space, project, call)
+                embedded, deleted = embedded + made, deleted + gone
         counts = self.catalog.counts(project.id)
         return {
             "project": project.slug,
@@ -377,8 +427,9 @@ class Engine:
         for project in projects:
             for (path,) in self.catalog.query("SELECT path FROM files WHERE project=?", (project.id,)):
                 self.catalog.drop_file(path)
-            if self.space is not None:
-                self.space.forget(project.collection)
+            for space in (self.space, self.next):
+                if space is not None:
+                    space.forget(project.collection)
             self.enqueue(Job(project, []))
         self._bump()
         return {"projects": [project.slug for project in projects]}
@@ -413,6 +464,7 @@ class Engine:
         return {
             "fingerprint": space.fingerprint if space else "",
             "index": "ready" if space else ("broken" if self.problem else "opening"),
+            "building": self.next.fingerprint if self.next else "",
             "notice": self.notice,
             "progress": self.progress,
             "projects": rows,
@@ -478,10 +530,3 @@ def _size(path: Path) -> int:
     if path.is_file():
         return path.stat().st_size
     return sum(file.stat().st_size for file in path.rglob("*") if file.is_file()) if path.is_dir() else 0
-
-
-def remove_caches(home: Home) -> None:
-    """Delete everything that can be built again. The service must be down."""
-    shutil.rmtree(home.index, ignore_errors=True)
-    for suffix in ("", "-wal", "-shm"):
-        Path(f"{home.cache_db}{suffix}").unlink(missing_ok=True)
