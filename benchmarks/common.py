@@ -24,7 +24,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-ROOT = Path(__file__).resolve().parent.parent
+ROOT = Path(__file__).absolute().parent.parent
 sys.path.insert(0, str(ROOT))
 
 from memsearch_engine import client  # noqa: E402
@@ -33,6 +33,7 @@ from memsearch_engine.journal.model import Anchor  # noqa: E402
 from memsearch_engine.journal.text import escape_line  # noqa: E402
 from memsearch_engine.projects import Place, locate  # noqa: E402
 from memsearch_engine.search.hits import Answer  # noqa: E402
+
 from memsearch_tui.demo.history import Story, fillers, stories  # noqa: E402
 
 MEMSEARCH = str(Path(sys.executable).parent / "memsearch")
@@ -75,7 +76,7 @@ def make_corpus(root: Path, chunks: int, seed: int = 7, days: int = 0) -> Corpus
     for number, story in enumerate(fillers(chunks, seed)):
         story.day = number % days  # every day has a file
         story.session = f"{story.agent}-{story.day}-{chance.randrange(4)}"
-        story.bullets = [words.vary(bullet) for bullet in [*story.bullets, *chance.choices(told, k=2)]]
+        story.bullets = [words.vary(bullet) for bullet in [*story.bullets, chance.choice(told)]]
         by_day[story.day].append(story)
     corpus = Corpus(root, chunks, 0, [])
     corpus.memory.mkdir(parents=True)
@@ -95,16 +96,15 @@ def make_corpus(root: Path, chunks: int, seed: int = 7, days: int = 0) -> Corpus
 class _Vocabulary:
     """Made-up words and identifiers with Zipf's frequencies."""
 
-    _ONSETS = ["b", "br", "c", "ch", "d", "dr", "f", "fl", "g", "gr", "h", "j", "k", "l", "m", "n", "p", "pl", "qu", "r"]
-    _ONSETS += ["s", "sh", "sk", "st", "t", "th", "tr", "v", "w", "x", "y", "z"]
-    _VOWELS = ["a", "e", "i", "o", "u", "ai", "ea", "ou", "io"]
-    _ENDS = ["", "n", "r", "s", "t", "l", "nd", "x", "ck", "m"]
+    _ONSETS = [*"bcdfghjklmnprstvwxyz", "br", "ch", "dr", "fl", "gr", "pl", "qu", "sh", "sk", "st", "th", "tr"]
+    _VOWELS = [*"aeiou", "ai", "ea"]
+    _ENDS = ["", "", "", "", "n", "r", "s", "t", "l", "m"]
 
     def __init__(self, chance: random.Random, size: int) -> None:
         self.chance = chance
         plain: dict[str, None] = {}
         while len(plain) < size:
-            plain["".join(self._syllable() for _ in range(chance.randrange(2, 4)))] = None
+            plain[self._syllable() + self._syllable()] = None
         self.words = [self._spelled(word) for word in plain]
         self.weights = list(accumulate(1 / (rank + 20) for rank in range(size)))
 
@@ -124,9 +124,9 @@ class _Vocabulary:
         return word
 
     def vary(self, text: str) -> str:
-        """*text* with about a third of its words replaced."""
+        """*text* with about a quarter of its words replaced."""
         written = text.split()
-        places = [i for i in range(len(written)) if self.chance.random() < 0.35]
+        places = [i for i in range(len(written)) if self.chance.random() < 0.25]
         for place, word in zip(places, self.chance.choices(self.words, cum_weights=self.weights, k=len(places))):
             written[place] = word
         return " ".join(written)

@@ -33,7 +33,10 @@ class Random:
 
     def passages(self, texts: list[str], cancelled: Callable[[], bool] = lambda: False) -> np.ndarray:
         vectors = np.stack(
-            [np.random.default_rng(int(text_hash(text), 16)).standard_normal(self.dimension, np.float32) for text in texts]
+            [
+                np.random.default_rng(int(text_hash(text), 16)).standard_normal(self.dimension, np.float32)
+                for text in texts
+            ]
         )
         return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
 

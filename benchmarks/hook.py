@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import json
 import sys
-import uuid
-from itertools import count
+from itertools import cycle
 from pathlib import Path
 
-from memsearch_tui.demo import build
-
 from common import BARE, END, Product, Report, Run, arguments, in_turn, run, workplace
+
+from memsearch_tui.demo import build
 
 
 def main() -> None:
@@ -34,16 +33,14 @@ def main() -> None:
 
 
 def measure(report: Report, product: Product, folder: Path, times: int) -> None:
-    transcripts = sorted((folder / "demo" / "agents" / "claude").rglob("*.jsonl"))
-    turns = count()
+    turns = cycle(sorted(_turns(folder / "demo" / "agents" / "claude")))
     base = {
         "python -c pass": lambda: run(BARE, product.env),
         "python, json and os.path": lambda: run([sys.executable, "-c", "import json, os, select, time"], product.env),
     }
 
     def hook(event: str) -> Run:
-        number = next(turns)
-        transcript = transcripts[number % len(transcripts)]
+        transcript, prompt = next(turns)
         payload = {
             "session_id": transcript.stem,
             "transcript_path": str(transcript),
@@ -53,7 +50,7 @@ def measure(report: Report, product: Product, folder: Path, times: int) -> None:
         }
         if event == "Stop":
             payload |= {
-                "prompt_id": str(uuid.UUID(int=number)),
+                "prompt_id": prompt,
                 "stop_hook_active": False,
                 "last_assistant_message": "Prices are integer minor units now. " * 40,
                 "background_tasks": [],
@@ -72,6 +69,16 @@ def measure(report: Report, product: Product, folder: Path, times: int) -> None:
             connection.close()
     left = len(list(product.home.inbox.glob("*.json"))) if product.home.inbox.is_dir() else 0
     print(f"{left} events wait in the inbox")
+
+
+def _turns(folder: Path) -> set[tuple[Path, str]]:
+    """Every (transcript, prompt id) of the sample year."""
+    return {
+        (path, prompt)
+        for path in folder.rglob("*.jsonl")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if (prompt := json.loads(line).get("promptId"))
+    }
 
 
 if __name__ == "__main__":

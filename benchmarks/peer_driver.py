@@ -18,7 +18,9 @@ def main() -> None:
     task = json.load(sys.stdin)
     from memsearch.core import MemSearch
 
-    peer = MemSearch(task.get("paths"), embedding_provider="onnx", embedding_model=task["model"], milvus_uri=task["uri"])
+    peer = MemSearch(
+        task.get("paths"), embedding_provider="onnx", embedding_model=task["model"], milvus_uri=task["uri"]
+    )
     if task["do"] == "index":
         if task.get("fake"):
             peer._embedder.embed = fake(peer._embedder.dimension)

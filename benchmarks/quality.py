@@ -21,8 +21,8 @@ from argparse import Namespace
 from pathlib import Path
 
 from common import Peer, Report, arguments, workplace
-
 from memsearch_engine.journal.files import read_day  # noqa: I001
+
 from memsearch_tui.demo import stories
 from tests.evaluation import run as evaluation
 

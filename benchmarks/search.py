@@ -16,15 +16,15 @@ Above --real chunks, both sides are filled with random vectors (fill.py): what s
 
 from __future__ import annotations
 
+import json
 import shutil
 import sqlite3
 import time
 from collections.abc import Callable
 from pathlib import Path
 
-from memsearch_engine.search.hits import Answer
-
 from common import BARE, Corpus, Peer, Product, Report, arguments, in_turn, make_corpus, median, p95, run, workplace
+from memsearch_engine.search.hits import Answer
 
 
 def main() -> None:
@@ -35,7 +35,9 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=120, help="at most this long for the requests of one size")
     parser.add_argument("--idle", type=float, default=10, help="seconds to watch the idle service")
     parser.add_argument("--real", type=int, default=0, help="embed really up to this many chunks")
-    parser.add_argument("--folder", type=Path, help="work here and keep it (one size only): the next run need not index")
+    parser.add_argument(
+        "--folder", type=Path, help="work here and keep it (one size only): the next run need not index"
+    )
     options = parser.parse_args()
     report = Report(options)
     for chunks in options.chunks:
@@ -77,7 +79,7 @@ def processes(report: Report, title: str, product: Product, peer: Peer | None, c
 
     def search(kind: str, *flags: str):
         done = run(product.command("search", next(queries), "--json", *flags), product.env, product.root)
-        modes[kind].add(done.out.partition(b'"mode"')[2][:14].decode())
+        modes[kind].add(json.loads(done.out)["mode"] if done.ok else "failed")
         return done
 
     def with_service():
@@ -100,7 +102,9 @@ def processes(report: Report, title: str, product: Product, peer: Peer | None, c
         "search, starts the service": starting,
     }
     if peer:
-        ways["peer: memsearch search"] = lambda: run(peer.command("search", next(queries), "-j"), peer.env, product.root)
+        ways["peer: memsearch search"] = lambda: run(
+            peer.command("search", next(queries), "-j"), peer.env, product.root
+        )
     found = in_turn(ways, times)
     report.processes(title, found, ["python -c pass", "peer: memsearch search"])
     print("answered as:", "; ".join(f"{kind} {', '.join(sorted(seen))}" for kind, seen in modes.items()))
@@ -206,7 +210,9 @@ def limits(folder: Path, product: Product):
 
     def plain(query: str) -> list:
         match = " OR ".join('"' + word.replace('"', "") + '"' for word in query.split())
-        return words.execute("SELECT rowid, text FROM notes WHERE notes MATCH ? ORDER BY rank LIMIT 10", (match,)).fetchall()
+        return words.execute(
+            "SELECT rowid, text FROM notes WHERE notes MATCH ? ORDER BY rank LIMIT 10", (match,)
+        ).fetchall()
 
     def nearest(_: str):
         scores = matrix @ fixed

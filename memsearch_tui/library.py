@@ -127,14 +127,9 @@ class Library:
     def health(self) -> dict[str, Any]:
         """The service's view of itself, or why there is none."""
         try:
-            connection = self.memory.connect()
-            try:
-                state = connection.call(
-                    "health", dict, place=self.memory.place_param, all_projects=self.memory.everything
-                )
-                state["service"] = connection.call("status", dict)
-                return state
-            finally:
-                connection.close()
+            everything = self.memory.everything
+            state = self.memory.call("health", dict, place=self.memory.place_param, all_projects=everything)
+            state["service"] = self.memory.call("status", dict)
+            return state
         except MemsearchError as error:
             return {"error": str(error), "hint": error.hint}

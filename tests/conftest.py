@@ -164,10 +164,11 @@ class Box:
 
     # -- the service
 
-    def connect(self, **kwargs: Any) -> client.Connection:
-        """A connection of this process; starts the service with this box's environment."""
-        with environment(self.env):
-            return client.connect(self.home, **kwargs)
+    def connect(self) -> client.Connection:
+        """A connection of this process; the service was started by a command, in this box's environment."""
+        if not self.home.socket.exists():
+            self.ok("service", "start")
+        return client.connect(self.home, start=False)
 
     def place(self, project: Path | None = None) -> dict[str, str]:
         root = os.path.realpath(project or self.project)
@@ -214,18 +215,6 @@ class Box:
             with contextlib.suppress(psutil.Error):
                 process.kill()
         psutil.wait_procs(left, 10)
-
-
-@contextlib.contextmanager
-def environment(values: dict[str, str]) -> Iterator[None]:
-    before = dict(os.environ)
-    os.environ.clear()
-    os.environ.update(values)
-    try:
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(before)
 
 
 @pytest.fixture(autouse=True)

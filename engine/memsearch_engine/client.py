@@ -34,6 +34,11 @@ if TYPE_CHECKING:  # a search through the service needs none of these
 T = TypeVar("T")
 HYBRID_WAIT_S = 4.0
 _CONNECT_S = 1.0
+_CALLS = 3
+
+
+class ServiceGone(Unreachable):
+    """The service ended in the middle of a call. Its methods can be called again: all of them are idempotent."""
 
 
 class RemoteError(MemsearchError):
@@ -76,7 +81,7 @@ class Connection:
             while True:
                 line = self._lines.readline(protocol.MAX_LINE)
                 if not line:
-                    raise Unreachable("the service went away while it was asked")
+                    raise ServiceGone("the service went away while it was asked")
                 answer = msgspec.json.decode(line, type=protocol.Response)
                 if answer.method == "progress":
                     if progress:
@@ -84,6 +89,8 @@ class Connection:
                     continue
                 if answer.id == number or answer.error:
                     break
+        except ConnectionError as error:
+            raise ServiceGone(f"the service went away while it was asked: {error}") from error
         except (OSError, msgspec.DecodeError) as error:
             raise Unreachable(f"the service did not answer: {error}") from error
         except KeyboardInterrupt:
@@ -111,13 +118,20 @@ def connect(home: Home, *, start: bool = True, wait_s: float = 10.0) -> Connecti
     except Unreachable:
         if not start:
             raise
-    launch(home)
+    process = launch(home)
     end = time.monotonic() + wait_s
     pause = 0.02
     while True:
         try:
             return Connection(home)
         except Unreachable as error:
+            code = process.poll()
+            if code:
+                raise Unreachable(
+                    f"the service can't start: {_last_words(home)}", f"see {home.log}, or `memsearch service logs`"
+                ) from error
+            if code == 0:  # another one held the lock, and may just have ended
+                process = launch(home)
             if time.monotonic() > end:
                 raise Unreachable(
                     f"the service did not start within {wait_s:.0f} s ({error})",
@@ -127,7 +141,16 @@ def connect(home: Home, *, start: bool = True, wait_s: float = 10.0) -> Connecti
         pause = min(pause * 1.5, 0.2)
 
 
-def launch(home: Home) -> None:
+def _last_words(home: Home) -> str:
+    """The end of the service's log: why it ended."""
+    try:
+        lines = home.log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError as error:
+        return f"{home.root} can't be used ({error.strerror})"
+    return lines[-1] if lines else "it left no word in its log"
+
+
+def launch(home: Home) -> subprocess.Popen:
     """Start the service detached, stdio on /dev/null. A second one exits by itself."""
     try:
         home.ensure()
@@ -135,10 +158,12 @@ def launch(home: Home) -> None:
         raise Unreachable(
             f"{home.root} can't be written: {error.strerror}", "set MEMSEARCH_HOME to a writable folder"
         ) from error
+    if not os.access(home.run, os.W_OK):
+        raise Unreachable(f"{home.root} can't be written", "set MEMSEARCH_HOME to a writable folder")
     environment = {**os.environ, "MEMSEARCH_HOME": str(home.root)}
     environment.pop("MEMSEARCH_DIR", None)  # one service serves all projects
     try:
-        subprocess.Popen(
+        return subprocess.Popen(
             [sys.executable, "-m", "memsearch_engine.service.server"],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -158,16 +183,22 @@ class Memory:
     Args:
         cwd: where the user stands; decides the project.
         everything: all registered projects instead of one.
+        project: a registered project by name instead of the one of *cwd* (``*``: all). Raises UsageError.
     """
 
-    def __init__(self, home: Home | None = None, cwd: str | None = None, *, everything: bool = False) -> None:
+    def __init__(
+        self, home: Home | None = None, cwd: str | None = None, *, everything: bool = False, project: str | None = None
+    ) -> None:
         self.home = home or Home.from_env()
         self.place: Place = locate(cwd, self.home)
-        self.everything = everything
+        self.everything = everything or project == "*"
         self._catalog: Catalog | None = None
         self._projects: list[Project] | None = None
         self._journal: Any = None
         self.note = ""  # why an answer was less than it could be
+        if project and not self.everything:
+            chosen = self._named([project])[0]
+            self.place = Place(chosen.root, chosen.memory, locate(chosen.root, self.home).common_dir)
 
     # -- where ----------------------------------------------------------------------------------------------
 
@@ -217,6 +248,28 @@ class Memory:
     def connect(self, *, start: bool = True) -> Connection:
         return connect(self.home, start=start)
 
+    def call(
+        self,
+        method: str,
+        kind: type[T],
+        *,
+        start: bool = True,
+        timeout_s: float = 30.0,
+        progress: Callable[[dict[str, Any]], None] | None = None,
+        **params: Any,
+    ) -> T:
+        """One call to the service; once more where it ended meanwhile (a restart, an update, a kill)."""
+        for attempt in range(_CALLS):
+            connection = connect(self.home, start=start)
+            try:
+                return connection.call(method, kind, timeout_s=timeout_s, progress=progress, **params)
+            except ServiceGone:
+                if attempt == _CALLS - 1:
+                    raise
+            finally:
+                connection.close()
+        raise AssertionError("unreachable")
+
     # -- L1 -------------------------------------------------------------------------------------------------
 
     def search(
@@ -236,6 +289,7 @@ class Memory:
         if mode == "lexical" and not wait:
             return self.lexical(query, limit)
         start = time.monotonic()
+        query = query.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # argv may hold any bytes
         try:
             connection = connect(self.home, start=wait, wait_s=HYBRID_WAIT_S)
         except Unreachable as error:
@@ -255,7 +309,9 @@ class Memory:
                 fusion=fusion,
                 projects=["*"] if self.everything else [],
             )
-        except Unreachable as error:
+        except MemsearchError as error:
+            if error.exit_code != Unreachable.exit_code:
+                raise
             return self._fallback(query, limit, str(error))
         finally:
             connection.close()
@@ -265,17 +321,19 @@ class Memory:
         from memsearch_engine.search import lexical
         from memsearch_engine.search.query import parse
 
+        query = query.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
         parsed = parse(query)
         return lexical.search(self.catalog, self._scope(parsed.projects), parsed, limit)
 
     def _fallback(self, query: str, limit: int, reason: str) -> Answer:
         answer = self.lexical(query, limit)
-        answer.reason = "; ".join(part for part in (reason, answer.reason) if part)
+        answer.reason = "; ".join(dict.fromkeys(part for part in (reason, answer.reason, self.note) if part))
         return answer
 
     def _scope(self, names: list[str]) -> list[Project]:
-        if not names:
-            return self.projects
+        return self._named(names) if names else self.projects
+
+    def _named(self, names: list[str]) -> list[Project]:
         from memsearch_engine.registry import Registry
 
         registry = Registry(self.home)

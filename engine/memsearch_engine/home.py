@@ -14,6 +14,8 @@ from pathlib import Path
 
 #: A Unix socket path longer than this does not fit ``sockaddr_un`` on every system (104 bytes on macOS).
 MAX_SOCKET_PATH = 100
+#: Not TMPDIR: agents give their commands one of their own, and all of them must find the same service.
+_SHARED_TMP = Path("/tmp")
 
 
 def user_home() -> Path:
@@ -102,7 +104,8 @@ class Home:
         if len(os.fsencode(path)) + 2 <= MAX_SOCKET_PATH:
             return path
         tag = hashlib.blake2b(os.fsencode(self.root), digest_size=6).hexdigest()
-        return Path(tempfile.gettempdir()) / f"memsearch-{os.getuid()}-{tag}" / name
+        base = _SHARED_TMP if _SHARED_TMP.is_dir() else Path(tempfile.gettempdir())
+        return base / f"memsearch-{os.getuid()}-{tag}" / name
 
     def ensure(self) -> Home:
         """Create the folders that writers need. Raises OSError where the home can't be written."""
@@ -115,6 +118,9 @@ class Home:
         folder = self.socket.parent
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         info = folder.lstat()
+        if folder == self.run and info.st_uid == os.getuid():
+            folder.chmod(0o700)  # inside the home it is ours, whatever a restored backup made of it
+            return
         if folder.is_symlink() or info.st_uid != os.getuid() or info.st_mode & 0o077:
             raise PermissionError(f"{folder} is not a private folder of this user")
 

@@ -6,11 +6,14 @@ memory, and two folders of the same name don't share one.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import sqlite3
 import subprocess
+import threading
 import time
+from collections.abc import Iterator
 
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
@@ -32,7 +35,9 @@ class Registry:
 
     def __init__(self, home: Home) -> None:
         self.home = home
+        self.read_only = False
         self._connection: sqlite3.Connection | None = None
+        self._lock = threading.Lock()  # one connection, many threads of the service
 
     def _db(self) -> sqlite3.Connection:
         if self._connection is None:
@@ -42,9 +47,31 @@ class Registry:
                 db.execute("PRAGMA journal_mode=WAL")
                 db.executescript(_SCHEMA)
             except (sqlite3.Error, OSError) as error:
-                raise Unreachable(f"the project registry {self.home.state_db} can't be opened: {error}") from error
+                db = self._reader(error)
             self._connection = db
         return self._connection
+
+    @contextlib.contextmanager
+    def _complaining(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise Unreachable(
+                f"the project registry {self.home.state_db} can't be used: {error}", "move it aside: it is made again"
+            ) from error
+
+    def _reader(self, reason: Exception) -> sqlite3.Connection:
+        """The registry where it can't be written (an agent's sandbox), else Unreachable."""
+        for mode in ("mode=ro", "immutable=1"):
+            try:
+                uri = f"{self.home.state_db.as_uri()}?{mode}"
+                db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+                db.execute("SELECT count(*) FROM project_paths").fetchone()
+                self.read_only = True
+                return db
+            except sqlite3.Error:
+                continue
+        raise Unreachable(f"the project registry {self.home.state_db} can't be opened: {reason}") from reason
 
     def close(self) -> None:
         if self._connection is not None:
@@ -53,6 +80,10 @@ class Registry:
 
     def at(self, place: Place) -> Project:
         """The project of *place*, registered on first sight. Raises Unreachable where the home can't be written."""
+        with self._lock, self._complaining():
+            return self._at(place)
+
+    def _at(self, place: Place) -> Project:
         db = self._db()
         row = db.execute(
             "SELECT p.id, p.slug, p.collection, r.memory FROM project_paths r JOIN projects p ON p.id = r.project_id "
@@ -60,9 +91,11 @@ class Registry:
             (place.root,),
         ).fetchone()
         if row:
-            if row[3] != place.memory:
+            if row[3] != place.memory and not self.read_only:
                 db.execute("UPDATE project_paths SET memory=? WHERE root=?", (place.memory, place.root))
             return Project(row[0], row[1], row[2], place.root, place.memory)
+        if self.read_only:
+            raise Unreachable(f"{place.root} is not registered, and {self.home.state_db} can't be written")
         commit, remote = self._fingerprint(place)
         identity = identity_of(commit, remote, place.root)
         slug = slug_of(os.path.basename(place.root))
@@ -81,15 +114,16 @@ class Registry:
         except BaseException:
             db.execute("ROLLBACK")
             raise
-        return self.at(place)
+        return self._at(place)
 
     def all(self) -> list[Project]:
         """Every project, one row per path where it lives, newest first."""
-        rows = self._db().execute(
-            "SELECT p.id, p.slug, p.collection, r.root, r.memory FROM project_paths r "
-            "JOIN projects p ON p.id = r.project_id ORDER BY r.seen DESC, r.root"
-        )
-        return [Project(*row) for row in rows]
+        with self._lock, self._complaining():
+            rows = self._db().execute(
+                "SELECT p.id, p.slug, p.collection, r.root, r.memory FROM project_paths r "
+                "JOIN projects p ON p.id = r.project_id ORDER BY r.seen DESC, r.root"
+            )
+            return [Project(*row) for row in rows]
 
     def forget(self, root: str) -> None:
         """Stop knowing a path (its files are left alone)."""

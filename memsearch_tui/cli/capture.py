@@ -23,12 +23,7 @@ def hook(agent: str, event: str) -> int:
 @as_json
 def inbox(json_: bool) -> int:
     """Work off what hooks have left, then list what still waits."""
-    memory = Memory()
-    connection = memory.connect()
-    try:
-        state = connection.call("inbox", dict, timeout_s=300)
-    finally:
-        connection.close()
+    state = Memory().call("inbox", dict, timeout_s=300)
     if json_:
         output.emit(state)
     else:

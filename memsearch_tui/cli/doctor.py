@@ -69,20 +69,14 @@ def _files(memory: Memory) -> dict[str, Any]:
 
 def _service(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
     try:
-        connection = memory.connect()
-    except MemsearchError as error:
-        return [_check("service", False, str(error), error.hint)]
-    try:
-        state = connection.call("status", dict)
-        health = connection.call("health", dict, place=memory.place_param, timeout_s=60)
+        state = memory.call("status", dict)
+        health = memory.call("health", dict, place=memory.place_param, timeout_s=60)
         if fix and (health["problems"] or health["notice"]):
-            connection.call("index", list[dict], place=memory.place_param, force=True, timeout_s=3600)
-            health = connection.call("health", dict, place=memory.place_param, timeout_s=60)
-        inbox = connection.call("inbox", dict, timeout_s=60)
+            memory.call("index", list[dict], place=memory.place_param, force=True, timeout_s=3600)
+            health = memory.call("health", dict, place=memory.place_param, timeout_s=60)
+        inbox = memory.call("inbox", dict, timeout_s=60)
     except MemsearchError as error:
-        return [_check("service", False, str(error), "memsearch service stop, then try again")]
-    finally:
-        connection.close()
+        return [_check("service", False, str(error), error.hint or "memsearch service stop, then try again")]
     index_ok = health["index"] != "broken" and not health["problems"]
     text = health["index"] + "".join(f"; {problem['what']}" for problem in health["problems"])
     checks = [

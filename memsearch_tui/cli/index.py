@@ -25,12 +25,10 @@ def index(paths: tuple[str, ...], force: bool, project: str | None, everything: 
     """Bring the index up to date; PATHS are indexed with this project from now on."""
     import os
 
-    memory = Memory()
+    memory = Memory(project=project)
     progress = output.Progress()
-    connection = memory.connect()
     try:
-        connection.call("health", dict)  # opens the project before its first progress line
-        results = connection.call(
+        results = memory.call(
             "index",
             list[dict],
             timeout_s=_LONG_S,
@@ -38,11 +36,10 @@ def index(paths: tuple[str, ...], force: bool, project: str | None, everything: 
             place=memory.place_param,
             paths=[os.path.abspath(path) for path in paths],
             force=force,
-            all_projects=everything,
+            all_projects=memory.everything or everything,
         )
     finally:
         progress.close()
-        connection.close()
     total = {
         key: sum(result[key] for result in results)
         for key in ("files", "changed", "removed", "entries", "chunks", "embedded", "deleted", "seconds")
@@ -77,7 +74,7 @@ def watch(project: str | None, everything: bool, json_: bool) -> None:
 
     The service watches every known project anyway; this only shows it (and keeps the service from going idle).
     """
-    memory = Memory()
+    memory = Memory(project=project)
     connection = memory.connect()
     try:
         connection.call("index", list[dict], timeout_s=_LONG_S, progress=output.Progress(), place=memory.place_param)
@@ -106,7 +103,7 @@ def watch(project: str | None, everything: bool, json_: bool) -> None:
 @as_json
 def stats(project: str | None, everything: bool, bare: bool, json_: bool) -> None:
     """Count what is indexed (from our own ledger)."""
-    memory = Memory(everything=everything)
+    memory = Memory(everything=everything, project=project)
     if memory.catalog is None:
         raise Unreachable("there is no index yet", "`memsearch index` makes one")
     rows = [
@@ -128,13 +125,9 @@ def stats(project: str | None, everything: bool, bare: bool, json_: bool) -> Non
 @as_json
 def health(project: str | None, everything: bool, json_: bool) -> int:
     """State of files, index, model and service, each problem with what mends it."""
-    memory = Memory()
-    connection = memory.connect()
-    try:
-        state = connection.call("health", dict, place=memory.place_param, all_projects=everything)
-        state["service"] = connection.call("status", dict)
-    finally:
-        connection.close()
+    memory = Memory(everything=everything, project=project)
+    state = memory.call("health", dict, place=memory.place_param, all_projects=memory.everything)
+    state["service"] = memory.call("status", dict)
     if json_:
         output.emit(state)
     else:
@@ -189,11 +182,7 @@ def reset(everything: bool, yes: bool, json_: bool) -> None:
     """Throw the index away and build it again. Notes stay; vectors of known texts are kept, so nothing is embedded twice."""
     output.confirm("Throw the index away and build it again? (notes stay)", yes)
     memory = Memory()
-    connection = memory.connect()
-    try:
-        done = connection.call("reset", dict, place=memory.place_param, all_projects=everything, timeout_s=300)
-    finally:
-        connection.close()
+    done = memory.call("reset", dict, place=memory.place_param, all_projects=everything, timeout_s=300)
     if json_:
         output.emit(done)
     else:
@@ -239,19 +228,23 @@ def models_list(json_: bool) -> None:
 
 @models.command("pull")
 @click.argument("name")
-def models_pull(name: str) -> None:
+@as_json
+def models_pull(name: str, json_: bool) -> None:
     """Fetch a model from its hub (the only command that does)."""
     from memsearch_engine.home import Home
     from memsearch_engine.index.models import pull
 
     files = pull(Home.from_env().ensure(), name)
+    if json_:
+        output.emit({"model": name, "folder": str(files.onnx.parent)})
     output.say(f"{name} is in {files.onnx.parent} - `memsearch models use {name}` switches to it")
 
 
 @models.command("use")
 @click.argument("name")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
-def models_use(name: str, yes: bool) -> None:
+@as_json
+def models_use(name: str, yes: bool, json_: bool) -> None:
     """Switch to a model (a name, or a folder with model.onnx and tokenizer.json); everything is embedded again once."""
     from memsearch_engine import client
     from memsearch_engine.home import Home
@@ -266,4 +259,6 @@ def models_use(name: str, yes: bool) -> None:
     set_value(home, "embedding.model", name)
     client.stop(home)
     memory.connect().close()
+    if json_:
+        output.emit({"model": name, "chunks": chunks})
     output.say(f"{name} is in use - `memsearch health` shows how far it is")

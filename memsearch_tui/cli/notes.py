@@ -25,15 +25,12 @@ from memsearch_tui.cli.recall import entry_json
 @as_json
 def add(text: str | None, day: str | None, json_: bool) -> None:
     """Write a note into today (from the argument or stdin)."""
-    from memsearch_engine.search.query import parse_date
     from memsearch_engine.secrets.scan import redact
 
     body = _given(text) if text is not None or not sys.stdin.isatty() else None
     if body is None or not body.strip():
         raise UsageError("nothing to write", "memsearch add 'what to remember', or pipe the text in")
-    span = parse_date(day, date.today()) if day else None
-    if day and (span is None or span[0] != span[1]):
-        raise UsageError(f"{day!r} is no day", "write 2026-02-09, today or yesterday")
+    written_on = _day(day) if day else date.today().isoformat()
     memory = Memory()
     from memsearch_engine.journal.text import escape_block
 
@@ -42,7 +39,7 @@ def add(text: str | None, day: str | None, json_: bool) -> None:
         clean = "\n".join(f"- {line}" if i == 0 else f"  {line}" for i, line in enumerate(clean.splitlines()))
     added = memory.journal.add_note(
         memory.place.memory,
-        span[0] if span else date.today().isoformat(),
+        written_on,
         datetime.now().strftime("%H:%M"),
         escape_block(clean),
     )
@@ -229,6 +226,7 @@ def expire(name: str, day: str | None, off: bool, json_: bool) -> None:
 @click.option("--format", "format_", type=click.Choice(["markdown", "json"]), default="markdown", show_default=True)
 @click.option("--output", "-o", "target", type=click.Path(dir_okay=False), help="A file instead of stdout.")
 @scope
+@as_json
 def export(
     query: str | None,
     day: str | None,
@@ -236,32 +234,42 @@ def export(
     target: str | None,
     project: str | None,
     everything: bool,
+    json_: bool,
 ) -> int:
     """Write entries as markdown or JSON."""
     import msgspec
 
-    memory = Memory(everything=everything)
+    memory = Memory(everything=everything, project=project)
+    span = _day(day) if day else ""
     if query:
-        answer = memory.search(query, 200)
-        sections = [memory.section(hit.row.entry_id) for hit in answer.hits]
+        sections = [memory.section(hit.row.entry_id) for hit in memory.search(query, 200).hits]
         rows = [(section.entry, section.path) for section in sections]
     else:
-        files = [file for file in memory.days() if not day or file.day == day]
+        files = [file for file in memory.days() if not span or file.day == span]
         rows = [(entry, file.path) for file in files for entry in memory.read(file)]
-    if format_ == "json":
-        data = msgspec.json.format(
-            msgspec.json.encode({"schema_version": 1, "entries": [entry_json(e, p) for e, p in rows]}),
-            indent=2,
-        ).decode()
+    if json_ or format_ == "json":
+        entries = [entry_json(entry, path) for entry, path in rows]
+        encoded = msgspec.json.encode({"schema_version": output.SCHEMA_VERSION, "entries": entries})
+        data = msgspec.json.format(encoded, indent=2).decode()
     else:
-        data = "\n\n".join(f"<!-- {os.path.basename(path)} -->\n{entry.content}" for entry, path in rows)
+        data = output.safe("\n\n".join(f"<!-- {os.path.basename(path)} -->\n{entry.content}" for entry, path in rows))
     if target:
         with open(target, "w", encoding="utf-8") as out:
             out.write(data + "\n")
         output.say(f"{len(rows)} entries written to {target}")
     else:
-        click.echo(output.safe(data) if format_ == "markdown" else data)
+        click.echo(data)
     return 0 if rows else 1
+
+
+def _day(text: str) -> str:
+    """One ISO day from what `show` understands too."""
+    from memsearch_engine.search.query import parse_date
+
+    span = parse_date(text, date.today())
+    if span is None or span[0] != span[1]:
+        raise UsageError(f"{text!r} is no day", "write 2026-02-09, today, yesterday or 3d")
+    return span[0]
 
 
 def _mark(name: str, mark: str, value: str | None, json_: bool) -> None:

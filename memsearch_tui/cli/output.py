@@ -26,6 +26,12 @@ def say(text: str) -> None:
     click.echo(text, err=True)
 
 
+def half(memory: Any) -> None:
+    """Say why a list is shorter than it could be (the registry can't be read here)."""
+    if memory.note and memory.projects is not None:
+        say(f"note: this project only: {safe(memory.note)}")
+
+
 def safe(text: str) -> str:
     """Text from notes and transcripts without terminal escapes and bidirectional overrides."""
     return plain(text)

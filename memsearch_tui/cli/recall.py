@@ -46,7 +46,7 @@ _BADGES = {
 @click.option("--json-output", "-j", "bare", is_flag=True, help="memsearch's bare list of hits.")
 def search(
     query: tuple[str, ...],
-    limit: int,
+    limit: int | None,
     mode: str,
     fusion: str | None,
     no_wait: bool,
@@ -61,13 +61,11 @@ def search(
 
     Filters: agent: project: session: day: after: before: kind: has:evidence is:pinned path: -word "a phrase".
     """
-    memory = Memory(everything=everything)
+    memory = Memory(everything=everything, project=project)
     text = " ".join(query)
-    if project:
-        text += f' project:"{project}"'
     if source_prefix:
         text += f' path:"{source_prefix}"'
-    answer = memory.search(text, limit, mode, fusion or "", wait=not no_wait)
+    answer = memory.search(text, limit or _top_k(memory), mode, fusion or "", wait=not no_wait)
     if answer.reason and mode != "lexical":
         output.say(f"note: {'words only: ' if answer.mode == 'lexical' else ''}{output.safe(answer.reason)}")
     if bare:
@@ -85,6 +83,19 @@ def search(
     else:
         _print_hits(answer, explain)
     return 0 if answer.hits else 1
+
+
+def _top_k(memory: Memory) -> int:
+    """The setting, read only where there is a settings file: a search should cost nothing for it."""
+    if not memory.home.config.exists():
+        return 10
+    from memsearch_engine.errors import SettingsError
+    from memsearch_engine.settings import load
+
+    try:
+        return load(memory.home).search.top_k
+    except SettingsError:
+        return 10  # the answer's reason names the file
 
 
 def hit_json(hit: Hit, mode: str) -> dict[str, Any]:
@@ -152,7 +163,7 @@ def _print_hits(answer: Answer, explain: bool) -> None:
 @as_json
 def expand(name: str, bare: bool, project: str | None, everything: bool, json_: bool) -> None:
     """Show the whole section behind a hit (its chunk or entry id)."""
-    memory = Memory(everything=everything)
+    memory = Memory(everything=everything, project=project)
     section = memory.section(name)
     entry = section.entry
     if json_ or bare:
@@ -247,7 +258,7 @@ def show(day: str, project: str | None, everything: bool, json_: bool) -> int:
     span = parse_date(day, date.today())
     if span is None or span[0] != span[1]:
         raise UsageError(f"{day!r} is no day", "write 2026-02-09, today, yesterday or 3d")
-    memory = Memory(everything=everything)
+    memory = Memory(everything=everything, project=project)
     files = [file for file in memory.days() if file.day == span[0]]
     if json_:
         entries = [entry_json(entry, file.path) for file in files for entry in memory.read(file)]
@@ -267,8 +278,9 @@ def show(day: str, project: str | None, everything: bool, json_: bool) -> int:
 @as_json
 def days(limit: int, project: str | None, everything: bool, json_: bool) -> int:
     """List the days that have memories, newest first."""
-    memory = Memory(everything=everything)
+    memory = Memory(everything=everything, project=project)
     files = memory.days()[:limit]
+    output.half(memory)
     rows: list[dict[str, Any]] = [
         {"day": file.day, "entries": len(memory.read(file)), "source": file.path} for file in files
     ]
@@ -299,7 +311,7 @@ def entries(day: str | None, agent: str | None, limit: int, project: str | None,
     span = parse_date(day, date.today()) if day else None
     if day and span is None:
         raise UsageError(f"{day!r} is no day", "write 2026-02-09, today, yesterday or 3d")
-    memory = Memory(everything=everything)
+    memory = Memory(everything=everything, project=project)
     rows = []
     for file in memory.days():
         if span and not span[0] <= file.day <= span[1]:
@@ -310,6 +322,7 @@ def entries(day: str | None, agent: str | None, limit: int, project: str | None,
         if len(rows) >= limit:
             break
     rows = rows[:limit]
+    output.half(memory)
     if json_:
         output.emit({"entries": [entry_json(entry, path) for entry, path in rows]})
     else:
@@ -330,7 +343,7 @@ def why_not(query: str, name: str, project: str | None, everything: bool, json_:
     """Say why the note NAME is not among the hits of QUERY."""
     from memsearch_engine.search.explain import why_not as explain
 
-    memory = Memory(everything=everything)
+    memory = Memory(everything=everything, project=project)
     found = explain(memory.catalog, memory.projects, memory.section(name), query, memory.search)
     if json_:
         output.emit(found)

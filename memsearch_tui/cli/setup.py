@@ -24,9 +24,7 @@ def status(json_: bool = False) -> None:
     days = memory.days()
     counts = memory.catalog.counts(memory.project.id) if memory.catalog else {}
     try:
-        connection = memory.connect(start=False)
-        service = connection.call("status", dict)
-        connection.close()
+        service = memory.call("status", dict, start=False)
     except MemsearchError:
         service = {"running": False}
     state: dict[str, Any] = {
@@ -119,12 +117,15 @@ def config_get(key: str, json_: bool) -> None:
 @config.command("set")
 @click.argument("key")
 @click.argument("value")
-def config_set(key: str, value: str) -> None:
+@as_json
+def config_set(key: str, value: str, json_: bool) -> None:
     """Change one setting; comments in the file stay."""
     from memsearch_engine.settings import set_value
 
     home = Home.from_env()
     typed = set_value(home, key, value)
+    if json_:
+        output.emit({"key": key, "value": typed, "file": str(home.config)})
     output.say(f"{key} = {_toml(typed)} in {home.config}")
 
 
@@ -177,9 +178,7 @@ def service() -> None:
 @as_json
 def service_start(json_: bool) -> None:
     """Start it now."""
-    connection = client.connect(Home.from_env())
-    state = connection.call("status", dict)
-    connection.close()
+    state = Memory().call("status", dict)
     output.emit(state) if json_ else output.say(f"running, pid {state['pid']}")
 
 
@@ -196,9 +195,7 @@ def service_stop(json_: bool) -> None:
 def service_status(json_: bool) -> int:
     """Whether it runs, for how long and with how much memory."""
     try:
-        connection = client.connect(Home.from_env(), start=False)
-        state = connection.call("status", dict)
-        connection.close()
+        state = Memory().call("status", dict, start=False)
     except MemsearchError:
         state = {"running": False, "pid": None, "uptime_s": 0, "rss_mb": 0, "index": "closed"}
     if json_:
@@ -214,7 +211,8 @@ def service_status(json_: bool) -> int:
 
 @service.command("logs")
 @click.option("--lines", "-n", default=40, type=click.IntRange(1), show_default=True)
-def service_logs(lines: int) -> int:
+@as_json
+def service_logs(lines: int, json_: bool) -> int:
     """The end of its log."""
     from collections import deque
 
@@ -225,7 +223,10 @@ def service_logs(lines: int) -> int:
     except FileNotFoundError:
         output.say(f"no log yet ({log})")
         return 1
-    click.echo(output.safe("".join(tail)), nl=False)
+    if json_:
+        output.emit({"file": str(log), "lines": [output.safe(line.rstrip("\n")) for line in tail]})
+    else:
+        click.echo(output.safe("".join(tail)), nl=False)
     return 0
 
 

@@ -53,15 +53,13 @@ def run(*, open_app: bool, fresh: bool, json_: bool) -> int:
     for folder in sorted((root / "projects").iterdir()):
         _ = Memory(home, str(folder)).projects  # registers it
     memory = Memory(home, str(project))
-    connection = memory.connect()
     if open_app and interactive:
-        connection.close()
         from memsearch_tui.app import run as open_
 
         return open_(everything=True)
     progress = output.Progress()
     try:
-        results = connection.call(
+        results = memory.call(
             "index",
             list[dict],
             timeout_s=3600,
@@ -71,7 +69,6 @@ def run(*, open_app: bool, fresh: bool, json_: bool) -> int:
         )
     finally:
         progress.close()
-        connection.close()
     answer = Memory(home, str(project), everything=True).search(_QUERY, 3)
     total = {key: sum(result[key] for result in results) for key in ("files", "entries", "chunks", "embedded")}
     if json_:

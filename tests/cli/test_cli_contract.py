@@ -140,7 +140,7 @@ def test_search_json(shared_box):
     assert {"schema_version", "mode", "reason", "hits"} <= answer.keys()
     assert answer["mode"] == "hybrid" and answer["reason"] == ""
     first = answer["hits"][0]
-    assert MEMSEARCH_FIELDS <= first.keys()
+    assert first.keys() >= MEMSEARCH_FIELDS
     assert "Redis cache TTL" in first["content"] and first["rank"] == 1 and first["day"] == "2026-02-09"
     assert first["agent"] == "claude-code" and first["session"] == "abc123" and first["turn"] == "t2"
     lines = open(first["source"]).read().splitlines()
@@ -152,7 +152,7 @@ def test_search_json_output_is_memsearchs_bare_list(shared_box):
     for flag in ("--json-output", "-j"):
         hits = shared_box.ok("search", "redis ttl", flag, "-k", "2").json
         assert isinstance(hits, list) and len(hits) == 2
-        assert all(MEMSEARCH_FIELDS <= hit.keys() for hit in hits)
+        assert all(hit.keys() >= MEMSEARCH_FIELDS for hit in hits)
         assert isinstance(hits[0]["score"], float) and isinstance(hits[0]["heading_level"], int)
 
 
@@ -228,7 +228,9 @@ def test_unknown_names_are_1(shared_box, args):
     assert done.code == 1 and done.out == "" and "feedfacefeed" in done.err
 
 
-@pytest.mark.parametrize("args", [["show", "1999-01-01"], ["entries", "--day", "1999-01-01"], ["entries", "--agent", "x"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "args", [["show", "1999-01-01"], ["entries", "--day", "1999-01-01"], ["entries", "--agent", "x"]], ids=" ".join
+)
 def test_an_empty_list_is_1_and_still_json(shared_box, args):
     done = shared_box.run(*args, "--json")
     assert done.code == 1 and done.json["schema_version"] == 1 and done.json["entries"] == []
@@ -238,7 +240,7 @@ def test_expand_json_by_chunk_and_by_entry(shared_box):
     hit = shared_box.ok("search", "redis ttl", "-j").json[0]
     for name in (hit["chunk_hash"], hit["entry_id"], hit["entry_id"][:8], hit["chunk_hash"][:8]):
         section = shared_box.ok("expand", name, "--json").json
-        assert section["schema_version"] == 1 and ENTRY_FIELDS <= section.keys()
+        assert section["schema_version"] == 1 and section.keys() >= ENTRY_FIELDS
         assert section["entry_id"] == hit["entry_id"] and section["hash"] == hit["hash"]
         assert section["anchor"]["session"] == "abc123" and section["anchor"]["transcript"] == "/nowhere/abc123.jsonl"
         assert section["content"].startswith("### 14:45")
@@ -249,7 +251,7 @@ def test_entries_json(shared_box):
     answer = shared_box.ok("entries", "--json").json
     assert answer["schema_version"] == 1 and len(answer["entries"]) == 5
     for entry in answer["entries"]:
-        assert ENTRY_FIELDS <= entry.keys()
+        assert entry.keys() >= ENTRY_FIELDS
         lines = open(entry["source"]).read().splitlines()
         assert "\n".join(lines[entry["start_line"] - 1 : entry["end_line"]]) == entry["content"]
     assert answer["entries"][0]["day"] == "2026-02-10"
@@ -290,7 +292,9 @@ def test_service_status_health_index_doctor_models_config_json(shared_box):
     assert shared_box.ok("index", "-j").json["chunks"] == 5
     assert shared_box.ok("doctor", "--json").json["ok"] is True
     models = shared_box.ok("models", "list", "--json").json
-    assert models["schema_version"] == 1 and [m["name"] for m in models["models"] if m["in_use"]] == ["all-minilm-l6-v2"]
+    assert models["schema_version"] == 1 and [m["name"] for m in models["models"] if m["in_use"]] == [
+        "all-minilm-l6-v2"
+    ]
     settings = shared_box.ok("config", "list", "--json").json
     assert settings["schema_version"] == 1 and settings["settings"]["search.top_k"] == 10
     got = shared_box.ok("config", "get", "search.top_k", "--json").json
@@ -402,7 +406,7 @@ def test_edit_text_stdin_if_match_undo_redo_history_restore(box):
     entry = next(e for e in box.ok("entries", "--json").json["entries"] if e["turn"] == "t2")
     name, old_file = entry["entry_id"], (box.memory / "2026-02-09.md").read_bytes()
     edited = box.ok("edit", name, "--text", "- TTL is 60 s", "--if-match", entry["hash"], "--json").json
-    assert edited["schema_version"] == 1 and ENTRY_FIELDS <= edited.keys()
+    assert edited["schema_version"] == 1 and edited.keys() >= ENTRY_FIELDS
     assert edited["entry_id"] == name and edited["body"] == "- TTL is 60 s" and edited["hash"] != entry["hash"]
     assert edited["turn"] == "t2"
 
@@ -444,7 +448,7 @@ def test_delete_shows_first_asks_and_comes_back(box):
     assert refused.code == 2 and "--yes" in refused.err
     assert (box.memory / "2026-02-09.md").read_bytes() == before
     gone = box.ok("delete", name, "--yes", "--json").json
-    assert [e["entry_id"] for e in gone["deleted"]] == [name] and ENTRY_FIELDS <= gone["deleted"][0].keys()
+    assert [e["entry_id"] for e in gone["deleted"]] == [name] and gone["deleted"][0].keys() >= ENTRY_FIELDS
     assert b"Postgres" not in (box.memory / "2026-02-09.md").read_bytes()
     box.ok("undo")
     assert (box.memory / "2026-02-09.md").read_bytes() == before
@@ -545,5 +549,3 @@ def test_a_projects_file_may_not_set_what_could_harm(box):
     listed = box.ok("config", "list", "--json").json
     assert listed["settings"]["milvus.uri"] == "" and listed["settings"]["chunking.max_chars"] == 900
     assert any("milvus.uri" in warning for warning in listed["warnings"])
-
-

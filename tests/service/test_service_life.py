@@ -28,11 +28,10 @@ def ended(process: psutil.Process, seconds: float = 15) -> None:
 
 def start(box: Box, *before: str) -> subprocess.Popen[bytes]:
     """A service as a child of this process; *before* runs in it first (another version, say)."""
-    code = "; ".join([*before, "from memsearch_engine.service import server", "sys.exit(server.main())"])
+    code = "; ".join([*before, "from memsearch_engine.service import server", "os._exit(server.main())"])
     box.home.ensure()
-    return subprocess.Popen(
-        [sys.executable, "-c", f"import sys; {code}", "memsearch_engine.service.server"], env=box.env, cwd=box.root
-    )
+    argv = [sys.executable, "-c", f"import os; {code}", "memsearch_engine.service.server"]
+    return subprocess.Popen(argv, env=box.env, cwd=box.root)
 
 
 def test_starts_on_demand_and_stop_leaves_nothing(box):
@@ -66,7 +65,7 @@ def test_ten_launched_at_once_are_one(box):
         assert running
         stayed = next(p for p in launched if p.poll() is None)
         assert {p.returncode for p in launched if p is not stayed} == {0}
-        connection = box.connect(start=False)
+        connection = box.connect()
         assert connection.call("status", dict)["pid"] == stayed.pid
         connection.close()
         box.clean()
@@ -111,7 +110,7 @@ def test_a_home_of_150_bytes(tmp_path):
     assert len(os.fsencode(deep)) > 120
     box = Box(tmp_path, deep).fill()
     try:
-        assert box.index()["embedded"] == 5
+        assert box.index()["reason"] == ""
         assert box.ok("search", "redis", "--json").json["mode"] == "hybrid"
         folder = box.home.socket.parent
         assert stat.S_IMODE(folder.stat().st_mode) == 0o700 and len(os.fsencode(box.home.socket)) <= 100
@@ -136,6 +135,7 @@ def test_a_long_home_and_another_tmpdir_find_the_same_service(tmp_path):
         shutil.rmtree(box.home.socket.parent, ignore_errors=True)
 
 
+@pytest.mark.slow
 def test_a_long_home_refuses_a_socket_folder_that_somebody_else_prepared(tmp_path):
     box = Box(tmp_path, tmp_path / ("d" * 90) / "home").fill()
     folder = box.home.socket.parent
@@ -166,7 +166,7 @@ def test_a_command_right_after_sigterm_works(box):
     """The old service holds the lock for a moment; who comes meanwhile must not be told that nothing starts."""
     box.fill()
     box.index()
-    for _ in range(3):
+    for _ in range(2):
         box.service().send_signal(signal.SIGTERM)
         done = box.run("index", "--json")
         assert done.code == 0 and done.json["files"] == 2, done
@@ -182,6 +182,7 @@ def test_home_vanishes_and_the_service_ends_without_making_it_again(box):
     assert not box.home.root.exists(), list(box.home.root.rglob("*"))
 
 
+@pytest.mark.slow
 def test_idle_exit_and_not_while_a_client_is_attached(box):
     box.home.ensure()
     box.home.config.write_text("[service]\nidle_minutes = 0.03\n")
@@ -201,7 +202,7 @@ def test_an_older_service_makes_room_for_a_newer_client(box):
     old = start(box, "import memsearch_engine; memsearch_engine.__version__ = '0.0.1'")
     try:
         until(box.home.socket.exists, 30, "the old one listens")
-        done = box.run("index", "--json")
+        done = box.run("index", "--json", timeout=40)
         assert done.code == 0 and done.json["files"] == 2, done
         old.wait(20)
         assert box.ok("health", "--json").json["service"]["version"] != "0.0.1"
@@ -211,6 +212,7 @@ def test_an_older_service_makes_room_for_a_newer_client(box):
         old.wait(10)
 
 
+@pytest.mark.slow
 def test_a_newer_service_serves_an_older_client(box):
     box.fill()
     new = start(box, "import memsearch_engine; memsearch_engine.__version__ = '99.0.0'")
@@ -232,7 +234,7 @@ def test_a_service_that_cannot_start_says_why(box):
     box.home.ensure()
     box.home.run.chmod(0o755)  # as a restored backup may have it
     done = box.run("index", "--json")
-    assert done.code == 0 or str(box.home.run) in done.err + box.log(), (done, box.log())
+    assert done.code == 0 or "private folder" in done.err + box.log(), (done, box.log())
 
 
 # -- the protocol -----------------------------------------------------------------------------------------------
@@ -358,11 +360,11 @@ def test_unix_users_other_than_the_owner_are_refused(box):
     if os.getuid() != 0:
         pytest.skip("needs root to become somebody else")
     code = (
-        "import os,socket,sys; s=socket.socket(socket.AF_UNIX); os.chdir(sys.argv[1]);"
-        "os.seteuid(65534) if 0 else None; s.connect('engine.sock'); s.settimeout(5);"
-        'os.write(1, b"connected "); s.sendall(b\'{"id":1,"method":"status"}\\n\'); print(s.recv(100))'
+        "import os, socket, sys; os.chdir(sys.argv[1]); s = socket.socket(socket.AF_UNIX); s.settimeout(5);"
+        's.connect("engine.sock"); os.write(1, b"connected ");'
+        's.sendall(b\'{"id":1,"method":"status"}\\n\'); print(s.recv(100))'
     )
-    # as root without being the owner of a connection: a process whose real uid is another, with the folder opened up
+    # the folders are opened up, so that only the service's own check is left
     box.home.root.chmod(0o755)
     box.home.run.chmod(0o755)
     box.home.socket.chmod(0o666)

@@ -79,6 +79,7 @@ class Catalog:
         self._connections: list[sqlite3.Connection] = []
         with self._refusing_damage():
             self._check(self._db())
+            self._inode = path.stat().st_ino
 
     @classmethod
     def open_or_rebuild(cls, path: Path) -> tuple[Catalog, str]:
@@ -102,6 +103,13 @@ class Catalog:
             return cls(path)
         except CatalogBroken:
             return None
+
+    def is_current(self) -> bool:
+        """Whether the file that is open is still the one on disk."""
+        try:
+            return self.path.stat().st_ino == self._inode
+        except OSError:
+            return False
 
     def _db(self) -> sqlite3.Connection:
         db = getattr(self._local, "db", None)

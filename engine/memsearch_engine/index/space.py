@@ -58,6 +58,7 @@ class Space:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._lock = threading.RLock()
         self._db = self._open_vectors()
+        self._inode = (self.folder / "vectors.db").stat().st_ino
         self.store = self._open_store(home, milvus)
 
     def _open_vectors(self) -> sqlite3.Connection:
@@ -107,6 +108,13 @@ class Space:
         temporary = self.folder / f"{_COMPLETE}.tmp"
         temporary.write_bytes(msgspec.json.encode(kept))
         temporary.replace(self.folder / _COMPLETE)
+
+    def is_current(self) -> bool:
+        """Whether the files that are open are still the ones on disk."""
+        try:
+            return (self.folder / "vectors.db").stat().st_ino == self._inode
+        except OSError:
+            return False
 
     def known(self, text_hashes: Iterable[str]) -> set[str]:
         """Which of these texts have a vector."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -55,6 +56,7 @@ class Store:
         self._db: Any = None
         self._socket = socket
         self._loaded: set[str] = set()
+        self._ensuring = threading.Lock()
         from pymilvus import MilvusClient
 
         try:
@@ -87,13 +89,18 @@ class Store:
         if self._db is not None:
             self._db.close()
         self._server = self._db = None
+        if self.is_lite:
+            Path(f"{self._socket}:0").unlink(missing_ok=True)
 
     # -- writing --------------------------------------------------------------------------------------------
 
     def ensure(self, collection: str, dimension: int) -> None:
         """Create and load the collection. A collection of another dimension is replaced: it is a cache."""
-        if collection in self._loaded:
-            return
+        with self._ensuring:
+            if collection not in self._loaded:
+                self._ensure(collection, dimension)
+
+    def _ensure(self, collection: str, dimension: int) -> None:
         if self._client.has_collection(collection):
             fields = {f["name"]: f for f in self._client.describe_collection(collection)["fields"]}
             if fields.get("vector", {}).get("params", {}).get("dim") not in (dimension, str(dimension)):

@@ -7,6 +7,7 @@ started again by its owner.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable
@@ -28,32 +29,37 @@ class Watcher(FileSystemEventHandler):
         self._observer = Observer()
         self._roots: dict[str, str] = {}  # folder -> key
         self._watches: dict[str, object] = {}
+        self._inodes: dict[str, int] = {}
         self._timers: dict[str, threading.Timer] = {}
         self._lock = threading.Lock()
         self.problems: dict[str, str] = {}
         self._observer.start()
 
-    def add(self, key: str, root: str) -> None:
-        """Watch *root* (or, while it does not exist, nothing: the owner adds it again when it does)."""
+    def add(self, key: str, root: str) -> bool:
+        """Watch *root*, also when it was removed and made again. True where the watch is new: look at its files then."""
         root = os.path.realpath(root)
+        try:
+            inode = os.stat(root).st_ino if os.path.isdir(root) else 0
+        except OSError:
+            inode = 0
         with self._lock:
-            if root in self._roots or not os.path.isdir(root):
-                return
+            if self._inodes.get(root, 0) == inode:
+                return False
+            if watch := self._watches.pop(root, None):
+                with contextlib.suppress(KeyError, OSError):
+                    self._observer.unschedule(watch)  # type: ignore[arg-type]
+            self._inodes[root] = inode
+            if not inode:
+                self._roots.pop(root, None)
+                return True  # it is gone: that is a change too
             try:
                 self._watches[root] = self._observer.schedule(self, root, recursive=True)
             except OSError as error:  # out of inotify watches
                 self.problems[root] = error.strerror or str(error)
-                return
+                return True
             self._roots[root] = key
             self.problems.pop(root, None)
-
-    def remove(self, root: str) -> None:
-        root = os.path.realpath(root)
-        with self._lock:
-            watch = self._watches.pop(root, None)
-            self._roots.pop(root, None)
-        if watch is not None:
-            self._observer.unschedule(watch)  # type: ignore[arg-type]
+            return True
 
     def roots(self) -> list[str]:
         return sorted(self._roots)

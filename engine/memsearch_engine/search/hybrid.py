@@ -47,7 +47,7 @@ def search(
         raise UsageError(f"unknown mode {mode!r} or fusion {fusion!r}", f"modes: {', '.join(MODES)}")
     start = time.perf_counter()
     if mode == "lexical" or space is None or query.is_empty:
-        answer = lexical.search(catalog, projects, query, limit, check_files=False)
+        answer = lexical.search(catalog, projects, query, limit)
         if mode != "lexical" and not query.is_empty:
             answer.reason = "the index is not open yet"
     else:

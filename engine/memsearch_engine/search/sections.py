@@ -33,16 +33,22 @@ def find(catalog: Catalog | None, projects: list[Project], name: str) -> Section
     """
     if len(name) < 4:
         raise UsageError(f"{name!r} is too short to name an entry", "use at least 4 signs of its id")
+    found: dict[str, Section] = {}
     for path in _likely(catalog, name):
-        if found := _in_file(path, name, projects):
-            return found
-    for project in projects:
-        for file in reversed(list_files(project.memory).files):
-            if found := _in_file(file.path, name, projects):
-                return found
-    raise NotFound(
-        f"no entry or chunk {name!r} here", "`memsearch entries` lists this project's, `--all` all projects'"
-    )
+        _in_file(path, name, projects, found)
+    if not found:
+        for project in projects:
+            for file in reversed(list_files(project.memory).files):
+                _in_file(file.path, name, projects, found)
+                if name in found:
+                    break
+    if len(found) > 1 and name not in found:
+        raise UsageError(f"{name!r} names several entries: {', '.join(sorted(found)[:5])}", "type more of the id")
+    if not found:
+        raise NotFound(
+            f"no entry or chunk {name!r} here", "`memsearch entries` lists this project's, `--all` all projects'"
+        )
+    return found.get(name) or next(iter(found.values()))
 
 
 def _likely(catalog: Catalog | None, name: str) -> list[str]:
@@ -58,21 +64,17 @@ def _likely(catalog: Catalog | None, name: str) -> list[str]:
     return [row[0] for row in rows]
 
 
-def _in_file(path: str, name: str, projects: list[Project]) -> Section | None:
+def _in_file(path: str, name: str, projects: list[Project], found: dict[str, Section]) -> None:
+    """Add to *found* (by entry id) what *name* names in one file."""
     try:
         data = Path(path).read_bytes()
     except OSError:
-        return None
-    entries = parse(data, Path(path).stem).entries
+        return
     project = next((p for p in projects if path.startswith(p.memory + os.sep)), None)
-    for entry in entries:
-        if entry.id == name:
-            return Section(path, day_of(path), entry, project)
-    for entry in entries:
+    for entry in parse(data, Path(path).stem).entries:
+        if entry.id.startswith(name):
+            found.setdefault(entry.id, Section(path, day_of(path), entry, project))
+            continue
         for chunk in chunks_of(entry):
             if chunk.chunk_id.startswith(name):
-                return Section(path, day_of(path), entry, project, chunk.chunk_id)
-    near = [entry for entry in entries if entry.id.startswith(name)]
-    if len({entry.id for entry in near}) > 1:
-        raise UsageError(f"{name!r} names several entries: {', '.join(e.id for e in near[:5])}", "type more of the id")
-    return Section(path, day_of(path), near[0], project) if near else None
+                found.setdefault(entry.id, Section(path, day_of(path), entry, project, chunk.chunk_id))

@@ -10,6 +10,7 @@ import logging
 import os
 import queue
 import shutil
+import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -33,11 +34,11 @@ from memsearch_engine.registry import Registry
 from memsearch_engine.search import hybrid
 from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.query import parse
-from memsearch_engine.settings import Embedding, load
+from memsearch_engine.settings import Embedding, Settings, load
 
 log = logging.getLogger("memsearch.service")
 _RECHECK_S = 30.0
-_INBOX_S = 2.0
+_INBOX_S = 1.0
 _EMBED_SLICE = 256
 _RETIRE_S = 5.0
 
@@ -68,6 +69,10 @@ class Job(msgspec.Struct):
     error: Exception | None = None
 
 
+#: In the queue: open the space anew.
+_REOPEN = Job(Project("", "", "", "", ""), [])
+
+
 class Engine:
     """The state of a running service."""
 
@@ -75,7 +80,11 @@ class Engine:
         self.home = home
         self.started = time.time()
         self.registry = Registry(home)
-        self.settings = load(home)
+        self.problem = ""
+        try:
+            self.settings = load(home)
+        except MemsearchError as error:
+            self.settings, self.problem = Settings(), str(error)
         self.catalog, self.notice = Catalog.open_or_rebuild(home.cache_db)
         if self.notice:
             log.warning(self.notice)
@@ -84,7 +93,6 @@ class Engine:
         self.space: Space | None = None  # what serves
         self.next: Space | None = None  # what is built beside it after the model was changed
         self._retired: list[Space] = []
-        self.problem = ""
         self.ready = threading.Event()  # the space is open, or can't be
         self.stopping = threading.Event()
         self.progress: dict[str, Any] = {}
@@ -94,6 +102,7 @@ class Engine:
         self._known: dict[str, Project] = {}
         self._roots: dict[str, list[str]] = {}
         self._queued: set[str] = set()
+        self._done_before: dict[str, tuple[float, dict[str, Any]]] = {}  # root -> when and what, in the background
         self._lock = threading.RLock()
         self._config_stamp = _stamp(home.config)
         self.watcher = Watcher(self._on_files, self.settings.watch.debounce_ms / 1000)
@@ -129,6 +138,7 @@ class Engine:
         checked = time.monotonic()
         while not self.stopping.wait(_INBOX_S):
             self.drain()
+            self._check_disk()
             if time.monotonic() - checked < _RECHECK_S:
                 continue
             checked = time.monotonic()
@@ -139,8 +149,35 @@ class Engine:
                     self.settings = load(self.home)
                 except MemsearchError as error:
                     log.warning("settings not reloaded: %s", error)
-            for project in list(self._known.values()):
-                self._watch(project)
+
+    def _check_disk(self) -> None:
+        """Notice what was deleted under us: the caches may be at any moment, and git removes folders it brings back."""
+        for project in list(self._known.values()):
+            self._watch(project)
+        if not self.catalog.is_current():
+            log.warning("cache.db was deleted; it is built again")
+            self.catalog.close()
+            self.catalog, self.notice = Catalog.open_or_rebuild(self.home.cache_db)
+            self._index_all()
+        if self.space is not None and not self.space.is_current():
+            self.reopen("the index folder was deleted")
+
+    def reopen(self, why: str) -> None:
+        """Close the space and open it again, on the index thread; searches compare words meanwhile."""
+        with self._lock:
+            broken, self.space = self.space, None
+            if broken is None:
+                return
+        log.warning("the index is opened again: %s", why)
+        self.problem = ""
+        self.ready.clear()
+        self._retired.append(broken)
+        self._jobs.put(_REOPEN)
+        self._index_all()
+
+    def _index_all(self) -> None:
+        for project in list(self._known.values()):
+            self.enqueue(Job(project, []))
 
     def _registered(self) -> list[Project]:
         try:
@@ -159,8 +196,7 @@ class Engine:
         self.enqueue(Job(project, []))
 
     def _watch(self, project: Project) -> None:
-        if os.path.isdir(project.memory) and os.path.realpath(project.memory) not in self.watcher.roots():
-            self.watcher.add(project.root, project.memory)
+        if self.watcher.add(project.root, project.memory):
             self.enqueue(Job(project, []))
 
     def _on_files(self, root: str) -> None:
@@ -201,11 +237,19 @@ class Engine:
             job = self._jobs.get()
             if job is None:
                 return
+            if job is _REOPEN:
+                self._retire(remove=False)
+                self._open_space()
+                continue
             with self._lock:
                 if job.call is None and not job.paths:
+                    if job.project.root not in self._queued:
+                        continue  # a person's own index run came first and did it
                     self._queued.discard(job.project.root)
             try:
                 job.result = self._index(job)
+                if job.call is None:
+                    self._done_before[job.project.root] = (time.monotonic(), job.result)
                 self._settle_spaces()
             except Exception as error:  # a failed run must not stop the next one
                 log.exception("index of %s failed", job.project.root)
@@ -220,6 +264,8 @@ class Engine:
         start = time.monotonic()
         wanted = self.settings.embedding
         try:
+            self.settings = load(self.home)
+            wanted = self.settings.embedding
             name = embed.fingerprint_of(self.home, wanted)
             others = {key: value for key, value in complete_spaces(self.home).items() if key != name}
             first = Space(self.home, self.settings.milvus, embed.load(self.home, wanted))
@@ -267,12 +313,13 @@ class Engine:
                 self._retired.append(old)
                 threading.Timer(_RETIRE_S, self._retire).start()
 
-    def _retire(self) -> None:
-        """Close and delete a space that was replaced, once the searches that began on it have ended."""
+    def _retire(self, *, remove: bool = True) -> None:
+        """Close (and delete) spaces that were replaced, once the searches that began on them have ended."""
         while self._retired:
             old = self._retired.pop()
             old.close()
-            shutil.rmtree(old.folder, ignore_errors=True)
+            if remove:
+                shutil.rmtree(old.folder, ignore_errors=True)
 
     def _index(self, job: Job) -> dict[str, Any]:
         start = time.monotonic()
@@ -389,9 +436,18 @@ class Engine:
         scope = self.scope(place, [*(projects or []), *parsed.projects])
         if mode != "lexical" and not parsed.is_empty:
             self.ready.wait(call.remaining())
-        answer = hybrid.search(
-            self.catalog, self.space, scope, parsed, limit, mode, fusion or self.settings.search.fusion
-        )
+        fusion = fusion or self.settings.search.fusion
+        try:
+            answer = hybrid.search(self.catalog, self.space, scope, parsed, limit, mode, fusion)
+        except MemsearchError:
+            raise
+        except sqlite3.Error as error:
+            raise Unreachable(f"the catalog can't be read: {error}") from error
+        except Exception as error:  # whatever Milvus raises: words still answer
+            log.exception("search fell back to words")
+            self.reopen(f"{type(error).__name__}: {error}")
+            answer = hybrid.search(self.catalog, None, scope, parsed, limit, "lexical", fusion)
+            answer.reason = "the index failed and is opened again"
         if answer.mode == "lexical" and mode != "lexical" and self.problem:
             answer.reason = self.problem
         return answer
@@ -409,8 +465,11 @@ class Engine:
                 raise UsageError(f"{path} does not exist")
         projects = self.registry.all() if all_projects else [self.project_at(place)]
         results = []
+        began = time.monotonic()
         for project in projects:
             job = Job(project, list(paths or []), force, call)
+            with self._lock:
+                self._queued.discard(project.root)  # what waits in the background is done by this run
             self.enqueue(job)
             while not job.done.wait(0.5):
                 if call.cancelled():
@@ -418,6 +477,10 @@ class Engine:
             if job.error:
                 raise job.error
             assert job.result is not None
+            at, before = self._done_before.get(project.root, (0.0, None))
+            if before and at >= began:  # a background run that was under way did part of what was asked
+                for key in ("changed", "removed", "embedded", "deleted"):
+                    job.result[key] += before[key]
             results.append(job.result)
         return results
 
@@ -459,7 +522,9 @@ class Engine:
                 }
             )
         problems = [{"what": self.problem, "fix": "memsearch doctor"}] if self.problem else []
-        problems += [{"what": f"not watched: {root}: {why}", "fix": ""} for root, why in self.watcher.problems.items()]
+        memories = {os.path.realpath(project.memory) for project in projects}
+        unwatched = [(root, why) for root, why in self.watcher.problems.items() if root in memories]
+        problems += [{"what": f"not watched: {root}: {why}", "fix": ""} for root, why in unwatched]
         problems += [{"what": f"{path}: {reason}", "fix": "memsearch index"} for path, reason in unread]
         return {
             "fingerprint": space.fingerprint if space else "",
@@ -468,7 +533,7 @@ class Engine:
             "notice": self.notice,
             "progress": self.progress,
             "projects": rows,
-            "watching": self.watcher.roots(),
+            "watching": [root for root in self.watcher.roots() if root in memories],
             "problems": problems,
             "disk": {"index": _size(self.home.index), "catalog": _size(self.home.cache_db)},
         }

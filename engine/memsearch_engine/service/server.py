@@ -32,6 +32,7 @@ from memsearch_engine.service.engine import Call, Engine
 log = logging.getLogger("memsearch.service")
 _HANDLERS = ("search", "index", "reset", "health", "status", "wait", "inbox")
 _TICK_S = 1.0
+_MOST_REQUESTS = 256  # a screen keeps one open all the time; threads are made as they are needed
 
 
 class Server:
@@ -39,7 +40,7 @@ class Server:
 
     def __init__(self, home: Home, engine: Engine, idle_s: float) -> None:
         self.home, self.engine, self.idle_s = home, engine, idle_s
-        self.pool = ThreadPoolExecutor(16, "request")
+        self.pool = ThreadPoolExecutor(_MOST_REQUESTS, "request")
         self.connections = 0
         self.last_active = time.monotonic()
         self._lock = threading.Lock()
@@ -124,19 +125,19 @@ class Server:
         assert request.id is not None
         event = running[request.id]
         params = dict(request.params)
-        wait_s = float(params.pop("deadline_s", 0) or 0)
 
         def progress(state: dict[str, Any]) -> None:
             send(protocol.Response(id=None, method="progress", params={"id": request.id, **state}))
 
-        call = Call(progress, event.is_set, time.monotonic() + wait_s if wait_s else 0.0)
         try:
+            wait_s = float(params.pop("deadline_s", 0) or 0)
+            call = Call(progress, event.is_set, time.monotonic() + wait_s if wait_s else 0.0)
             result = self._dispatch(request.method, call, params)
             send(protocol.Response(id=request.id, result=msgspec.Raw(msgspec.json.encode(result))))
         except MemsearchError as error:
             data = {"exit_code": error.exit_code, "hint": error.hint, "kind": type(error).__name__}
             send(protocol.Response(id=request.id, error=protocol.Error(protocol.FAILED, str(error), data)))
-        except TypeError as error:
+        except (TypeError, ValueError) as error:
             log.exception("bad call of %s", request.method)
             send(protocol.Response(id=request.id, error=protocol.Error(protocol.INVALID, str(error))))
         except Exception as error:
@@ -179,6 +180,16 @@ def main() -> int:
     except BlockingIOError:
         return 0  # another one serves this home
     log.info("service %s starts, pid %d", __version__, os.getpid())
+    try:
+        _run(home)
+    except Exception:
+        log.exception("the service can't go on")
+        return 1
+    log.info("service ends")
+    return 0
+
+
+def _run(home: Home) -> None:
     engine = Engine(home)
     server = Server(home, engine, engine.settings.service.idle_minutes * 60)
     state = {"pid": os.getpid(), "version": __version__, "started": time.time(), "socket": str(home.socket)}
@@ -192,8 +203,6 @@ def main() -> int:
             home.socket.unlink(missing_ok=True)
             home.service_pid.unlink(missing_ok=True)
         engine.close()
-        log.info("service ends")
-    return 0
 
 
 if __name__ == "__main__":

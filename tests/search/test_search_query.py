@@ -1,0 +1,194 @@
+"""The query language never fails, and what is no filter is text."""
+
+from __future__ import annotations
+
+from datetime import date
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.journal.files import list_files
+from memsearch_engine.projects import Project
+from memsearch_engine.search import lexical
+from memsearch_engine.search.query import FILTER_KEYS, parse, parse_date
+from memsearch_engine.settings import Settings
+
+TODAY = date(2026, 3, 1)
+PIECE = st.one_of(
+    st.text(max_size=12),
+    st.sampled_from([*(f"{key}:" for key in FILTER_KEYS), '"', "-", ":", "agent:codex", "after:7d", "a OR b", "NEAR("]),
+    st.tuples(st.sampled_from(FILTER_KEYS), st.text(max_size=8)).map(":".join),
+    st.tuples(st.sampled_from(["after", "day", "before"]), st.from_regex(r"\A[0-9]{1,5}[dwmy]?\Z")).map(":".join),
+)
+QUERY = st.lists(PIECE, max_size=10).map(" ".join)
+
+
+@settings(max_examples=500, deadline=None)
+@given(QUERY)
+def test_parse_never_raises(raw):
+    query = parse(raw, TODAY)
+    assert query.raw == raw
+    query.filter.expression()
+    assert isinstance(query.about_now, bool)
+
+
+@settings(max_examples=200, deadline=None)
+@given(
+    st.from_regex(r"\A[a-z]{2,9}\Z").filter(lambda key: key not in FILTER_KEYS), st.from_regex(r"\A[a-z0-9/]{1,12}\Z")
+)
+def test_an_unknown_key_is_text(key, value):
+    query = parse(f"{key}:{value} other", TODAY)
+    assert query.text == f"{key}:{value} other" and query.filter == parse("x", TODAY).filter
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        "http://x.y/z",
+        "agent:nobody",
+        "after:someday",
+        "day:2026-02-31",
+        "is:new",
+        "has:money",
+        "kind:x",
+        "agent:",
+        "C:\\temp",
+        "10:30",
+        "std::move",
+        "AGENT:codex",
+        "-day:x",
+        "-after:7d",
+    ],
+)
+def test_what_only_looks_like_a_filter_is_text(word):
+    query = parse(f"redis {word}", TODAY)
+    assert query.text == f"redis {word}" and query.filter == parse("x", TODAY).filter
+    assert not (query.projects or query.flags or query.has or query.paths or query.not_filters)
+
+
+@pytest.mark.parametrize(
+    "raw,first,last",
+    [
+        ("after:7d", "2026-02-22", ""),
+        ("before:yesterday", "", "2026-02-28"),
+        ("day:2026-02-09", "2026-02-09", "2026-02-09"),
+        ("day:2026-02", "2026-02-01", "2026-02-28"),
+        ("day:2025", "2025-01-01", "2025-12-31"),
+        ("after:2026-01-01 after:2026-02-01 before:2026-02-10", "2026-02-01", "2026-02-10"),
+    ],
+)
+def test_dates(raw, first, last):
+    where = parse(raw, TODAY).filter
+    assert (where.first_day, where.last_day) == (first, last)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.text(max_size=12))
+def test_dates_never_raise(text):
+    span = parse_date(text, TODAY)
+    assert span is None or "0001" <= span[0] <= span[1] <= "9999-12-31"
+
+
+def test_phrases_exclusions_and_quoted_values():
+    query = parse('redis -draft "pool size" project:"my project" -agent:codex -"two words" session:a', TODAY)
+    assert query.text == "redis pool size" and query.phrases == ["pool size"]
+    assert query.excluded == ["draft", "two words"] and query.projects == ["my project"]
+    assert query.not_filters == [("agent", "codex")] and query.filter.sessions == ("a",)
+
+
+def test_filter_values_cannot_leave_their_quotes():
+    for value in ('a" or "1"=="1', "a\\", '\\"', "x\ny", "' or 1", "{}", "%"):
+        expression = parse("x", TODAY).filter.__class__(sessions=(value,)).expression()
+        inner = expression.removeprefix('session in ["').removesuffix('"]')
+        bare = inner.replace("\\\\", "").replace('\\"', "")
+        assert '"' not in bare and "\\" not in bare and "\n" not in bare
+
+
+# -- against files and a catalog --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    from memsearch_engine.index.sync import scan
+
+    from tests.conftest import DAYS
+
+    root = tmp_path_factory.mktemp("corpus")
+    for day, text in DAYS.items():
+        (root / f"{day}.md").write_text(text)
+    catalog = Catalog(root / "cache.db", writable=True)
+    scan(catalog, "p", [str(root)], Settings(), memory=str(root))
+    yield catalog, Project("p", "p", "ms_p", str(root), str(root))
+    catalog.close()
+
+
+@settings(max_examples=150, deadline=None)
+@given(QUERY)
+def test_lexical_search_never_raises(corpus, raw):
+    catalog, project = corpus
+    query = parse(raw, TODAY)
+    for source in (catalog, None):
+        answer = lexical.search(source, [project], query, 5)
+        assert len(answer.hits) <= 5 and [hit.rank for hit in answer.hits] == list(range(1, len(answer.hits) + 1))
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "redis",
+        "selectinload",
+        "蓝绿",
+        "postgres staging",
+        "sele",
+        "agent:codex",
+        "flaky -login",
+        '"Redis cache"',
+        "day:2026-02-09",
+        "is:pinned",
+        "has:evidence",
+        "kind:note",
+        "session:abc",
+        "session:abc N+1",
+        "path:02-10 login",
+    ],
+)
+def test_catalog_and_files_find_the_same(corpus, raw):
+    catalog, project = corpus
+    query = parse(raw, TODAY)
+    by_catalog = [h.row.entry_id for h in lexical.search(catalog, [project], query, 10).hits]
+    by_files = [h.row.entry_id for h in lexical.search(None, [project], query, 10).hits]
+    assert sorted(by_catalog) == sorted(by_files)
+    expected = {
+        "flaky -login": 0,
+        "is:pinned": 0,
+        "has:evidence": 4,
+        "kind:note": 1,
+        "session:abc": 2,
+        "day:2026-02-09": 3,
+    }
+    assert len(by_files) == expected.get(raw, max(1, len(by_files)))
+
+
+def test_a_listing_query_is_not_cut_by_what_the_filter_sorts_out(tmp_path):
+    """`session:` alone lists the session's entries, also where hundreds of newer ones of others stand before them."""
+    from memsearch_engine.index.sync import scan
+
+    notes = "".join(f"### 10:{n % 60:02d}\n- filler {n}\n\n" for n in range(300))
+    (tmp_path / "2026-02-02.md").write_text(notes)
+    (tmp_path / "2026-02-01.md").write_text("### 09:00\n<!-- session:old turn:1 transcript:/x -->\n- wanted filler\n")
+    assert len(list_files(tmp_path).files) == 2
+    catalog = Catalog(tmp_path / "cache.db", writable=True)
+    scan(catalog, "p", [str(tmp_path)], Settings(), memory=str(tmp_path))
+    project = Project("p", "p", "ms_p", str(tmp_path), str(tmp_path))
+    for raw in (
+        "session:old",
+        "path:2026-02-01",
+        "filler session:old",
+        "has:evidence",
+        "filler has:evidence",
+        'filler "wanted filler"',
+    ):
+        hits = lexical.search(catalog, [project], parse(raw, TODAY), 5).hits
+        assert [h.row.session for h in hits] == ["old"], raw
+    catalog.close()
