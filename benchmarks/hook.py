@@ -10,6 +10,7 @@ must import to read JSON and write a file: what is left above it is ours.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from itertools import cycle
 from pathlib import Path
@@ -27,7 +28,9 @@ def main() -> None:
     with workplace() as (folder, product):
         project = build(folder / "demo", END, 400).projects["orders-api"]
         product.root = project
-        product.env["CLAUDE_CONFIG_DIR"] = str(folder / "demo" / "agents" / "claude")
+        agent = {"CLAUDE_CONFIG_DIR": str(folder / "demo" / "agents" / "claude")}
+        product.env.update(agent)
+        os.environ.update(agent)  # the service is started from here
         measure(report, product, folder, options.times)
     report.save()
 
@@ -66,9 +69,10 @@ def measure(report: Report, product: Product, folder: Path, times: int) -> None:
         ways = base | {f"hook {event}": lambda event=event: hook(event) for event in ("Stop", "SessionStart")}
         report.processes(state, in_turn(ways, times, warm=2), ["python -c pass"])
         if connection:
+            done = connection.call("inbox", dict, timeout_s=300)
             connection.close()
-    left = len(list(product.home.inbox.glob("*.json"))) if product.home.inbox.is_dir() else 0
-    print(f"{left} events wait in the inbox")
+            waiting = {event["reason"] for event in done["waiting"]}
+            print(f"then in the inbox: {len(done['waiting'])} events {' / '.join(sorted(waiting)[:3])[:200]}")
 
 
 def _turns(folder: Path) -> set[tuple[Path, str]]:

@@ -35,6 +35,7 @@ T = TypeVar("T")
 HYBRID_WAIT_S = 4.0
 _CONNECT_S = 1.0
 _CALLS = 3
+_ANSWER_S = 0.5  # what a service may take longer than the deadline that it was given
 
 
 class ServiceGone(Unreachable):
@@ -300,7 +301,7 @@ class Memory:
             return connection.call(
                 "search",
                 Answer,
-                timeout_s=left + 6,
+                timeout_s=left + _ANSWER_S,
                 deadline_s=left,
                 place=self.place_param,
                 query=query,

@@ -6,16 +6,12 @@ hook entry point uses it within a few milliseconds.
 
 from __future__ import annotations
 
-import hashlib
 import os
-import tempfile
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 #: A Unix socket path longer than this does not fit ``sockaddr_un`` on every system (104 bytes on macOS).
 MAX_SOCKET_PATH = 100
-#: Not TMPDIR: agents give their commands one of their own, and all of them must find the same service.
-_SHARED_TMP = Path("/tmp")
 
 
 def user_home() -> Path:
@@ -23,10 +19,20 @@ def user_home() -> Path:
     try:
         return Path.home()
     except (RuntimeError, KeyError):
-        return Path(tempfile.gettempdir()) / f"memsearch-{os.getuid()}"
+        return _temporary() / f"memsearch-{os.getuid()}"
 
 
-@dataclass(frozen=True)
+def _temporary() -> Path:
+    """The machine's temporary folder; not TMPDIR: agents give their commands one of their own, and all of them must
+    find the same service."""
+    shared = Path("/tmp")
+    if shared.is_dir():
+        return shared
+    import tempfile  # 5 ms, and hooks count them
+
+    return Path(tempfile.gettempdir())
+
+
 class Home:
     """``MEMSEARCH_HOME`` (default ``~/.memsearch``) and the places inside it.
 
@@ -34,7 +40,8 @@ class Home:
     durable; everything is readable by its owner only.
     """
 
-    root: Path
+    def __init__(self, root: Path) -> None:
+        self.root = root
 
     @classmethod
     def from_env(cls) -> Home:
@@ -103,9 +110,9 @@ class Home:
         path = self.run / name
         if len(os.fsencode(path)) + 2 <= MAX_SOCKET_PATH:
             return path
-        tag = hashlib.blake2b(os.fsencode(self.root), digest_size=6).hexdigest()
-        base = _SHARED_TMP if _SHARED_TMP.is_dir() else Path(tempfile.gettempdir())
-        return base / f"memsearch-{os.getuid()}-{tag}" / name
+        from memsearch_engine.ids import digest  # hashlib: 3 ms
+
+        return _temporary() / f"memsearch-{os.getuid()}-{digest(os.fsencode(self.root))}" / name
 
     def ensure(self) -> Home:
         """Create the folders that writers need. Raises OSError where the home can't be written."""
@@ -125,8 +132,7 @@ class Home:
             raise PermissionError(f"{folder} is not a private folder of this user")
 
 
-@dataclass(frozen=True)
-class AgentFolders:
+class AgentFolders(NamedTuple):
     """Where each agent keeps its sessions, by its own environment variables."""
 
     claude_code: Path

@@ -12,7 +12,7 @@ import tomllib
 import types
 import typing
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -37,7 +37,7 @@ class Embedding(msgspec.Struct, kw_only=True):
     base_url: str = ""
     api_key: str = ""
     dimension: int = 0
-    batch_size: int = 32
+    batch_size: int = 0  # texts per request; 0: as many as the provider takes
 
 
 class Milvus(msgspec.Struct, kw_only=True):
@@ -48,7 +48,7 @@ class Milvus(msgspec.Struct, kw_only=True):
 
 
 class Chunking(msgspec.Struct, kw_only=True):
-    max_chars: int = 1500
+    max_chars: Annotated[int, msgspec.Meta(ge=200, le=20_000)] = 1500
 
 
 class Indexing(msgspec.Struct, kw_only=True):
@@ -183,12 +183,14 @@ def keys() -> dict[str, Any]:
     found: dict[str, Any] = {}
     for section, kind in typing.get_type_hints(Settings).items():
         if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-            for name, hint in typing.get_type_hints(kind).items():
+            for name, hint in typing.get_type_hints(kind, include_extras=True).items():
                 found[f"{section}.{name}"] = hint
     return found
 
 
 def type_name(hint: Any) -> str:
+    if typing.get_origin(hint) is Annotated:
+        hint = typing.get_args(hint)[0]
     if typing.get_origin(hint) is Literal:
         return " | ".join(typing.get_args(hint))
     if isinstance(hint, types.GenericAlias):

@@ -30,10 +30,8 @@ _BADGES = {
     "--top-k",
     "-k",
     "limit",
-    default=10,
-    show_default=True,
     type=click.IntRange(1, 200),
-    help="How many hits.",
+    help="How many hits (search.top_k, else 10).",
 )
 @click.option("--mode", type=click.Choice(["hybrid", "dense", "bm25", "lexical"]), default="hybrid", show_default=True)
 @click.option("--fusion", type=click.Choice(["weighted", "rrf"]), help="How the lists are joined (search.fusion).")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import Any
@@ -22,7 +23,10 @@ def status(json_: bool = False) -> None:
     """One look at everything: project, notes, index, service."""
     memory = Memory()
     days = memory.days()
-    counts = memory.catalog.counts(memory.project.id) if memory.catalog else {}
+    counts: dict[str, int] = {}
+    service: dict[str, Any]
+    with contextlib.suppress(MemsearchError):  # a damaged catalog: `doctor` says so
+        counts = memory.catalog.counts(memory.project.id) if memory.catalog else {}
     try:
         service = memory.call("status", dict, start=False)
     except MemsearchError:

@@ -29,6 +29,7 @@ def heals(box: Box, chunks: int = 5) -> None:
     assert health["projects"][0]["vectors"] == chunks and health["problems"] == [], health
 
 
+@pytest.mark.slow
 def test_a_catalog_of_random_bytes(box):
     stopped(box).home.cache_db.write_bytes(noise(50_000))
     for args in (["search", "redis", "--no-wait", "--json"], ["entries"], ["days"], ["status"]):
@@ -110,6 +111,7 @@ def test_vectors_of_random_bytes(box):
     heals(box)
 
 
+@pytest.mark.slow
 def test_vectors_with_damaged_pages(box):
     stopped(box)
     (path,) = box.home.index.glob("*/vectors.db")

@@ -165,7 +165,7 @@ def test_an_atomic_save_and_a_rename_are_seen(box):
     until(lambda: [h["day"] for h in box.run("search", "Redis TTL", "-j", "-k", "1").json] == ["2026-03-09"], 5)
 
 
-@pytest.mark.parametrize("what", ["cache.db", "index"])
+@pytest.mark.parametrize("what", ["cache.db", pytest.param("index", marks=pytest.mark.slow)])
 def test_caches_deleted_under_a_running_service(box, what):
     """DESIGN 3: both may be deleted at any moment."""
     box.fill()

@@ -173,6 +173,7 @@ def test_a_command_right_after_sigterm_works(box):
         until(lambda: len(box.processes()) == 1, 15, "one service")
 
 
+@pytest.mark.slow
 def test_home_vanishes_and_the_service_ends_without_making_it_again(box):
     box.fill()
     box.index()

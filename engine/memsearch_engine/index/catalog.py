@@ -16,19 +16,21 @@ from pathlib import Path
 
 import msgspec
 
+from memsearch_engine.errors import Unreachable
 from memsearch_engine.index import analyze
 from memsearch_engine.index.chunk import Chunk
 from memsearch_engine.index.rows import EntryRow, Row
 from memsearch_engine.journal.files import DayFile
 from memsearch_engine.journal.model import Entry
 
-LAYOUT = 1
+LAYOUT = 2
 
 _SCHEMA = """
 CREATE TABLE files (
-  id INTEGER PRIMARY KEY, project TEXT NOT NULL, root TEXT NOT NULL, path TEXT NOT NULL UNIQUE, day TEXT NOT NULL,
+  id INTEGER PRIMARY KEY, project TEXT NOT NULL, root TEXT NOT NULL, path TEXT NOT NULL, day TEXT NOT NULL,
   mtime_ns INTEGER NOT NULL, size INTEGER NOT NULL, hash TEXT NOT NULL,
-  state TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '', at REAL NOT NULL);
+  state TEXT NOT NULL, reason TEXT NOT NULL DEFAULT '', at REAL NOT NULL,
+  UNIQUE (project, path));
 CREATE INDEX files_project ON files(project, day);
 CREATE TABLE entries (
   id INTEGER PRIMARY KEY, file INTEGER NOT NULL REFERENCES files(id) ON DELETE CASCADE,
@@ -59,8 +61,11 @@ _ENTRY_COLUMNS = """e.entry_id, e.hash, e.project, e.day, e.time, e.agent, e.ses
  e.start_line, e.end_line, f.path, e.marks"""
 
 
-class CatalogBroken(Exception):
+class CatalogBroken(Unreachable):
     """The database can't be used as it is (damaged, foreign or of another layout)."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason, "`memsearch doctor --fix` builds it again; the notes are untouched")
 
 
 class Catalog:
@@ -76,6 +81,8 @@ class Catalog:
         self.writable = writable
         self._local = threading.local()
         self._write_lock = threading.RLock()
+        self._writes = 0
+        self._sizes: dict[str, tuple[tuple[int, int], int]] = {}
         self._connections: list[sqlite3.Connection] = []
         with self._refusing_damage():
             self._check(self._db())
@@ -177,9 +184,13 @@ class Catalog:
                 db.execute("ROLLBACK")
                 raise
             db.execute("COMMIT")
+            self._writes += 1
 
     def query(self, sql: str, values: Iterable = ()) -> list[tuple]:
-        return self._db().execute(sql, tuple(values)).fetchall()
+        try:
+            return self._db().execute(sql, tuple(values)).fetchall()
+        except sqlite3.DatabaseError as error:
+            raise CatalogBroken(str(error)) from error
 
     # -- files ----------------------------------------------------------------------------------------------
 
@@ -198,7 +209,7 @@ class Catalog:
     ) -> None:
         """Replace all that is known of one file, in one transaction."""
         with self.transaction() as db:
-            self._drop(db, file.path)
+            self._drop(db, project, file.path)
             cursor = db.execute(
                 "INSERT INTO files (project, root, path, day, mtime_ns, size, hash, state, at) VALUES (?,?,?,?,?,?,?,?,?)",
                 (
@@ -261,21 +272,26 @@ class Catalog:
                         ),
                     )
 
-    def touch_file(self, file: DayFile) -> None:
+    def touch_file(self, project: str, file: DayFile) -> None:
         """The content is the same, only its time stamp moved."""
         with self.transaction() as db:
-            db.execute("UPDATE files SET mtime_ns=?, size=? WHERE path=?", (file.mtime_ns, file.size, file.path))
+            db.execute(
+                "UPDATE files SET mtime_ns=?, size=? WHERE project=? AND path=?",
+                (file.mtime_ns, file.size, project, file.path),
+            )
 
-    def drop_file(self, path: str) -> None:
+    def drop_file(self, project: str, path: str) -> None:
         with self.transaction() as db:
-            self._drop(db, path)
+            self._drop(db, project, path)
 
     def fail_file(self, project: str, root: str, path: str, reason: str) -> None:
         """Note that a file could not be read; what was known of it stays findable."""
         with self.transaction() as db:
-            known = db.execute("SELECT 1 FROM files WHERE path=?", (path,)).fetchone()
+            known = db.execute("SELECT 1 FROM files WHERE project=? AND path=?", (project, path)).fetchone()
             if known:
-                db.execute("UPDATE files SET state='failed', reason=? WHERE path=?", (reason, path))
+                db.execute(
+                    "UPDATE files SET state='failed', reason=? WHERE project=? AND path=?", (reason, project, path)
+                )
             else:
                 db.execute(
                     "INSERT INTO files (project, root, path, day, mtime_ns, size, hash, state, reason, at)"
@@ -284,13 +300,14 @@ class Catalog:
                 )
 
     @staticmethod
-    def _drop(db: sqlite3.Connection, path: str) -> None:
+    def _drop(db: sqlite3.Connection, project: str, path: str) -> None:
         rows = db.execute(
-            "SELECT c.id FROM chunks c JOIN entries e ON e.id=c.entry JOIN files f ON f.id=e.file WHERE f.path=?",
-            (path,),
+            "SELECT c.id FROM chunks c JOIN entries e ON e.id=c.entry JOIN files f ON f.id=e.file"
+            " WHERE f.project=? AND f.path=?",
+            (project, path),
         ).fetchall()
         db.executemany("DELETE FROM words WHERE rowid=?", rows)
-        db.execute("DELETE FROM files WHERE path=?", (path,))
+        db.execute("DELETE FROM files WHERE project=? AND path=?", (project, path))
 
     # -- reading --------------------------------------------------------------------------------------------
 
@@ -345,12 +362,20 @@ class Catalog:
             f"SELECT day, count(*) FROM entries WHERE day<>'' {where} GROUP BY day ORDER BY day DESC", values
         )
 
+    def size(self, project: str) -> int:
+        """How many distinct chunks a project has; counted anew only after the database changed."""
+        version = self.query("PRAGMA data_version")[0][0], self._writes
+        cached = self._sizes.get(project)
+        if cached is None or cached[0] != version:
+            cached = self._sizes[project] = (version, self.counts(project)["distinct"])
+        return cached[1]
+
     def counts(self, project: str = "") -> dict[str, int]:
         where, values = ("WHERE project=?", (project,)) if project else ("", ())
         files = self.query(f"SELECT count(*), sum(state='failed') FROM files {where}", values)[0]
         entries = self.query(f"SELECT count(*), count(DISTINCT day) FROM entries {where}", values)[0]
         chunks = self.query(
-            f"SELECT count(*) FROM chunks c JOIN entries e ON e.id=c.entry {where.replace('project', 'e.project')}",
+            f"SELECT count(*), count(DISTINCT c.chunk_id) FROM chunks c JOIN entries e ON e.id=c.entry {where.replace('project', 'e.project')}",
             values,
         )[0]
         return {
@@ -359,4 +384,5 @@ class Catalog:
             "entries": entries[0],
             "days": entries[1],
             "chunks": chunks[0],
+            "distinct": chunks[1],
         }

@@ -16,12 +16,13 @@ from memsearch_engine.index.analyze import is_cjk
 from memsearch_engine.journal.model import Entry
 
 #: Part of the index fingerprint: raise it whenever the same entry would give other chunks.
-CHUNKER_VERSION = "1"
+CHUNKER_VERSION = "2"
 
 _COMMENT = re.compile(r"<!--.*?-->", re.S)
 _MACHINE_HEADING = re.compile(r"(?:Session\b.*|\d{4}-\d{2}-\d{2}.*|[\d:]+|Notes)$", re.I)
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；…])")
+_MAX_CONTEXT = 300
 _CJK_WEIGHT = 3  # a CJK sign is about a token, an English word of five letters too
 
 
@@ -40,12 +41,14 @@ class Chunk(msgspec.Struct):
 def chunks_of(entry: Entry, max_chars: int = 1500) -> list[Chunk]:
     context = " / ".join(
         heading for heading in [*entry.trail, entry.heading] if heading and not _MACHINE_HEADING.match(heading)
-    )
+    )[:_MAX_CONTEXT]
     body = entry.body
     first_line = entry.end_line - body.count("\n") if body else entry.start_line
     pieces = split(body, max_chars)
     found: list[Chunk] = []
+    line = first_line  # of the piece's first sign
     for part, (start, stop) in enumerate(pieces):
+        breaks = body.count("\n", start, stop)
         text = body[start:stop].strip("\n")
         clean = _COMMENT.sub("", text).strip()
         embedded = f"{context}\n{clean}" if context else clean
@@ -57,10 +60,13 @@ def chunks_of(entry: Entry, max_chars: int = 1500) -> list[Chunk]:
                 text=entry.content if len(pieces) == 1 else text,
                 embedded=embedded,
                 text_hash=name,
-                start_line=entry.start_line if part == 0 else first_line + body.count("\n", 0, start),
-                end_line=entry.end_line if part == len(pieces) - 1 else first_line + body.count("\n", 0, stop - 1),
+                start_line=entry.start_line if part == 0 else line,
+                end_line=entry.end_line
+                if part == len(pieces) - 1
+                else line + breaks - body.endswith("\n", start, stop),
             )
         )
+        line += breaks
     return found
 
 
@@ -112,8 +118,13 @@ def _blocks(text: str) -> list[tuple[int, int]]:
         if fence:
             if match and match[1].startswith(fence) and not line.strip(" `~\r\n"):
                 fence = ""
+                blocks.append((start, position))
+                start = position
         elif match:
             fence = match[1]
+            if start < position - len(line):
+                blocks.append((start, position - len(line)))
+                start = position - len(line)
         elif not line.strip():
             blocks.append((start, position))
             start = position
@@ -133,5 +144,5 @@ def _finer(text: str, start: int, stop: int, limit: int) -> list[tuple[int, int]
                 for piece in pieces
                 for finer in ([piece] if weight(text[slice(*piece)]) <= limit else _finer(text, *piece, limit))
             ]
-    step = limit // _CJK_WEIGHT if weight(text[start:stop]) > stop - start else limit
-    return [(a, min(stop, a + step)) for a in range(start, stop, max(1, step))]
+    step = max(1, limit // _CJK_WEIGHT if weight(text[start:stop]) > stop - start else limit)
+    return [(a, min(stop, a + step)) for a in range(start, stop, step)]

@@ -153,11 +153,12 @@ class HttpEmbedder:
         base, model, batch = PRESETS[settings.provider]
         self.url = (settings.base_url or base).rstrip("/") + "/embeddings"
         self.name = settings.model or model
-        self.batch = batch
+        self.batch = min(batch, settings.batch_size) if settings.batch_size else batch
         self.key = secret(settings.api_key or f"env:{settings.provider.upper()}_API_KEY")
         self.requested_dimension = settings.dimension
         self.fingerprint = _http_fingerprint(settings)
         self.provider = settings.provider
+        self.dimension = 0  # not known until the first answer
         self.dimension = int(self._request(["dimension"]).shape[1])
 
     def query(self, text: str) -> np.ndarray:
@@ -210,13 +211,17 @@ class HttpEmbedder:
             time.sleep(0.5 * 2**attempt)  # the service asked for patience; nothing could be awaited instead
         raise AssertionError("unreachable")
 
-    @staticmethod
-    def _vectors(answer: dict, count: int) -> np.ndarray:
+    def _vectors(self, answer: dict, count: int) -> np.ndarray:
         try:
             data = sorted(answer["data"], key=lambda item: item.get("index", 0))
             vectors = np.array([item["embedding"] for item in data], np.float32)
         except (KeyError, TypeError, ValueError) as error:
             raise Unreachable(f"the embedding service sent an answer of an unknown shape: {error}") from error
-        if vectors.ndim != 2 or len(vectors) != count:
-            raise Unreachable(f"the embedding service sent {len(vectors)} vectors for {count} texts")
+        if vectors.ndim != 2 or len(vectors) != count or not vectors.shape[1]:
+            raise Unreachable(f"the embedding service sent {vectors.shape} numbers for {count} texts")
+        if self.dimension not in (0, vectors.shape[1]):
+            raise Unreachable(
+                f"the embedding service sent vectors of {vectors.shape[1]} numbers, not {self.dimension}",
+                "another model answers to this name: set embedding.model",
+            )
         return _unit(vectors)

@@ -77,17 +77,36 @@ class Filter(msgspec.Struct, frozen=True):
     first_day: str = ""
     last_day: str = ""
 
+    def admits(self, day: str, agent: str, session: str, kind: str) -> bool:
+        """The same conditions, on values."""
+        return not (
+            (self.agents and agent not in self.agents)
+            or (self.kinds and kind not in self.kinds)
+            or (self.sessions and not session.startswith(self.sessions))
+            or (self.first_day and day < self.first_day)
+            or (self.last_day and not "" < day <= self.last_day)
+        )
+
     def expression(self) -> str:
         """A Milvus boolean expression. Values are quoted here and nowhere else."""
         parts = []
-        for field, values in (("agent", self.agents), ("session", self.sessions), ("kind", self.kinds)):
+        for field, values in (("agent", self.agents), ("kind", self.kinds)):
             if values:
                 parts.append(f"{field} in [{', '.join(_quoted(value) for value in values)}]")
+        if self.sessions:
+            parts.append(f"({' or '.join(_begins(value) for value in self.sessions)})")
         if self.first_day:
             parts.append(f"day >= {_quoted(self.first_day)}")
         if self.last_day:
             parts.append(f'(day <= {_quoted(self.last_day)} and day != "")')
         return " and ".join(parts)
+
+
+def _begins(session: str) -> str:
+    """A session by its beginning. ``_`` stands for any sign in a pattern (Query.admits sorts that out), ``%`` for all."""
+    if "%" in session or session.startswith("_"):
+        return f"session == {_quoted(session)}"
+    return f"session like {_quoted(session + '%')}"
 
 
 def _quoted(value: str) -> str:

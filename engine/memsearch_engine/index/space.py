@@ -12,6 +12,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -28,10 +29,11 @@ from memsearch_engine.settings import Embedding, Milvus
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS vectors (text_hash TEXT PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS stored (
-  collection TEXT NOT NULL, chunk_id TEXT NOT NULL, scalars TEXT NOT NULL,
+  collection TEXT NOT NULL, chunk_id TEXT NOT NULL, scalars TEXT NOT NULL, text_hash TEXT NOT NULL DEFAULT '',
   PRIMARY KEY (collection, chunk_id)) WITHOUT ROWID;
 """
 Progress = Callable[[int, int], None]
+K = TypeVar("K")
 _BATCH = 32
 _COMPLETE = "complete.json"
 
@@ -48,6 +50,40 @@ def complete_spaces(home: Home) -> dict[str, Embedding]:
     return {name: made_with for _, name, made_with in sorted(found, key=lambda item: item[0], reverse=True)}
 
 
+class Resident:
+    """A project's vectors in memory: a matrix, and the scalar fields to sort rows out by."""
+
+    def __init__(self, rows: list[tuple[str, str, bytes]], dimension: int) -> None:
+        """
+        Args:
+            rows: (chunk id, scalars joined by 0x1f, float32 bytes).
+        """
+        self.ids = np.array([row[0] for row in rows], dtype=object)
+        self.scalars = [tuple(row[1].split("\x1f")) for row in rows]
+        self.matrix = np.frombuffer(b"".join(row[2] for row in rows), np.float32).reshape(len(rows), dimension)
+
+    def changed(self, rows: list[tuple[str, str, bytes]], without: set[str]) -> Resident:
+        """A copy with *rows* added and the chunks in *without* left out first. Searches under way keep the old one."""
+        new = Resident(rows, self.matrix.shape[1])
+        keep = np.array([chunk_id not in without for chunk_id in self.ids], dtype=bool)
+        new.ids = np.concatenate([self.ids[keep], new.ids])
+        new.scalars = [scalars for scalars, kept in zip(self.scalars, keep) if kept] + new.scalars
+        new.matrix = np.concatenate([self.matrix[keep], new.matrix])
+        return new
+
+    def nearest(self, vector: np.ndarray, limit: int, where: Filter) -> list[tuple[str, float]]:
+        if not len(self.ids) or limit <= 0:
+            return []
+        scores = self.matrix @ vector
+        if where != Filter():
+            allowed = np.array([where.admits(*scalars) for scalars in self.scalars], dtype=bool)
+            scores = np.where(allowed, scores, -2.0)
+        count = min(limit, len(scores))
+        best = np.argpartition(scores, -count)[-count:]
+        best = best[np.argsort(-scores[best], kind="stable")]
+        return [(str(self.ids[i]), float(scores[i])) for i in best if scores[i] > -2.0]
+
+
 class Space:
     """One open space. All writes come from one thread; searches may come from any."""
 
@@ -59,26 +95,35 @@ class Space:
         self._lock = threading.RLock()
         self._db = self._open_vectors()
         self._inode = (self.folder / "vectors.db").stat().st_ino
-        self.store = self._open_store(home, milvus)
+        self._home, self._milvus = home, milvus
+        self._resident: dict[str, Resident] = {}
+        try:
+            self.store = self._open_store()
+        except sqlite3.DatabaseError:  # damaged pages behind a sound header
+            self._db.close()
+            _remove(self.folder / "vectors.db")
+            self._db = self._open_vectors()
+            self._inode = (self.folder / "vectors.db").stat().st_ino
+            self.store = self._open_store()
 
     def _open_vectors(self) -> sqlite3.Connection:
         path = self.folder / "vectors.db"
         try:
             return _connect(path)
         except sqlite3.DatabaseError:
-            for suffix in ("", "-wal", "-shm"):
-                Path(f"{path}{suffix}").unlink(missing_ok=True)
+            _remove(path)
             return _connect(path)
 
-    def _open_store(self, home: Home, milvus: Milvus) -> Store:
+    def _open_store(self) -> Store:
         """Open Milvus; a Lite folder that is damaged is thrown away and filled again from the vectors."""
+        home, milvus = self._home, self._milvus
         folder = self.folder / "milvus.db"
         target = milvus.uri or "lite"
         with self._lock:
             row = self._db.execute("SELECT scalars FROM stored WHERE collection='' AND chunk_id='target'").fetchone()
             if row and row[0] != target:
                 self._db.execute("DELETE FROM stored")
-            self._db.execute("INSERT OR REPLACE INTO stored VALUES ('', 'target', ?)", (target,))
+            self._db.execute("INSERT OR REPLACE INTO stored VALUES ('', 'target', ?, '')", (target,))
             if not milvus.uri and not folder.exists():
                 self._db.execute("DELETE FROM stored WHERE collection<>''")
         try:
@@ -86,7 +131,7 @@ class Space:
         except Exception:
             if milvus.uri or not folder.exists():
                 raise
-            shutil.rmtree(folder)
+            _remove(folder)
             with self._lock:
                 self._db.execute("DELETE FROM stored WHERE collection<>''")
             return Store(folder, home.milvus_socket(self.fingerprint))
@@ -94,6 +139,29 @@ class Space:
     def close(self) -> None:
         self.store.close()
         self._db.close()
+
+    def rebuild(self) -> None:
+        """Throw Milvus' data away and fill it again from the vectors (those too, if they are damaged)."""
+        with self._lock:
+            self.store.close()
+            try:
+                sound = self._db.execute("PRAGMA quick_check(1)").fetchone()[0] == "ok"
+            except sqlite3.DatabaseError:
+                sound = False
+            if not sound:
+                self._db.close()
+                _remove(self.folder / "vectors.db")
+                self._db = _connect(self.folder / "vectors.db")
+                self._inode = (self.folder / "vectors.db").stat().st_ino
+            self._db.execute("DELETE FROM stored WHERE collection<>''")
+            self._resident.clear()
+            if not self._milvus.uri:
+                _remove(self.folder / "milvus.db")
+            self.store = self._open_store()
+
+    def _name(self, collection: str) -> str:
+        """On a server all spaces share one database, so each has its own collections."""
+        return collection if self.store.is_lite else f"{collection}_{self.fingerprint[-8:]}"
 
     # -- state ----------------------------------------------------------------------------------------------
 
@@ -167,7 +235,7 @@ class Space:
 
     def reconcile(self, catalog: Catalog, project: str, collection: str) -> tuple[int, int]:
         """Make Milvus hold what the catalog holds and has a vector for. Returns (written, deleted) rows."""
-        self.store.ensure(collection, self.embedder.dimension)
+        self.store.ensure(self._name(collection), self.embedder.dimension)
         wanted: dict[str, tuple] = {}
         for row in catalog.query(
             "SELECT c.chunk_id, c.text_hash, e.day, e.agent, e.session, e.kind, c.id FROM chunks c"
@@ -183,7 +251,7 @@ class Space:
         new = [chunk_id for chunk_id in new if wanted[chunk_id][0] in vectors]
         gone = [chunk_id for chunk_id in held if chunk_id not in wanted]
         if gone:
-            self.store.delete(collection, gone)
+            self.store.delete(self._name(collection), gone)
         for start in range(0, len(new), 500):
             batch = new[start : start + 500]
             texts = dict(
@@ -202,18 +270,22 @@ class Space:
                 for chunk_id in batch
                 if wanted[chunk_id][5] in texts
             ]
-            self.store.upsert(collection, rows)
+            self.store.upsert(self._name(collection), rows)
         if new or gone:
-            self.store.flush(collection)
+            self.store.flush(self._name(collection))
             with self._lock:
                 self._db.execute("BEGIN")
                 self._db.executemany(
                     "DELETE FROM stored WHERE collection=? AND chunk_id=?", [(collection, c) for c in gone]
                 )
                 self._db.executemany(
-                    "INSERT OR REPLACE INTO stored VALUES (?,?,?)", [(collection, c, scalars[c]) for c in new]
+                    "INSERT OR REPLACE INTO stored VALUES (?,?,?,?)",
+                    [(collection, c, scalars[c], wanted[c][0]) for c in new],
                 )
                 self._db.execute("COMMIT")
+                if held_rows := self._resident.get(collection):
+                    added = [(c, scalars[c], vectors[wanted[c][0]].tobytes()) for c in new]
+                    self._resident[collection] = held_rows.changed(added, {*gone, *new})
         return len(new), len(gone)
 
     def _vectors(self, text_hashes: Iterable[str]) -> dict[str, np.ndarray]:
@@ -229,9 +301,10 @@ class Space:
 
     def forget(self, collection: str) -> None:
         """Drop a project's collection; its vectors stay, so that building it again embeds nothing."""
-        self.store.drop(collection)
+        self.store.drop(self._name(collection))
         with self._lock:
             self._db.execute("DELETE FROM stored WHERE collection=?", (collection,))
+            self._resident.pop(collection, None)
 
     def held(self, collection: str) -> int:
         with self._lock:
@@ -240,19 +313,46 @@ class Space:
     # -- search ---------------------------------------------------------------------------------------------
 
     def nearest(self, collection: str, vector: np.ndarray, limit: int, where: Filter) -> list[tuple[str, float]]:
-        """(chunk id, cosine), best first."""
-        self.store.ensure(collection, self.embedder.dimension)
-        return self.store.dense(collection, vector, limit, where)
+        """(chunk id, cosine), best first.
 
-    def cosines(self, vector: np.ndarray, texts: dict[str, str]) -> dict[str, float]:
-        """Cosine of each embedded text (chunk id -> text) with *vector*, from the kept vectors."""
+        Beside Milvus Lite the vectors are held here: Lite computes every norm anew and tests every row for deletion in
+        Python, which costs ten to twenty times a matrix product. A server searches for itself.
+        """
+        if self.store.is_lite:
+            return self._resident_of(collection).nearest(vector, limit, where)
+        self.store.ensure(self._name(collection), self.embedder.dimension)
+        return self.store.dense(self._name(collection), vector, limit, where)
+
+    def _resident_of(self, collection: str) -> Resident:
+        with self._lock:
+            held = self._resident.get(collection)
+            if held is None:
+                rows = self._db.execute(
+                    "SELECT s.chunk_id, s.scalars, v.vector FROM stored s JOIN vectors v ON v.text_hash = s.text_hash"
+                    " WHERE s.collection=?",
+                    (collection,),
+                ).fetchall()
+                held = self._resident[collection] = Resident(rows, self.embedder.dimension)
+            return held
+
+    def cosines(self, vector: np.ndarray, texts: dict[K, str]) -> dict[K, float]:
+        """Cosine of each embedded text (any key -> text) with *vector*, from the kept vectors."""
         hashes = {chunk_id: text_hash(text) for chunk_id, text in texts.items()}
         vectors = self._vectors(hashes.values())
         return {c: float(vectors[h] @ vector) for c, h in hashes.items() if h in vectors}
 
     def bm25(self, collection: str, terms: list[str], limit: int, where: Filter) -> list[tuple[str, float]]:
-        self.store.ensure(collection, self.embedder.dimension)
-        return self.store.bm25(collection, terms, limit, where)
+        self.store.ensure(self._name(collection), self.embedder.dimension)
+        return self.store.bm25(self._name(collection), terms, limit, where)
+
+
+def _remove(path: Path) -> None:
+    """Delete a folder, or a database file with its journals."""
+    if path.is_dir():
+        shutil.rmtree(path)
+        return
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -23,7 +23,7 @@ from memsearch_engine.index.rows import Filter
 
 _BATCH_ROWS = 500
 _BATCH_CHARS = 4_000_000
-_MAX_TERMS = 60_000  # VARCHAR ends at 65,535 signs
+_MAX_TERMS = 65_000  # VARCHAR ends at 65,535
 _FIELDS = ("day", "agent", "session", "kind")
 _TIMEOUT_S = 60
 
@@ -39,6 +39,11 @@ class StoreRow(msgspec.Struct):
     agent: str
     session: str
     kind: str
+
+
+def _clip(text: str, size: int) -> str:
+    """*text* within *size* bytes: servers count bytes, Lite counts signs."""
+    return text.encode("utf-8", "replace")[:size].decode("utf-8", "ignore")
 
 
 class Store:
@@ -143,10 +148,10 @@ class Store:
                 {
                     "chunk_id": row.chunk_id,
                     "vector": row.vector,
-                    "terms": row.terms[:_MAX_TERMS] or "_",  # BM25 of an empty text is NaN
+                    "terms": _clip(row.terms, _MAX_TERMS) or "_",  # BM25 of an empty text is NaN
                     "day": row.day,
-                    "agent": row.agent[:512],
-                    "session": row.session[:512],
+                    "agent": _clip(row.agent, 512),
+                    "session": _clip(row.session, 512),
                     "kind": row.kind,
                 }
             )

@@ -79,10 +79,10 @@ def scan(
             unreadable = {path for path, _ in listing.problems}
             for path in absent:
                 if path not in unreadable:
-                    catalog.drop_file(path)
+                    catalog.drop_file(project, path)
                     result.removed += 1
                 elif not os.path.exists(path):
-                    catalog.drop_file(path)  # a broken link, or vanished between listing and stat
+                    catalog.drop_file(project, path)  # a broken link, or vanished between listing and stat
                     result.removed += 1
     return result
 
@@ -116,7 +116,7 @@ def _refresh(
     file = DayFile(file.path, file.day, info.st_mtime_ns, len(data))
     now = digest(data, str(settings.chunking.max_chars), size=10)
     if known and now == content_hash and state == "fresh":
-        catalog.touch_file(file)
+        catalog.touch_file(project, file)
         return False
     document = parse(data, Path(file.path).stem)
     entries = [(entry, chunks_of(entry, settings.chunking.max_chars)) for entry in document.entries]

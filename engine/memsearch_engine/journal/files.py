@@ -72,6 +72,9 @@ def list_files(root: str | os.PathLike[str]) -> Listing:
         for item in items:
             if item.name.startswith("."):
                 continue
+            if not item.path.isprintable() and "\udc80" <= max(item.path) <= "\udcff":
+                listing.problems.append((item.path.encode("utf-8", "replace").decode(), "its name is not UTF-8"))
+                continue
             try:
                 if item.is_dir(follow_symlinks=False):
                     folders.append(item.path)

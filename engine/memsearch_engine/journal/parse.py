@@ -6,7 +6,7 @@ days) in one pass, and must not be fooled by headings inside code. Rules, after 
 - an ATX heading is 1-6 ``#`` after at most three blanks; levels 1-3 divide a day, deeper ones belong to their entry;
 - a fence hides headings up to its closing line; a fence that never closes hides nothing, so that one cut-off answer
   can't swallow the rest of a day (here we leave CommonMark, which would run it to the end of the file);
-- an HTML comment hides headings up to ``-->`` in the same way;
+- an HTML comment hides headings up to ``-->`` in the same way; one that another ``<!--`` begins in never closed;
 - anchors and marks count only in the block of comment lines right under a heading: text further down that looks like
   one was written by somebody else.
 """
@@ -88,9 +88,10 @@ def _sections(data: bytes) -> list[tuple[int, str, int, int]]:
             position = _fence_end(data, match["fence"], match.end(), line_end, unclosed) or line_end
         elif not comment_open:
             closed = data.find(b"-->", match.end())
+            inner = data.find(b"<!--", match.end())
             if closed < 0:
                 comment_open = True
-            elif closed >= line_end:
+            elif closed >= line_end and not 0 <= inner < closed:
                 next_line = data.find(b"\n", closed)
                 position = len(data) if next_line < 0 else next_line + 1
     preamble_end = found[0][2] if found else len(data)

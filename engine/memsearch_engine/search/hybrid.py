@@ -15,13 +15,15 @@ from datetime import date
 from memsearch_engine.errors import UsageError
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.rows import Row
 from memsearch_engine.index.space import Space
 from memsearch_engine.projects import Project
 from memsearch_engine.search import lexical
 from memsearch_engine.search.hits import Answer, Hit
-from memsearch_engine.search.query import Query
+from memsearch_engine.search.query import MAX_QUERY, Query
 from memsearch_engine.search.rank import order
 
+Key = tuple[str, str]  # (project id, chunk id): two projects may hold the same words
 MODES = ("hybrid", "dense", "bm25", "lexical")
 FUSIONS = ("weighted", "rrf")
 _RRF_K = 60
@@ -60,70 +62,79 @@ def _fused(
     catalog: Catalog, space: Space, projects: list[Project], query: Query, limit: int, mode: str, fusion: str
 ) -> Answer:
     today = date.today().isoformat()
-    fetch = max(_OVERFETCH, limit * 4)
+    fetch = max(_OVERFETCH, limit * 4) * (10 if query.is_picky else 1)
     terms, corrected = lexical.correct(catalog, analyze.query_terms(query.text), query)
     vector = space.embedder.query(query.text) if mode in ("hybrid", "dense") else None
-    dense: dict[str, float] = {}
-    words: dict[str, float] = {}
+    dense: dict[Key, float] = {}
+    words: dict[Key, float] = {}
     for project in projects:
         if vector is not None:
-            dense.update(space.nearest(project.collection, vector, fetch, query.filter))
+            near = space.nearest(project.collection, vector, fetch, query.filter)
+            dense.update(((project.id, chunk_id), score) for chunk_id, score in near)
         if mode in ("hybrid", "bm25"):
-            words.update(space.bm25(project.collection, terms, fetch, query.filter))
+            matched = space.bm25(project.collection, terms, fetch, query.filter)
+            words.update(((project.id, chunk_id), score) for chunk_id, score in matched)
     held = sum(space.held(project.collection) for project in projects)
-    total = sum(catalog.counts(project.id)["chunks"] for project in projects)
+    total = sum(catalog.size(project.id) for project in projects)
     if mode == "hybrid" and held < total:  # meaning is still being made: words count for all notes meanwhile
         early = lexical.search(catalog, projects, query, fetch, check_files=False)
         if not held:
             early.reason = f"meaning is being made, for none of {total} chunks yet"
             early.hits = early.hits[:limit]
             return early
-        words = {hit.row.chunk_id: hit.scores.get("lexical", 0.0) for hit in early.hits} | words
+        early_words = {(hit.row.project, hit.row.chunk_id): hit.scores.get("lexical", 0.0) for hit in early.hits}
+        words = early_words | words
     ranks = {name: _ranks(found) for name, found in (("dense", dense), ("bm25", words)) if found}
-    rows = catalog.by_chunk_id({*dense, *words})
+    rows: dict[Key, Row] = {}
+    for project in projects:
+        ids = {chunk_id for owner, chunk_id in (*dense, *words) if owner == project.id}
+        rows.update(((project.id, chunk_id), row) for chunk_id, row in catalog.by_chunk_id(ids, project.id).items())
     if mode == "hybrid" and fusion == "weighted" and vector is not None:
-        absent = {chunk_id: rows[chunk_id].embedded for chunk_id in words if chunk_id not in dense and chunk_id in rows}
+        absent = {key: rows[key].embedded for key in words if key not in dense and key in rows}
         dense.update(space.cosines(vector, absent))
     scores = _scores(catalog, query, dense, words, ranks, mode, fusion, terms, space.embedder)
     found = [
-        Hit(0, scores[chunk_id], row, _places(ranks, chunk_id), _parts(dense, words, chunk_id), [])
-        for chunk_id, row in rows.items()
-        if chunk_id in scores and query.admits(row, today)
+        Hit(0, scores[key], row, _places(ranks, key), _parts(dense, words, key), [])
+        for key, row in rows.items()
+        if key in scores and query.admits(row, today)
     ]
-    for hit in found:
-        hit.reasons = _reasons(hit, terms)
-    if not found and (held < total or query.phrases or query.excluded or query.paths or query.flags):
+    if not found and (held < total or query.is_picky):
         # the conditions that only the catalog can check may have sorted out all that was fetched
         return lexical.search(catalog, projects, query, limit, check_files=False)
     reason = f"meaning is being made: {held} of {total} chunks so far" if held < total else ""
-    return Answer(mode, order(query, found, limit, today), reason, corrected)
+    if query.cut:
+        reason = f"the query was cut after {MAX_QUERY} signs"
+    hits = order(query, found, limit, today)
+    for hit in hits:  # only for what is shown: it reads the whole text
+        hit.reasons = [*_reasons(hit, terms), *hit.reasons]
+    return Answer(mode, hits, reason, corrected)
 
 
 def _scores(
     catalog: Catalog,
     query: Query,
-    dense: dict[str, float],
-    words: dict[str, float],
-    ranks: dict[str, dict[str, int]],
+    dense: dict[Key, float],
+    words: dict[Key, float],
+    ranks: dict[str, dict[Key, int]],
     mode: str,
     fusion: str,
     terms: list[str],
     embedder,
-) -> dict[str, float]:
+) -> dict[Key, float]:
     if mode == "dense":
         return dense
     if mode == "bm25":
         return words
     if fusion == "rrf":
         return {
-            chunk_id: sum(1 / (_RRF_K + places[chunk_id]) for places in ranks.values() if chunk_id in places)
-            for chunk_id in {*ranks.get("dense", {}), *ranks.get("bm25", {})}
+            key: sum(1 / (_RRF_K + places[key]) for places in ranks.values() if key in places)
+            for key in {*ranks.get("dense", {}), *ranks.get("bm25", {})}
         }
     most = most_possible(catalog, terms) or 1.0
     meaning = 1.0 if _speaks(embedder, query.text) else _FOREIGN_DENSE_WEIGHT
     return {
-        chunk_id: meaning * dense.get(chunk_id, 0.0) + _WORDS_WEIGHT * min(1.0, words.get(chunk_id, 0.0) / most)
-        for chunk_id in {*dense, *words}
+        key: meaning * dense.get(key, 0.0) + _WORDS_WEIGHT * min(1.0, words.get(key, 0.0) / most)
+        for key in {*dense, *words}
     }
 
 
@@ -153,16 +164,16 @@ def _speaks(embedder, text: str) -> bool:
     return sum(sign.isascii() for sign in letters) >= 0.7 * len(letters)
 
 
-def _ranks(found: dict[str, float]) -> dict[str, int]:
-    return {chunk_id: i for i, chunk_id in enumerate(sorted(found, key=lambda c: -found[c]), 1)}
+def _ranks(found: dict[Key, float]) -> dict[Key, int]:
+    return {key: i for i, key in enumerate(sorted(found, key=lambda k: -found[k]), 1)}
 
 
-def _places(ranks: dict[str, dict[str, int]], chunk_id: str) -> dict[str, int]:
-    return {name: places[chunk_id] for name, places in ranks.items() if chunk_id in places}
+def _places(ranks: dict[str, dict[Key, int]], key: Key) -> dict[str, int]:
+    return {name: places[key] for name, places in ranks.items() if key in places}
 
 
-def _parts(dense: dict[str, float], words: dict[str, float], chunk_id: str) -> dict[str, float]:
-    parts = {"dense": dense.get(chunk_id), "bm25": words.get(chunk_id)}
+def _parts(dense: dict[Key, float], words: dict[Key, float], key: Key) -> dict[str, float]:
+    parts = {"dense": dense.get(key), "bm25": words.get(key)}
     return {name: round(value, 4) for name, value in parts.items() if value is not None}
 
 

@@ -7,19 +7,18 @@ sandbox. Files that changed since they were indexed are read here and now, so an
 from __future__ import annotations
 
 import math
-import sqlite3
 from datetime import date
 from pathlib import Path
 
 from memsearch_engine.index import analyze
-from memsearch_engine.index.catalog import HIT_COLUMNS, HIT_FROM, Catalog
+from memsearch_engine.index.catalog import HIT_FROM, Catalog, CatalogBroken
 from memsearch_engine.index.chunk import chunks_of
 from memsearch_engine.index.rows import Row
 from memsearch_engine.journal.files import DayFile, list_files
 from memsearch_engine.journal.parse import parse as parse_day
 from memsearch_engine.projects import Project
 from memsearch_engine.search.hits import Answer, Hit
-from memsearch_engine.search.query import Query
+from memsearch_engine.search.query import MAX_QUERY, Query
 from memsearch_engine.search.rank import order
 
 _K1, _B = 1.2, 0.75
@@ -43,6 +42,12 @@ def search(
     corrected: dict[str, list[str]] = {}
     skip: set[str] = set()
     stale: list[tuple[Project, DayFile]] = []
+    reason = f"the query was cut after {MAX_QUERY} signs" if query.cut else ""
+    try:
+        if catalog is not None:
+            catalog.files("")
+    except CatalogBroken as error:
+        catalog, reason = None, f"the catalog is damaged ({error}), files were read instead"
     if catalog is None or check_files:
         for project in projects:
             known = catalog.files(project.id) if catalog else {}
@@ -55,14 +60,13 @@ def search(
             if listing.complete:
                 present = {file.path for file in listing.files}
                 skip.update(path for path in known if path not in present and path.startswith(project.memory))
-    reason = ""
     if catalog is not None:
         try:
             found, corrected = _from_catalog(catalog, projects, query, limit, skip, today)
-        except sqlite3.DatabaseError as error:  # torn by a writer on a mount that can't share: read the files
-            reason = f"catalog unreadable ({error}), files read instead"
+        except CatalogBroken as error:  # damaged pages, or torn by a writer on a mount that can't share
+            catalog, reason = None, f"the catalog is damaged ({error}), files were read instead"
             stale = [(project, file) for project in projects for file in list_files(project.memory).files]
-    found.extend(_from_files(catalog if not reason else None, stale, query, today))
+    found.extend(_from_files(catalog, stale, query, today))
     return Answer("lexical", order(query, found, limit, today), reason, corrected)
 
 
@@ -83,26 +87,38 @@ def _from_catalog(
         values.append(query.filter.last_day)
     want = max(limit * _OVERFETCH, 50)
     if query.is_empty:
-        sql = f"SELECT {HIT_COLUMNS} FROM {HIT_FROM} WHERE {' AND '.join(where)} ORDER BY e.day DESC, e.start_line DESC"
-        rows = [Row.of(row) for row in catalog.query(f"{sql} LIMIT ?", [*values, want])]
-        hits = [
-            Hit(0, 1.0 / (i + 1), row, {"lexical": i + 1}, {}, ["newest first"])
-            for i, row in enumerate(row for row in rows if row.path not in skip and query.admits(row, today))
-        ]
-        return hits, {}
-    terms, corrected = correct(catalog, analyze.query_terms(query.text), query)
-    expression = _expression(terms, query)
-    sql = (
-        f"SELECT w.rowid, bm25(words, 1.0, {_WRITTEN_WEIGHT}) AS score FROM words w JOIN chunks c ON c.id = w.rowid"
-        f" JOIN entries e ON e.id = c.entry WHERE words MATCH ? AND {' AND '.join(where)} ORDER BY score LIMIT ?"
-    )
-    scores = dict(catalog.query(sql, [expression, *values, want]))
-    hits = []
-    for place, row in enumerate(catalog.rows(scores), 1):
-        if row.path in skip or not query.admits(row, today):
-            continue
-        hits.append(_hit(row, -scores[row.id], place, terms))
-    return hits, corrected
+        terms: list[str] = []
+        corrected: dict[str, list[str]] = {}
+        sql = (
+            f"SELECT c.id, 0 FROM {HIT_FROM} WHERE {' AND '.join(where)}"
+            " ORDER BY e.day DESC, e.start_line DESC LIMIT ? OFFSET ?"
+        )
+    else:
+        terms, corrected = correct(catalog, analyze.query_terms(query.text), query)
+        # the rank of every match, then only as many joins as are needed to fill a page
+        sql = (
+            f"SELECT w.id, w.score FROM (SELECT rowid AS id, bm25(words, 1.0, {_WRITTEN_WEIGHT}) AS score FROM words"
+            " WHERE words MATCH ? ORDER BY score LIMIT -1) w"
+            " CROSS JOIN chunks c ON c.id = w.id CROSS JOIN entries e ON e.id = c.entry"
+            f" WHERE {' AND '.join(where)} LIMIT ? OFFSET ?"
+        )
+        values = [_expression(terms, query), *values]
+    hits: list[Hit] = []
+    start = 0
+    while True:  # a picky query may sort out all of the first rows
+        scores = dict(catalog.query(sql, [*values, want, start]))
+        for row in catalog.rows(scores):
+            if row.path in skip or not query.admits(row, today):
+                continue
+            place = len(hits) + 1
+            if terms:
+                hits.append(_hit(row, -scores[row.id], place, terms))
+            else:
+                hits.append(Hit(0, 1.0 / place, row, {"lexical": place}, {}, ["newest first"]))
+        start += want
+        if len(hits) >= limit or len(scores) < want:
+            return hits, corrected
+        want *= 4
 
 
 def _hit(row: Row, score: float, place: int, terms: list[str]) -> Hit:

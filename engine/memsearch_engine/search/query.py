@@ -52,22 +52,26 @@ class Query(msgspec.Struct):
         return bool(_NOW.search(self.text))
 
     @property
+    def is_picky(self) -> bool:
+        """Whether rows that the index gives may still be sorted out by ``admits``: then more are fetched."""
+        return bool(
+            self.filter.sessions
+            or self.has
+            or self.flags
+            or self.paths
+            or self.phrases
+            or self.excluded
+            or self.not_filters
+        )
+
+    @property
     def is_empty(self) -> bool:
         """No words at all: a query by filters only (or nothing)."""
         return not self.text.strip()
 
     def admits(self, row: Row, today: str) -> bool:
         """The conditions that only the catalog can check, plus all others once more."""
-        where = self.filter
-        if where.agents and row.agent not in where.agents:
-            return False
-        if where.sessions and not any(row.session.startswith(session) for session in where.sessions):
-            return False
-        if where.kinds and row.kind not in where.kinds:
-            return False
-        if where.first_day and row.day < where.first_day:
-            return False
-        if where.last_day and not ("" < row.day <= where.last_day):
+        if not self.filter.admits(row.day, row.agent, row.session, row.kind):
             return False
         if any(part.lower() not in row.path.lower() for part in self.paths):
             return False

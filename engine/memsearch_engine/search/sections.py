@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from memsearch_engine.errors import NotFound, UsageError
-from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.catalog import Catalog, CatalogBroken
 from memsearch_engine.index.chunk import chunks_of
 from memsearch_engine.journal.files import day_of, list_files
 from memsearch_engine.journal.model import Entry
@@ -34,8 +34,8 @@ def find(catalog: Catalog | None, projects: list[Project], name: str) -> Section
     if len(name) < 4:
         raise UsageError(f"{name!r} is too short to name an entry", "use at least 4 signs of its id")
     found: dict[str, Section] = {}
-    for path in _likely(catalog, name):
-        _in_file(path, name, projects, found)
+    for path, entry_id in _likely(catalog, name, projects):
+        _in_file(path, entry_id, projects, found)
     if not found:
         for project in projects:
             for file in reversed(list_files(project.memory).files):
@@ -51,17 +51,23 @@ def find(catalog: Catalog | None, projects: list[Project], name: str) -> Section
     return found.get(name) or next(iter(found.values()))
 
 
-def _likely(catalog: Catalog | None, name: str) -> list[str]:
+def _likely(catalog: Catalog | None, name: str, projects: list[Project]) -> list[tuple[str, str]]:
+    """(file, entry id) that the catalog knows for *name* in *projects*; also for chunks, whatever their size."""
     if catalog is None:
         return []
+    owners = ",".join("?" * len(projects))
+    ids = [project.id for project in projects]
     upper = name + "\U0010ffff"
-    rows = catalog.query(
-        "SELECT f.path FROM entries e JOIN files f ON f.id=e.file WHERE e.entry_id >= ? AND e.entry_id < ? UNION "
-        "SELECT f.path FROM chunks c JOIN entries e ON e.id=c.entry JOIN files f ON f.id=e.file"
-        " WHERE c.chunk_id >= ? AND c.chunk_id < ? LIMIT 5",
-        (name, upper, name, upper),
-    )
-    return [row[0] for row in rows]
+    try:
+        return catalog.query(
+            "SELECT f.path, e.entry_id FROM entries e JOIN files f ON f.id=e.file"
+            f" WHERE e.entry_id >= ? AND e.entry_id < ? AND e.project IN ({owners})"
+            " UNION SELECT f.path, e.entry_id FROM chunks c JOIN entries e ON e.id=c.entry JOIN files f ON f.id=e.file"
+            f" WHERE c.chunk_id >= ? AND c.chunk_id < ? AND e.project IN ({owners}) LIMIT 20",
+            (name, upper, *ids, name, upper, *ids),
+        )
+    except CatalogBroken:
+        return []
 
 
 def _in_file(path: str, name: str, projects: list[Project], found: dict[str, Section]) -> None:

@@ -10,7 +10,6 @@ import logging
 import os
 import queue
 import shutil
-import sqlite3
 import threading
 import time
 from collections.abc import Callable
@@ -339,10 +338,11 @@ class Engine:
         if found.changed or found.removed:
             self._bump()
         embedded = deleted = 0
+        reason = self.problem
         for space in (self.space, self.next):
             if space is not None:
-                made, gone = self._embed(space, project, call)
-                embedded, deleted = embedded + made, deleted + gone
+                made, gone, why = self._embed_or_mend(space, project, call)
+                embedded, deleted, reason = embedded + made, deleted + gone, reason or why
         counts = self.catalog.counts(project.id)
         return {
             "project": project.slug,
@@ -355,11 +355,23 @@ class Engine:
             "embedded": embedded,
             "deleted": deleted,
             "failed": [{"path": path, "reason": reason} for path, reason in found.failed],
-            "meaning": not self.problem,
-            "reason": self.problem,
+            "meaning": not reason,
+            "reason": reason,
             "warnings": settings.warnings,
             "seconds": round(time.monotonic() - start, 3),
         }
+
+    def _embed_or_mend(self, space: Space, project: Project, call: Call | None) -> tuple[int, int, str]:
+        """Embed; a damaged Milvus folder is built again from the kept vectors. Returns (made, removed, why not all)."""
+        try:
+            return *self._embed(space, project, call), ""
+        except MemsearchError as error:  # the embedding service can't be reached: words are indexed all the same
+            log.warning("no vectors for %s: %s", project.slug, error)
+            return 0, 0, str(error)
+        except Exception:
+            log.exception("the index of %s is damaged and built again", project.slug)
+            space.rebuild()
+            return *self._embed(space, project, call), ""
 
     def _embed(self, space: Space, project: Project, call: Call | None) -> tuple[int, int]:
         """Make vectors newest first and store them in slices, so that meaning arrives as it is made."""
@@ -441,8 +453,6 @@ class Engine:
             answer = hybrid.search(self.catalog, self.space, scope, parsed, limit, mode, fusion)
         except MemsearchError:
             raise
-        except sqlite3.Error as error:
-            raise Unreachable(f"the catalog can't be read: {error}") from error
         except Exception as error:  # whatever Milvus raises: words still answer
             log.exception("search fell back to words")
             self.reopen(f"{type(error).__name__}: {error}")
@@ -489,7 +499,7 @@ class Engine:
         projects = self.registry.all() if all_projects else [self.project_at(place)]
         for project in projects:
             for (path,) in self.catalog.query("SELECT path FROM files WHERE project=?", (project.id,)):
-                self.catalog.drop_file(path)
+                self.catalog.drop_file(project.id, path)
             for space in (self.space, self.next):
                 if space is not None:
                     space.forget(project.collection)
@@ -517,7 +527,7 @@ class Engine:
                     "collection": project.collection,
                     "memory": project.memory,
                     **counts,
-                    "vectors": held,
+                    "vectors": held if held < counts["distinct"] else counts["chunks"],
                     "failed_files": [{"path": path, "reason": reason} for path, reason in failed],
                 }
             )

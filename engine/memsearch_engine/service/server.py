@@ -110,8 +110,8 @@ class Server:
                         if event := running.get(int(request.params.get("id", -1))):
                             event.set()
                     elif request.id is not None:
-                        running[request.id] = threading.Event()
-                        self.pool.submit(self._answer, request, send, running)
+                        cancelled = running[request.id] = threading.Event()
+                        self.pool.submit(self._answer, request, send, running, cancelled)
         except OSError:
             pass
         finally:
@@ -121,9 +121,10 @@ class Server:
                 self.connections -= 1
                 self.last_active = time.monotonic()
 
-    def _answer(self, request: protocol.Request, send: Any, running: dict[int, threading.Event]) -> None:
+    def _answer(
+        self, request: protocol.Request, send: Any, running: dict[int, threading.Event], event: threading.Event
+    ) -> None:
         assert request.id is not None
-        event = running[request.id]
         params = dict(request.params)
 
         def progress(state: dict[str, Any]) -> None:
@@ -145,7 +146,8 @@ class Server:
             text = f"{type(error).__name__}: {error}"
             send(protocol.Response(id=request.id, error=protocol.Error(protocol.FAILED, text)))
         finally:
-            running.pop(request.id, None)
+            if running.get(request.id) is event:  # a client may use an id again
+                running.pop(request.id, None)
 
     def _dispatch(self, method: str, call: Call, params: dict[str, Any]) -> Any:
         if method == "hello":
