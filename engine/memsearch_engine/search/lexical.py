@@ -245,31 +245,34 @@ def file_rows(project: Project, file: DayFile) -> list[Row]:
         data = Path(file.path).read_bytes()
     except OSError:
         return []
-    return [
-        Row(
-            0,
-            chunk.chunk_id,
-            chunk.text,
-            chunk.embedded,
-            chunk.start_line,
-            chunk.end_line,
-            chunk.part,
-            entry.id,
-            entry.hash,
-            project.id,
-            file.day,
-            entry.time,
-            entry.agent,
-            entry.session,
-            entry.turn,
-            entry.kind,
-            entry.heading,
-            entry.level,
-            entry.title,
-            entry.anchors,
-            entry.marks,
-            file.path,
-        )
-        for entry in parse_day(data, Path(file.path).stem).entries
-        for chunk in chunks_of(entry)
-    ]
+    rows = []
+    for entry in parse_day(data, Path(file.path).stem).entries:
+        title = entry.title  # decodes the whole entry: once, not per chunk
+        for chunk in chunks_of(entry):
+            rows.append(
+                Row(
+                    id=0,
+                    chunk_id=chunk.chunk_id,
+                    text=chunk.text,
+                    embedded=chunk.embedded,
+                    start_line=chunk.start_line,
+                    end_line=chunk.end_line,
+                    part=chunk.part,
+                    entry_id=entry.id,
+                    hash=entry.hash,
+                    project=project.id,
+                    day=file.day,
+                    time=entry.time,
+                    agent=entry.agent,
+                    session=entry.session,
+                    turn=entry.turn,
+                    kind=entry.kind,
+                    heading=entry.heading,
+                    level=entry.level,
+                    title=title,
+                    anchors=entry.anchors,
+                    marks=entry.marks,
+                    path=file.path,
+                )
+            )
+    return rows
