@@ -12,7 +12,6 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TypeVar
 
 import msgspec
 import numpy as np
@@ -33,7 +32,6 @@ CREATE TABLE IF NOT EXISTS stored (
   PRIMARY KEY (collection, chunk_id)) WITHOUT ROWID;
 """
 Progress = Callable[[int, int], None]
-K = TypeVar("K")
 _BATCH = 32
 _COMPLETE = "complete.json"
 
@@ -59,6 +57,7 @@ class Resident:
             rows: (chunk id, scalars joined by 0x1f, float32 bytes).
         """
         self.ids = np.array([row[0] for row in rows], dtype=object)
+        self._places: dict[str, int] | None = None
         self.scalars = [tuple(row[1].split("\x1f")) for row in rows]
         self.matrix = np.frombuffer(b"".join(row[2] for row in rows), np.float32).reshape(len(rows), dimension)
 
@@ -70,6 +69,13 @@ class Resident:
         new.scalars = [scalars for scalars, kept in zip(self.scalars, keep) if kept] + new.scalars
         new.matrix = np.concatenate([self.matrix[keep], new.matrix])
         return new
+
+    def cosines(self, vector: np.ndarray, chunk_ids: Iterable[str]) -> dict[str, float]:
+        if self._places is None:
+            self._places = {chunk_id: place for place, chunk_id in enumerate(self.ids)}
+        known = [chunk_id for chunk_id in chunk_ids if chunk_id in self._places]
+        scores = self.matrix[[self._places[chunk_id] for chunk_id in known]] @ vector if known else ()
+        return {chunk_id: float(score) for chunk_id, score in zip(known, scores)}
 
     def nearest(self, vector: np.ndarray, limit: int, where: Filter) -> list[tuple[str, float]]:
         if not len(self.ids) or limit <= 0:
@@ -335,8 +341,10 @@ class Space:
                 held = self._resident[collection] = Resident(rows, self.embedder.dimension)
             return held
 
-    def cosines(self, vector: np.ndarray, texts: dict[K, str]) -> dict[K, float]:
-        """Cosine of each embedded text (any key -> text) with *vector*, from the kept vectors."""
+    def cosines(self, collection: str, vector: np.ndarray, texts: dict[str, str]) -> dict[str, float]:
+        """Cosine of chunks (chunk id -> embedded text) with *vector*, from the kept vectors."""
+        if self.store.is_lite:
+            return self._resident_of(collection).cosines(vector, texts)
         hashes = {chunk_id: text_hash(text) for chunk_id, text in texts.items()}
         vectors = self._vectors(hashes.values())
         return {c: float(vectors[h] @ vector) for c, h in hashes.items() if h in vectors}

@@ -90,8 +90,12 @@ def _fused(
         ids = {chunk_id for owner, chunk_id in (*dense, *words) if owner == project.id}
         rows.update(((project.id, chunk_id), row) for chunk_id, row in catalog.by_chunk_id(ids, project.id).items())
     if mode == "hybrid" and fusion == "weighted" and vector is not None:
-        absent = {key: rows[key].embedded for key in words if key not in dense and key in rows}
-        dense.update(space.cosines(vector, absent))
+        for project in projects:
+            absent = {
+                key[1]: rows[key].embedded for key in words if key[0] == project.id and key in rows and key not in dense
+            }
+            found_more = space.cosines(project.collection, vector, absent)
+            dense.update(((project.id, chunk_id), cosine) for chunk_id, cosine in found_more.items())
     scores = _scores(catalog, query, dense, words, ranks, mode, fusion, terms, space.embedder)
     found = [
         Hit(0, scores[key], row, _places(ranks, key), _parts(dense, words, key), [])
