@@ -27,6 +27,7 @@ from memsearch_tui.demo import build, stories
 
 HERE = Path(__file__).parent
 END = date(2026, 11, 20)
+WAYS = (("hybrid", "weighted"), ("hybrid", "rrf"), ("dense", "weighted"), ("bm25", "weighted"), ("lexical", "weighted"))
 
 
 def main() -> None:
@@ -42,9 +43,22 @@ def main() -> None:
 
 
 def run(folder: Path, options) -> None:
+    queries, ranks = ask(folder, options.routine, options.model)
+    for query, place in zip(queries, ranks.get(options.misses, ())):
+        if not 0 < place <= 5 and query["want"]:
+            print(f"  miss {place:3d} {query['kind']:14s} {query['q']}  -> {query['want']}")
+    table(queries, ranks)
+    if options.json:
+        options.json.write_text(json.dumps({"queries": queries, "ranks": ranks}))
+
+
+def ask(
+    folder: Path, routine: int, model: str = "", ways: tuple[tuple[str, str], ...] = WAYS
+) -> tuple[list[dict], dict[str, list[int]]]:
+    """Build and index the corpus under *folder*, ask everything; the rank of the right answer per way and query."""
     settings = Settings()
-    settings.embedding.model = options.model
-    demo = build(folder / "demo", END, options.routine)
+    settings.embedding.model = model
+    demo = build(folder / "demo", END, routine)
     home = Home(folder / "home").ensure()
     catalog = Catalog(home.cache_db, writable=True)
     space = Space(home, settings.milvus, load_embedder(home, settings.embedding))
@@ -57,27 +71,16 @@ def run(folder: Path, options) -> None:
         space.embed(space.missing(catalog, project.id))
         space.reconcile(catalog, project.id, project.collection)
     ids = {story.id: story.entry_id for story in stories()}
-    queries = [json.loads(line) for line in (HERE / "queries.jsonl").read_text().splitlines()]
-    ways = [
-        ("hybrid", "weighted"),
-        ("hybrid", "rrf"),
-        ("dense", "weighted"),
-        ("bm25", "weighted"),
-        ("lexical", "weighted"),
-    ]
-    ranks: dict[str, list[int]] = {}
-    for mode, fusion in ways:
-        name = mode if mode != "hybrid" else f"hybrid/{fusion}"
-        ranks[name] = [rank(catalog, space, projects, ids, query, mode, fusion) for query in queries]
-        if options.misses == name:
-            for query, place in zip(queries, ranks[name]):
-                if not 0 < place <= 5 and query["want"]:
-                    print(f"  miss {place:3d} {query['kind']:14s} {query['q']}  -> {query['want']}")
-    table(queries, ranks)
-    if options.json:
-        options.json.write_text(json.dumps({"queries": queries, "ranks": ranks}))
+    queries = [json.loads(line) for line in (HERE / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
+    ranks = {
+        mode if mode != "hybrid" else f"hybrid/{fusion}": [
+            rank(catalog, space, projects, ids, query, mode, fusion) for query in queries
+        ]
+        for mode, fusion in ways
+    }
     space.close()
     catalog.close()
+    return queries, ranks
 
 
 def rank(catalog, space, projects, ids, query, mode, fusion) -> int:

@@ -170,7 +170,9 @@ def test_a_command_right_after_sigterm_works(box):
         box.service().send_signal(signal.SIGTERM)
         done = box.run("index", "--json")
         assert done.code == 0 and done.json["files"] == 2, done
-        until(lambda: len(box.processes()) == 1, 15, "one service")
+        # the old one may have answered in its last moment: then there is none until the next command
+        until(lambda: len(box.processes()) <= 1, 15, "one service at most")
+        box.ready()
 
 
 @pytest.mark.slow

@@ -9,6 +9,7 @@ nothing: a BM25 hit on one common word adds next to nothing, however high its ra
 from __future__ import annotations
 
 import math
+import re
 import time
 from datetime import date
 
@@ -28,8 +29,10 @@ MODES = ("hybrid", "dense", "bm25", "lexical")
 FUSIONS = ("weighted", "rrf")
 _RRF_K = 60
 _OVERFETCH = 100
-#: How much a full word match weighs beside a cosine of 1 (chosen on tests/evaluation, see README).
-_WORDS_WEIGHT = 0.75
+#: How much a full word match weighs beside a cosine of 1 (chosen on tests/evaluation, see README): more where the
+#: query has something that is only ever written one way (an identifier, a path, a ticket, an error's name).
+_WORDS_WEIGHT, _NAMES_WEIGHT = 0.6, 1.0
+_NAME = re.compile(r"\w[_./:@#-]\w|[a-z][A-Z]|\d{2}|[A-Z]{2}|`")
 #: A model that knows only English says little about other scripts.
 _FOREIGN_DENSE_WEIGHT = 0.05
 _K1 = 1.2
@@ -136,9 +139,9 @@ def _scores(
         }
     most = most_possible(catalog, terms) or 1.0
     meaning = 1.0 if _speaks(embedder, query.text) else _FOREIGN_DENSE_WEIGHT
+    weight = _NAMES_WEIGHT if _NAME.search(query.text) else _WORDS_WEIGHT
     return {
-        key: meaning * dense.get(key, 0.0) + _WORDS_WEIGHT * min(1.0, words.get(key, 0.0) / most)
-        for key in {*dense, *words}
+        key: meaning * dense.get(key, 0.0) + weight * min(1.0, words.get(key, 0.0) / most) for key in {*dense, *words}
     }
 
 

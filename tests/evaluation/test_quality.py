@@ -1,0 +1,25 @@
+"""What README says of the default fusion, held: never worse than the better of its parts, by more than one query a kind."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.evaluation.run import ask
+
+
+@pytest.mark.slow
+def test_the_default_is_at_least_as_good_as_the_better_of_its_parts(tmp_path):
+    ways = (("hybrid", "weighted"), ("dense", "weighted"), ("bm25", "weighted"))
+    queries, ranks = ask(tmp_path, routine=800, ways=ways)
+    kinds = {query["kind"] for query in queries if query["want"]}
+    assert sum(len(query["want"]) > 0 for query in queries) >= 150 and len(kinds) >= 9
+    for depth in (1, 5, 10):
+
+        def right(way: str, kind: str, depth: int = depth) -> int:
+            pairs = zip(queries, ranks[way])
+            return sum(0 < rank <= depth for query, rank in pairs if query["want"] and kind in (query["kind"], "all"))
+
+        for kind in kinds if depth > 1 else ():  # README says what the first place loses on paraphrases
+            best = max(right("dense", kind), right("bm25", kind))
+            assert right("hybrid/weighted", kind) >= best - 1, (kind, depth)
+        assert right("hybrid/weighted", "all") > max(right("dense", "all"), right("bm25", "all"))
