@@ -22,12 +22,8 @@ class Anchor(msgspec.Struct, frozen=True, omit_defaults=True):
     path: str = ""
 
     def render(self) -> str:
-        fields = [
-            ("agent", self.agent),
-            ("session", self.session),
-            ("turn", self.turn),
-            (self.kind, self.path),
-        ]
+        # session, turn and path first, as memsearch writes them: its readers look for that order
+        fields = [("session", self.session), ("turn", self.turn), (self.kind, self.path), ("agent", self.agent)]
         words = " ".join(f"{key}:{clean_comment(value)}" for key, value in fields if key and value)
         return f"<!-- {words} -->"
 

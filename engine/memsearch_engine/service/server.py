@@ -27,7 +27,8 @@ from memsearch_engine import __version__
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.home import Home
 from memsearch_engine.service import protocol
-from memsearch_engine.service.engine import Call, Engine
+from memsearch_engine.service.engine import Engine
+from memsearch_engine.service.indexing import Call
 
 log = logging.getLogger("memsearch.service")
 _HANDLERS = ("search", "index", "reset", "health", "status", "wait", "inbox")
@@ -44,7 +45,6 @@ class Server:
         self.connections = 0
         self.last_active = time.monotonic()
         self._lock = threading.Lock()
-        home.ensure_socket_folder()
         home.socket.unlink(missing_ok=True)
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         old = os.umask(0o177)
@@ -192,6 +192,7 @@ def main() -> int:
 
 
 def _run(home: Home) -> None:
+    home.ensure_socket_folder()  # before the engine: Milvus listens there too
     engine = Engine(home)
     server = Server(home, engine, engine.settings.service.idle_minutes * 60)
     state = {"pid": os.getpid(), "version": __version__, "started": time.time(), "socket": str(home.socket)}

@@ -1,0 +1,412 @@
+"""Index work of the service: one thread that reads, embeds and stores; the watch that says when.
+
+The catalog is open at once, the model and Milvus are opened on the thread, so that words can be searched a moment after
+the start. A space that is damaged or was deleted is opened again; a new model is built beside the one that serves.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import gc
+import logging
+import os
+import queue
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memsearch_engine.errors import MemsearchError, Unreachable
+from memsearch_engine.home import Home
+from memsearch_engine.index import embed
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.rows import Filter
+from memsearch_engine.index.space import Space, complete_spaces
+from memsearch_engine.index.sync import Scan, scan
+from memsearch_engine.index.watch import Watcher
+from memsearch_engine.projects import Project
+from memsearch_engine.registry import Registry
+from memsearch_engine.settings import Embedding, Settings, load
+
+log = logging.getLogger("memsearch.service")
+_EMBED_SLICE = 256
+_RETIRE_S = 5.0
+
+Progress = Callable[[dict[str, Any]], None]
+
+
+class Call(msgspec.Struct):
+    """What a handler knows of its request: where to report progress, and whether its client gave up."""
+
+    progress: Progress
+    cancelled: Callable[[], bool]
+    deadline: float = 0.0
+
+    def remaining(self) -> float:
+        """Seconds until the client stops waiting."""
+        return max(0.0, self.deadline - time.monotonic()) if self.deadline else 3600.0
+
+
+class Job(msgspec.Struct):
+    """Index work for one project. ``done`` is set when it has run; ``result`` or ``error`` then tells."""
+
+    project: Project
+    paths: list[str]
+    force: bool = False
+    call: Call | None = None
+    done: threading.Event = msgspec.field(default_factory=threading.Event)
+    result: dict[str, Any] | None = None
+    error: Exception | None = None
+
+
+#: In the queue: open the space anew.
+_REOPEN = Job(Project("", "", "", "", ""), [])
+
+
+class Indexer:
+    """Everything that a service knows of the index.
+
+    Attributes:
+        catalog: open for writing; replaced when its file was deleted. ``notice``: what was done to it at the start.
+        space: the vectors that serve, None while they are opened. next: what is built beside it after the model changed.
+        ready: set once the space is open, or can't be (``problem`` says why).
+        progress: what is being done now, for people.
+    """
+
+    def __init__(self, home: Home, registry: Registry, stopping: threading.Event, changed: Callable[[], None]) -> None:
+        self.home, self.registry, self._stopping, self._changed = home, registry, stopping, changed
+        self.problem = ""
+        try:
+            self.settings = load(home)
+        except MemsearchError as error:
+            self.settings, self.problem = Settings(), str(error)
+        self.catalog, self.notice = Catalog.open_or_rebuild(home.cache_db)
+        if self.notice:
+            log.warning(self.notice)
+        self.space: Space | None = None
+        self.next: Space | None = None
+        self._retired: list[Space] = []
+        self.ready = threading.Event()
+        self.progress: dict[str, Any] = {}
+        self.known: dict[str, Project] = {}  # by root
+        self._jobs: queue.Queue[Job | None] = queue.Queue()
+        self._queued: set[str] = set()
+        self._done_before: dict[str, tuple[float, dict[str, Any]]] = {}  # root -> when and what, in the background
+        self._lock = threading.RLock()
+        self.watcher = Watcher(self._on_files, self.settings.watch.debounce_ms / 1000)
+        self._thread = threading.Thread(target=self._worker, name="index", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._jobs.put(None)
+        self.watcher.stop()
+        self._thread.join(10)
+        for space in (self.space, self.next, *self._retired):
+            if space is not None:
+                space.close()
+        self.catalog.close()
+
+    @property
+    def busy(self) -> bool:
+        return bool(self._queued) or bool(self.progress)
+
+    @property
+    def state(self) -> str:
+        return "ready" if self.space else "broken" if self.problem else "opening"
+
+    def run(self, project: Project, paths: list[str], force: bool, call: Call) -> dict[str, Any]:
+        """Index a project now and wait for it. Returns what was done, also by a background run that was under way."""
+        began = time.monotonic()
+        job = Job(project, paths, force, call)
+        with self._lock:
+            self._queued.discard(project.root)  # what waits in the background is done by this run
+        self.enqueue(job)
+        while not job.done.wait(0.5):
+            if call.cancelled():
+                raise Unreachable("cancelled")
+        if job.error:
+            raise job.error
+        assert job.result is not None
+        at, before = self._done_before.get(project.root, (0.0, None))
+        if before and at >= began:
+            for key in ("changed", "removed", "embedded", "deleted"):
+                job.result[key] += before[key]
+        return job.result
+
+    def forget(self, project: Project) -> None:
+        """Drop a project's index (its files and the vectors of its texts stay) and build it again in the background."""
+        for (path,) in self.catalog.query("SELECT path FROM files WHERE project=?", (project.id,)):
+            self.catalog.drop_file(project.id, path)
+        for space in (self.space, self.next):
+            if space is not None:
+                space.forget(project.collection)
+        self.enqueue(Job(project, []))
+
+    def refresh(self, project: Project) -> None:
+        """Look at a project's files soon."""
+        self.enqueue(Job(project, []))
+
+    def check_disk(self) -> None:
+        """Notice what was deleted under us: the caches may be at any moment, and git removes folders it brings back."""
+        for project in list(self.known.values()):
+            self.watch(project)
+        if not self.catalog.is_current():
+            log.warning("cache.db was deleted; it is built again")
+            self.catalog.close()
+            self.catalog, self.notice = Catalog.open_or_rebuild(self.home.cache_db)
+            self._index_all()
+        if self.space is not None and not self.space.is_current():
+            self.reopen("the index folder was deleted")
+
+    def reopen(self, why: str) -> None:
+        """Close the space and open it again, on the index thread; searches compare words meanwhile."""
+        with self._lock:
+            broken, self.space = self.space, None
+            if broken is None:
+                return
+        log.warning("the index is opened again: %s", why)
+        self.problem = ""
+        self.ready.clear()
+        self._retired.append(broken)
+        self._jobs.put(_REOPEN)
+        self._index_all()
+
+    def _index_all(self) -> None:
+        for project in list(self.known.values()):
+            self.enqueue(Job(project, []))
+
+    def attach(self, project: Project) -> None:
+        """Know a project from now on: watch its files and index what changed while nobody looked."""
+        with self._lock:
+            if project.root in self.known:
+                return
+            self.known[project.root] = project
+        self.watch(project)
+        self.enqueue(Job(project, []))
+
+    def watch(self, project: Project) -> None:
+        if self.watcher.add(project.root, project.memory):
+            self.enqueue(Job(project, []))
+
+    def _on_files(self, root: str) -> None:
+        project = self.known.get(root)
+        if project and not self._stopping.is_set():
+            self.enqueue(Job(project, []))
+
+    def enqueue(self, job: Job) -> None:
+        """Queue index work; background work for a project that waits already is not queued twice."""
+        with self._lock:
+            if job.call is None and not job.paths:
+                if job.project.root in self._queued:
+                    return
+                self._queued.add(job.project.root)
+        self._jobs.put(job)
+
+    def _worker(self) -> None:
+        self._open_space()
+        self._warm()
+        while not self._stopping.is_set():
+            job = self._jobs.get()
+            if job is None:
+                return
+            if job is _REOPEN:
+                self._retire(remove=False)
+                self._open_space()
+                self._warm()
+                continue
+            with self._lock:
+                if job.call is None and not job.paths:
+                    if job.project.root not in self._queued:
+                        continue  # a person's own index run came first and did it
+                    self._queued.discard(job.project.root)
+            try:
+                job.result = self._index(job)
+                if job.call is None:
+                    self._done_before[job.project.root] = (time.monotonic(), job.result)
+                self._settle_spaces()
+            except Exception as error:  # a failed run must not stop the next one
+                log.exception("index of %s failed", job.project.root)
+                job.error = error
+            finally:
+                self.progress = {}
+                if job.result and job.result["embedded"] >= _EMBED_SLICE:
+                    give_back_memory()
+                job.done.set()
+                self._changed()
+
+    def _open_space(self) -> None:
+        """Open what the settings name. Where that has to be built first, the last complete space serves meanwhile."""
+        start = time.monotonic()
+        wanted = self.settings.embedding
+        try:
+            self.settings = load(self.home)
+            wanted = self.settings.embedding
+            name = embed.fingerprint_of(self.home, wanted)
+            others = {key: value for key, value in complete_spaces(self.home).items() if key != name}
+            first = Space(self.home, self.settings.milvus, embed.load(self.home, wanted))
+            if first.complete or not others:
+                self.space = first
+            else:
+                old, made_with = next(iter(others.items()))
+                log.info("%s is built, %s serves meanwhile", name, old)
+                self.next = first
+                self.space = self._reopened(made_with)
+            self.problem = ""
+            log.info("space %s open after %.2f s", name, time.monotonic() - start)
+        except MemsearchError as error:
+            self.problem = f"{error}" + (f" ({error.hint})" if error.hint else "")
+            log.error("no meaning: %s", self.problem)
+        except Exception as error:
+            self.problem = f"{type(error).__name__}: {error}"
+            log.exception("the index can't be opened")
+        finally:
+            self.ready.set()
+            self._changed()
+
+    def _warm(self) -> None:
+        """Let Milvus build its BM25 tables before the first search asks for them, and give back what loading took."""
+        for project in distinct(list(self.known.values())):
+            if self.space is not None and self.space.held(project.collection):
+                with contextlib.suppress(Exception):  # a damaged folder shows itself, and is mended, where it is used
+                    self.space.bm25(project.collection, ["warm"], 1, Filter())
+        give_back_memory()
+
+    def _reopened(self, made_with: Embedding) -> Space | None:
+        """An older complete space; None (words alone serve) where its model is gone."""
+        made_with.api_key = self.settings.embedding.api_key
+        try:
+            return Space(self.home, self.settings.milvus, embed.load(self.home, made_with))
+        except MemsearchError as error:
+            log.warning("the old index can't serve: %s", error)
+            return None
+
+    def _settle_spaces(self) -> None:
+        """When everything known has its vectors: note it, and let a finished new space take the old one's place."""
+        target = self.next or self.space
+        if target is None or not self._jobs.empty() or (target.complete and self.next is None):
+            return
+        projects = distinct(list(self.known.values()))
+        if any(target.missing(self.catalog, project.id) for project in projects):
+            return
+        target.set_complete(self.settings.embedding)
+        if self.next is not None:
+            old, self.space, self.next = self.space, self.next, None
+            log.info("%s takes over", target.fingerprint)
+            if old is not None:
+                self._retired.append(old)
+                threading.Timer(_RETIRE_S, self._retire).start()
+
+    def _retire(self, *, remove: bool = True) -> None:
+        """Close (and delete) spaces that were replaced, once the searches that began on them have ended."""
+        while self._retired:
+            old = self._retired.pop()
+            old.close()
+            if remove:
+                shutil.rmtree(old.folder, ignore_errors=True)
+
+    def _index(self, job: Job) -> dict[str, Any]:
+        start = time.monotonic()
+        project, call = job.project, job.call
+        settings = load(self.home, Path(project.root) / ".memsearch.toml")
+        roots = [project.memory, *self._extra_roots(project, job.paths)]
+        self._report(call, project, "reading", 0, 0)
+        found: Scan = scan(
+            self.catalog,
+            project.id,
+            roots,
+            settings,
+            memory=project.memory,
+            force=job.force,
+            progress=lambda done, total: self._report(call, project, "reading", done, total),
+        )
+        if found.changed or found.removed:
+            self._changed()
+        embedded = deleted = 0
+        reason = self.problem
+        for space in (self.space, self.next):
+            if space is not None:
+                made, gone, why = self._embed_or_mend(space, project, call)
+                embedded, deleted, reason = embedded + made, deleted + gone, reason or why
+        counts = self.catalog.counts(project.id)
+        return {
+            "project": project.slug,
+            "collection": project.collection,
+            "files": found.files,
+            "changed": found.changed,
+            "removed": found.removed,
+            "entries": counts["entries"],
+            "chunks": counts["chunks"],
+            "embedded": embedded,
+            "deleted": deleted,
+            "failed": [{"path": path, "reason": reason} for path, reason in found.failed],
+            "meaning": not reason,
+            "reason": reason,
+            "warnings": settings.warnings,
+            "seconds": round(time.monotonic() - start, 3),
+        }
+
+    def _embed_or_mend(self, space: Space, project: Project, call: Call | None) -> tuple[int, int, str]:
+        """Embed; a damaged Milvus folder is built again from the kept vectors. Returns (made, removed, why not all)."""
+        try:
+            return *self._embed(space, project, call), ""
+        except MemsearchError as error:  # the embedding service can't be reached: words are indexed all the same
+            log.warning("no vectors for %s: %s", project.slug, error)
+            return 0, 0, str(error)
+        except Exception:
+            log.exception("the index of %s is damaged and built again", project.slug)
+            space.rebuild()
+            return *self._embed(space, project, call), ""
+
+    def _embed(self, space: Space, project: Project, call: Call | None) -> tuple[int, int]:
+        """Make vectors newest first and store them in slices, so that meaning arrives as it is made."""
+        missing = space.missing(self.catalog, project.id)
+        total, done = len(missing), 0
+        _, deleted = space.reconcile(self.catalog, project.id, project.collection)
+        items = list(missing.items())
+
+        def cancelled() -> bool:
+            return self._stopping.is_set() or (call is not None and call.cancelled())
+
+        for start in range(0, total, _EMBED_SLICE):
+
+            def progress(made: int, _: int, before: int = start) -> None:
+                self._report(call, project, "embedding", before + made, total)
+
+            done += space.embed(dict(items[start : start + _EMBED_SLICE]), progress, cancelled)
+            deleted += space.reconcile(self.catalog, project.id, project.collection)[1]
+            self._changed()
+            if cancelled():
+                break
+        return done, deleted
+
+    def _extra_roots(self, project: Project, paths: list[str]) -> list[str]:
+        """Folders beside the memory folder that the user asked to index; remembered by the catalog's own files.
+
+        Another clone's memory folder is not one of them: it is indexed as what it is, by that clone's own runs.
+        """
+        known = self.catalog.query("SELECT DISTINCT root FROM files WHERE project=?", (project.id,))
+        roots = {os.path.abspath(path) for path in paths} | {root for (root,) in known}
+        return sorted(roots - {other.memory for other in self.registry.all()} - {project.memory})
+
+    def _report(self, call: Call | None, project: Project, phase: str, done: int, total: int) -> None:
+        self.progress = {"project": project.slug, "phase": phase, "done": done, "total": total}
+        if call is not None:
+            call.progress(self.progress)
+
+
+def give_back_memory() -> None:
+    """Return freed memory to the system, where the C library can be told to (glibc keeps 50 to 100 MB otherwise)."""
+    gc.collect()
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)
+
+
+def distinct(projects: list[Project]) -> list[Project]:
+    return list({project.id: project for project in reversed(projects)}.values())[::-1]
