@@ -156,13 +156,21 @@ class Indexer:
         """Notice what was deleted under us: the caches may be at any moment, and git removes folders it brings back."""
         for project in list(self.known.values()):
             self.watch(project)
-        if not self.catalog.is_current():
-            log.warning("cache.db was deleted; it is built again")
-            self.catalog.close()
-            self.catalog, self.notice = Catalog.open_or_rebuild(self.home.cache_db)
+        if self._renew_catalog():
             self._index_all()
         if self.space is not None and not self.space.is_current():
             self.reopen("the index folder was deleted")
+
+    def _renew_catalog(self) -> bool:
+        """Begin a new catalog where the file of the open one was deleted."""
+        with self._lock:
+            if self.catalog.is_current():
+                return False
+            log.warning("cache.db was deleted; it is built again")
+            old = self.catalog
+            self.catalog, self.notice = Catalog.open_or_rebuild(self.home.cache_db)
+            old.close()
+            return True
 
     def reopen(self, why: str) -> None:
         """Close the space and open it again, on the index thread; searches compare words meanwhile."""
@@ -312,6 +320,7 @@ class Indexer:
 
     def _index(self, job: Job) -> dict[str, Any]:
         start = time.monotonic()
+        self._renew_catalog()
         project, call = job.project, job.call
         settings = load(self.home, Path(project.root) / ".memsearch.toml")
         roots = [project.memory, *self._extra_roots(project, job.paths)]
