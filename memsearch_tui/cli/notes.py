@@ -49,7 +49,9 @@ def add(text: str | None, day: str | None, json_: bool) -> None:
         output.emit({"entry_id": added.entry_id, "source": added.path})
     else:
         click.echo(added.entry_id)
-        output.say(f"written to {added.path} - `memsearch undo` takes it back")
+        output.say(
+            f"written to {added.path} - `memsearch expand {added.entry_id}` shows it, `memsearch undo` takes it back"
+        )
 
 
 @click.command(

@@ -63,6 +63,7 @@ class BrowseScreen(Screen[None]):
         Binding("r", "reload", "Read again", id="reload", show=False),
         Binding("R", "resume", "Resume the session", id="resume", show=False),
         Binding("ctrl+s", "save", "Save", id="save", show=False, priority=True),
+        Binding("ctrl+g", "drop_draft", "Drop the draft", id="draft.drop", show=False, priority=True),
         Binding("tab", "app.focus_next", "Next pane", show=False),
     ]
 
@@ -188,7 +189,7 @@ class BrowseScreen(Screen[None]):
 
     def action_back(self) -> None:
         if self.editing:
-            self._close_editor()
+            self._leave_editor()
         elif isinstance(self.focused, Input) or (self.level == "entries" and self.query_text):
             self._end_search()
         elif self.level == "turn":
@@ -451,7 +452,7 @@ class BrowseScreen(Screen[None]):
         draft = drafts.load(self.library.memory.home.root, self.item.path, self.entry.id)
         self._open_editor(draft.text if draft else self.entry.body)
         if draft:
-            self.notify("this is your unsaved draft; escape drops it", timeout=6)
+            self.notify("this is your unsaved draft · ctrl+s saves · ctrl+g drops it", timeout=6)
 
     def _open_editor(self, text: str) -> None:
         from memsearch_tui.widgets.editor import make_editor
@@ -468,24 +469,43 @@ class BrowseScreen(Screen[None]):
     def _close_editor(self, *, keep_draft: bool = False) -> None:
         if not keep_draft and self.item and self.entry:
             drafts.drop(self.library.memory.home.root, self.item.path, self.entry.id)
+        if self._draft_timer is not None:
+            self._draft_timer.stop()
+        self.set_focus(None)  # keys typed before the pane is back are commands, never text of the search box
         self.query("#editor").remove()
         self.editing = False
         self.remove_class("editing")
-        self.go("section" if self.level == "section" else "entries")
         self._preview()
+        self.call_after_refresh(self.go, "section" if self.level == "section" else "entries")
+
+    def _leave_editor(self) -> None:
+        """Close the editor; what was typed and not saved is kept as a draft."""
+        changed = self._keep_draft()
+        self._close_editor(keep_draft=changed)
+        if changed:
+            self.notify("not saved: kept as a draft · e goes on with it", timeout=6)
+
+    def action_drop_draft(self) -> None:
+        """Leave the editor and forget what was typed."""
+        if self.editing:
+            self._close_editor()
+            self.notify("draft dropped", timeout=3)
 
     def on_text_area_changed(self, event) -> None:
         if self._draft_timer is not None:
             self._draft_timer.stop()
         self._draft_timer = self.set_timer(0.5, self._keep_draft)
 
-    def _keep_draft(self) -> None:
+    def _keep_draft(self) -> bool:
+        """Write the draft. False where nothing was changed."""
         from textual.widgets import TextArea
 
         for editor in self.query("#editor").results(TextArea):
             if self.item and self.entry and editor.text.strip("\n") != self.entry.body:
                 draft = drafts.Draft(self.item.path, self.entry.id, self.entry.title, editor.text)
                 drafts.keep(self.library.memory.home.root, draft)
+                return True
+        return False
 
     def action_save(self) -> None:
         from textual.widgets import TextArea

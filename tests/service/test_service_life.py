@@ -388,3 +388,20 @@ def test_unix_users_other_than_the_owner_are_refused(box):
     if "connected" not in done.stdout:
         pytest.skip(f"could not become another user here: {done.stderr[-200:]}")
     assert "running" not in done.stdout, done
+
+
+def test_nothing_is_written_outside_and_nothing_is_looked_up(box):
+    """onnxruntime 1.31 keeps a device id in ~/.cache and asks for its maker's server, unless it is told not to."""
+    empty, temporary = box.root / "empty-home", box.root / "tmp"
+    for folder in (empty, temporary):
+        folder.mkdir()
+    box.fill()
+    environment = {"HOME": str(empty), "TMPDIR": str(temporary), "XDG_CACHE_HOME": str(empty / ".cache")}
+    found = box.run("search", "redis", "--json", env=environment)
+    assert found.code == 0 and found.json["hits"], found
+    box.ready()
+    process = box.service()
+    assert process.environ().get("HOME") == str(empty)
+    assert [c for c in process.net_connections("inet") if c.raddr] == []
+    box.ok("service", "stop")
+    assert list(empty.rglob("*")) == [] and list(temporary.rglob("*")) == []

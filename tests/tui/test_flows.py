@@ -209,6 +209,11 @@ def test_a_draft_is_offered_after_a_crash(world):
         assert again.screen.query_one("#editor", TextArea).text == "- half written"
         await pilot.press("escape", "e")
         await pilot.pause()
+        assert again.screen.query_one("#editor", TextArea).text == "- half written"  # escape loses nothing
+        await pilot.press("ctrl+g")
+        await pilot.pause()
+        await pilot.press("e")
+        await pilot.pause()
         assert "selectinload" in again.screen.query_one("#editor", TextArea).text
 
     drive(again, resume)
@@ -269,6 +274,23 @@ def test_panes_follow_the_width(world, size, panes):
         assert app.screen.query_one("#editor").display
 
     drive(app, steps, size)
+
+
+@pytest.mark.parametrize("leave", ["escape", "ctrl+s"])
+def test_after_an_edit_keys_are_commands_again(world, leave):
+    """On a narrow screen too, where the list was hidden while the editor was open."""
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("e")
+        await pilot.pause()
+        app.screen.query_one("#editor", TextArea).text = "- typed"
+        await pilot.press(leave, "d")
+        await pilot.pause()
+        assert app.screen.query_one(Input).value == "" and len(titles(app)) == 2
+
+    drive(app, steps, (80, 24))
+    assert b"selectinload" not in world.day().read_bytes()
 
 
 def test_hostile_text_is_shown_harmlessly(world):

@@ -101,8 +101,13 @@ class OnnxEmbedder:
     """
 
     def __init__(self, files: models.ModelFiles) -> None:
+        # onnxruntime looks up its maker's server and writes a device id into the home folder unless told not to, and it
+        # reads this when it is imported
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         import onnxruntime
         from tokenizers import Tokenizer
+
+        onnxruntime.disable_telemetry_events()
 
         self.model = files.model
         self.fingerprint = _onnx_fingerprint(files)

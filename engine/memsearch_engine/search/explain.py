@@ -13,7 +13,7 @@ from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.query import parse
 from memsearch_engine.search.sections import Section
 
-_DEPTH = 200
+_DEPTH, _SHOWN = 200, 10
 
 
 def why_not(
@@ -46,7 +46,8 @@ def why_not(
     answer = search(text, _DEPTH)
     place = next((hit.rank for hit in answer.hits if hit.row.entry_id == entry.id), 0)
     if place:
-        reasons.insert(0, f"it is there, as hit {place} of the {answer.mode} answer: raise -k")
+        how = "" if place <= _SHOWN else ": raise -k"
+        reasons.insert(0, f"it is there, as hit {place} of the {answer.mode} answer{how}")
     elif answer.mode != "lexical":
         reasons.append(f"{len(answer.hits)} other notes are nearer in meaning or share rarer words")
     else:

@@ -21,7 +21,7 @@ from memsearch_engine.index.space import Space
 from memsearch_engine.projects import Project
 from memsearch_engine.search import lexical
 from memsearch_engine.search.hits import Answer, Hit
-from memsearch_engine.search.query import MAX_QUERY, Query
+from memsearch_engine.search.query import Query
 from memsearch_engine.search.rank import order
 
 Key = tuple[str, str]  # (project id, chunk id): two projects may hold the same words
@@ -109,8 +109,7 @@ def _fused(
         # the conditions that only the catalog can check may have sorted out all that was fetched
         return lexical.search(catalog, projects, query, limit, check_files=False)
     reason = f"meaning is being made: {held} of {total} chunks so far" if held < total else ""
-    if query.cut:
-        reason = f"the query was cut after {MAX_QUERY} signs"
+    reason = "; ".join(part for part in (reason, query.remark) if part)
     hits = order(query, found, limit, today)
     for hit in hits:  # only for what is shown: it reads the whole text
         hit.reasons = [*_reasons(hit, terms), *hit.reasons]

@@ -18,7 +18,7 @@ from memsearch_engine.journal.files import DayFile, list_files
 from memsearch_engine.journal.parse import parse as parse_day
 from memsearch_engine.projects import Project
 from memsearch_engine.search.hits import Answer, Hit
-from memsearch_engine.search.query import MAX_QUERY, Query
+from memsearch_engine.search.query import Query
 from memsearch_engine.search.rank import order
 
 _K1, _B = 1.2, 0.75
@@ -42,7 +42,7 @@ def search(
     corrected: dict[str, list[str]] = {}
     skip: set[str] = set()
     stale: list[tuple[Project, DayFile]] = []
-    reason = f"the query was cut after {MAX_QUERY} signs" if query.cut else ""
+    reason = query.remark
     try:
         if catalog is not None:
             catalog.files("")
@@ -167,7 +167,25 @@ def correct(catalog: Catalog, terms: list[str], query: Query) -> tuple[list[str]
             best = near[0][1]
             corrected[term] = [word for word, distance, _ in near if distance == best]
     fixed = [near for term in terms for near in corrected.get(term, [term])]
-    return list(dict.fromkeys(fixed)), corrected
+    return list(dict.fromkeys(fixed)), {
+        _written(query, term): [_word_of(catalog, stem) for stem in stems] for term, stems in corrected.items()
+    }
+
+
+def _written(query: Query, term: str) -> str:
+    """The word of the query that *term* was made from."""
+    words = analyze.words(query.text).split()
+    return next((word for word in words if analyze.stem(word) == term), term)
+
+
+def _word_of(catalog: Catalog, stem: str) -> str:
+    """A written word for a stem: what a person can read."""
+    low = stem[: max(3, len(stem) - 2)]
+    rows = catalog.query(
+        "SELECT term FROM vocabulary WHERE col='written' AND term >= ? AND term < ? ORDER BY cnt DESC LIMIT 200",
+        (low, low + "\U0010ffff"),
+    )
+    return next((word for (word,) in rows if analyze.stem(word) == stem), stem)
 
 
 def _known(catalog: Catalog, term: str) -> bool:

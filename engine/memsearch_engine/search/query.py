@@ -19,6 +19,16 @@ AGENTS = ("claude-code", "codex", "opencode", "openclaw")
 _AGENT_NAMES = {"claude": "claude-code", "claudecode": "claude-code", "claude_code": "claude-code"}
 KINDS = ("turn", "note")
 _IS = ("pinned", "superseded", "expired", "pending", "untrusted")
+_DATES = "2026-02-09, 2026-02, 7d, today, yesterday"
+_VALUES = {
+    "agent": ", ".join(AGENTS),
+    "kind": ", ".join(KINDS),
+    "is": ", ".join(_IS),
+    "has": "evidence",
+    "day": _DATES,
+    "after": _DATES,
+    "before": _DATES,
+}
 FILTER_KEYS = ("agent", "project", "session", "day", "after", "before", "kind", "has", "is", "path")
 
 _TOKEN = re.compile(r'(?P<neg>-)?(?:(?P<key>[a-z]+):)?(?:"(?P<quoted>[^"]*)"|(?P<word>[^\s"]+))')
@@ -44,12 +54,20 @@ class Query(msgspec.Struct):
     flags: list[str] = []
     paths: list[str] = []
     not_filters: list[tuple[str, str]] = []
+    misread: list[str] = []  # what looks like a filter and is searched as text
     last_is_partial: bool = False
     cut: bool = False
 
     @property
     def about_now(self) -> bool:
         return bool(_NOW.search(self.text))
+
+    @property
+    def remark(self) -> str:
+        """What a person should know about how the query was read."""
+        parts = [f"the query was cut after {MAX_QUERY} signs"] if self.cut else []
+        parts += [f"{word} is no filter ({_VALUES[word.partition(':')[0]]}): searched as text" for word in self.misread]
+        return "; ".join(parts)
 
     @property
     def is_picky(self) -> bool:
@@ -114,7 +132,7 @@ def _matches(row: Row, key: str, value: str) -> bool:
 def parse(raw: str, today: date | None = None) -> Query:
     """Read a query. Never fails: what makes no sense as a filter is searched for as text."""
     today = today or date.today()
-    query = Query(raw=raw, phrases=[], excluded=[], projects=[], has=[], flags=[], paths=[], not_filters=[])
+    query = Query(raw=raw, phrases=[], excluded=[], projects=[], has=[], flags=[], paths=[], not_filters=[], misread=[])
     query.cut = len(raw) > MAX_QUERY
     text = raw[:MAX_QUERY]
     words: list[str] = []
@@ -126,6 +144,8 @@ def parse(raw: str, today: date | None = None) -> Query:
             continue
         if key:
             words.append(match[0])
+            if key in _VALUES and value:
+                query.misread.append(f"{key}:{value}"[:60])
         elif negative and value and value[0] != "-":
             query.excluded.append(value)
         elif match["quoted"] is not None:
