@@ -33,6 +33,7 @@ class Item(msgspec.Struct, frozen=True):
     project: str = ""
     hash: str = ""
     reasons: tuple[str, ...] = ()
+    by_meaning: bool = False  # found without a word of the query
 
     @property
     def key(self) -> tuple[str, str]:
@@ -93,6 +94,7 @@ class Library:
                     *(f"{name} #{place}" for name, place in hit.ranks.items()),
                     *hit.reasons,
                 ),
+                hit.by_meaning,
             )
             for hit in answer.hits
         ]

@@ -130,7 +130,7 @@ def _print_hits(answer: Answer, explain: bool) -> None:
         row = hit.row
         badges = [text for name, text in _BADGES.items() if name in row.marks]
         head = f"{hit.rank:2d}  {row.day or os.path.basename(row.path)} {row.time}".rstrip()
-        facts = "  ".join([row.agent or "note", row.chunk_id, *badges])
+        facts = "  ".join([row.agent or "note", row.chunk_id, *badges, *(["by meaning"] if hit.by_meaning else [])])
         click.echo(f"{output.style(head, bold=True)}  {output.style(facts, dim=True)}")
         for line in [line for line in row.embedded.splitlines() if line.strip()][:3]:
             click.echo(f"    {output.clip(line, room - 4)}")

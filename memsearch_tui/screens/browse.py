@@ -29,6 +29,7 @@ from memsearch_tui.widgets.lines import LineList, Row, TextView
 LEVELS = ("days", "entries", "section", "turn")
 _REST_S = 0.14
 _HITS = 60
+_WIDE_ROW = 64
 _TEACH_DAYS = ["no days yet"]
 _TEACH_ENTRIES = [
     "Nothing here yet.",
@@ -235,12 +236,15 @@ class BrowseScreen(Screen[None]):
         item = self.items.get(self.entries.keys[index])
         if item is None:
             return []
-        when = f"{item.day} {item.time}" if self.query_text else item.time or "note "
-        project = f"{item.project} " if self.library.memory.everything else ""
+        wide = width >= _WIDE_ROW  # in a narrow list the words of the memory come first
+        day = item.day if wide else item.day[5:]
+        when = (f"{day} {item.time}" if wide else day) if self.query_text else item.time or "note "
+        project = f"{item.project} " if self.library.memory.everything and wide else ""
         return [
             (f"{when} ", "dim"),
-            (f"{_short(item.agent):8s} ", "agent"),
+            (f"{_short(item.agent):8s} " if wide else f"{_short(item.agent)[:3]} ", "agent"),
             (project, "accent"),
+            ("~ " if item.by_meaning else "", "dim"),
             *self._highlight(item.title),
             *render.badges(item.marks),
         ]
@@ -296,7 +300,7 @@ class BrowseScreen(Screen[None]):
         self.reader.border_title = "section"
         self.reader.border_subtitle = f"conversation {evidence} · enter opens it" if evidence == "live" else ""
         self.reader.show(
-            render.entry_rows(self.entry, self.library.short(self.item.path), evidence),
+            render.entry_rows(self.entry, self.item.day, self.library.short(self.item.path), evidence),
             marks=self._words() if self.query_text else (),
         )
 

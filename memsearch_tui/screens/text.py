@@ -20,7 +20,7 @@ escape comes back to where you were. Everything on this list is in the palette t
 Searching: type / and words. Filters are words as well:
   agent:codex  project:name  after:7d  before:2026-02-01  day:yesterday  kind:note
   has:evidence  is:pinned  path:name  -word  "a phrase"
-Words answer at every key; meaning joins in when typing rests.
+Words answer at every key; meaning joins in when typing rests. ~ marks what was found by meaning alone.
 
 Nothing is lost: u takes back the last edit, delete or pin, also after a restart.
 """

@@ -65,10 +65,10 @@ def inline(text: str) -> Row:
     return [*row, (text[position:], "text")]
 
 
-def entry_rows(entry: Entry, path: str, evidence: str) -> list[Row]:
+def entry_rows(entry: Entry, day: str, path: str, evidence: str) -> list[Row]:
     """L2: the whole section with what is known of it."""
     head: Row = [
-        (f"{entry.time or 'note'}  ", "strong"),
+        (f"{day} {entry.time or 'note'}  ", "strong"),
         (entry.agent or "written by hand", "agent"),
         *badges(entry.marks),
     ]

@@ -20,6 +20,11 @@ class Hit(msgspec.Struct):
     scores: dict[str, float] = {}
     reasons: list[str] = []
 
+    @property
+    def by_meaning(self) -> bool:
+        """Found by meaning alone: no list of words has it."""
+        return bool(self.ranks) and "bm25" not in self.ranks and "lexical" not in self.ranks
+
 
 class Answer(msgspec.Struct):
     """``mode`` is what was really done; ``reason`` says why, where that is less than was asked for."""
