@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 from datetime import date
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import gettempdir
 
 from memsearch_engine import client
 from memsearch_engine.client import Memory
@@ -44,20 +45,19 @@ async def scene(library: Library, name: str, theme: str, keys: list[str]) -> Non
 
 
 def main() -> None:
-    with TemporaryDirectory() as folder:
-        home, project = prepare(Path(folder) / "demo", fresh=True, end=date(2026, 11, 20))
-        os.chdir(project)
-        memory = Memory(home, str(project))
-        try:
-            connection = memory.connect()
-            connection.call("index", list[dict], timeout_s=600, place=memory.place_param)
-            connection.close()
-            for name, (theme, keys) in SCENES.items():
-                asyncio.run(scene(Library(memory), name, theme, keys))
-                print(f"screenshots/{name}.svg")
-        finally:
-            client.stop(home)
-            os.chdir(HERE)
+    folder = Path(gettempdir()) / "memsearch-pictures"  # the same every time: paths are in the pictures
+    home, project = prepare(folder, fresh=True, end=date(2026, 11, 20))
+    os.chdir(project)
+    memory = Memory(home, str(project))
+    try:
+        memory.call("index", list[dict], timeout_s=600, place=memory.place_param)
+        for name, (theme, keys) in SCENES.items():
+            asyncio.run(scene(Library(memory), name, theme, keys))
+            print(f"screenshots/{name}.svg")
+    finally:
+        client.stop(home)
+        os.chdir(HERE)
+        shutil.rmtree(folder)
 
 
 if __name__ == "__main__":
