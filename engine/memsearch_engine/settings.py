@@ -70,6 +70,8 @@ class Service(msgspec.Struct, kw_only=True):
 
 
 class Capture(msgspec.Struct, kw_only=True):
+    """``enabled`` off: finished turns leave no trace; search goes on."""
+
     enabled: bool = True
 
 

@@ -11,7 +11,7 @@ from memsearch_engine.errors import MemsearchError
 
 def examine(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
     """Run all checks; with *fix*, mend what is safe to mend and look again."""
-    checks = [_home(memory), _settings(memory), _registry(memory), _files(memory)]
+    checks = [_home(memory), _settings(memory), _registry(memory), _files(memory), _model(memory)]
     checks += _service(memory, fix=fix)
     return checks
 
@@ -65,6 +65,22 @@ def _files(memory: Memory) -> dict[str, Any]:
         text = "; ".join(f"{path}: {reason}" for path, reason in listing.problems)
         return _check("notes", False, text, "correct the permissions, or move these away")
     return _check("notes", True, f"{len(listing.files)} files in {memory.place.memory}")
+
+
+def _model(memory: Memory) -> dict[str, Any]:
+    from memsearch_engine.index import models
+    from memsearch_engine.settings import load
+
+    try:
+        embedding = load(memory.home).embedding
+        if embedding.provider != "onnx":
+            return _check("model", True, f"{embedding.provider} over HTTP")
+        files = models.find(memory.home, embedding.model)
+    except MemsearchError as error:
+        return _check("model", False, str(error), error.hint)
+    sound = models.verify(files)
+    detail = f"{files.model.name} in {files.onnx.parent}" + ("" if sound else ": its checksum is not the known one")
+    return _check("model", sound, detail, "reinstall memsearch-tui")
 
 
 def _service(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:

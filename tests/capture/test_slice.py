@@ -122,6 +122,13 @@ def test_a_sub_agents_stop_and_a_disabled_hook_leave_nothing(place, monkeypatch)
     assert list(events(place.home)) == []
 
 
+def test_capture_that_is_switched_off_reads_and_writes_nothing(place):
+    place.run("hook", "claude-code", "Stop", stdin=place.payload(TURNS[0]))
+    outcome = worker.work(place.home, Journal(place.home), enabled=False)
+    assert (outcome.captured, outcome.skipped) == (0, 1) and list(events(place.home)) == []
+    assert not (place.project / ".memsearch").exists()
+
+
 def test_a_transcript_that_lags_its_hook_is_waited_for(place):
     lines = place.transcript.read_text().splitlines(keepends=True)
     answer = next(i for i, line in enumerate(lines) if '"MOCK-ANSWER' in line and '"assistant"' in line)

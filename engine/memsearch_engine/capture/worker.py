@@ -81,8 +81,12 @@ def events(home: Home) -> Iterator[Event]:
             path.replace(path.with_suffix(".bad"))
 
 
-def work(home: Home, journal: Journal | None = None) -> Outcome:
-    """Take every event that can be taken now. Where another process is at it, nothing is done."""
+def work(home: Home, journal: Journal | None = None, *, enabled: bool = True) -> Outcome:
+    """Take every event that can be taken now. Where another process is at it, nothing is done.
+
+    Args:
+        enabled: with capture switched off, events are dropped and nothing is read or written.
+    """
     journal = journal or Journal(home)
     outcome = Outcome(waiting=[], memories=[])
     if not home.inbox.is_dir():
@@ -90,7 +94,12 @@ def work(home: Home, journal: Journal | None = None) -> Outcome:
     lock = os.open(home.inbox, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        _work(home, journal, outcome)
+        if enabled:
+            _work(home, journal, outcome)
+        else:
+            for event in events(home):
+                Path(event.path).unlink(missing_ok=True)
+                outcome.skipped += 1
     except BlockingIOError:
         pass
     finally:

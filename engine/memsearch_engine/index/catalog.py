@@ -19,7 +19,7 @@ import msgspec
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.index import analyze
 from memsearch_engine.index.chunk import Chunk
-from memsearch_engine.index.rows import EntryRow, Row
+from memsearch_engine.index.rows import Row
 from memsearch_engine.journal.files import DayFile
 from memsearch_engine.journal.model import Entry
 
@@ -56,9 +56,6 @@ CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, col);
 HIT_COLUMNS = """c.id, c.chunk_id, c.text, c.embedded, c.start_line, c.end_line, c.part, e.entry_id, e.hash, e.project,
  e.day, e.time, e.agent, e.session, e.turn, e.kind, e.heading, e.level, e.title, e.anchors, e.marks, f.path"""
 HIT_FROM = "chunks c JOIN entries e ON e.id = c.entry JOIN files f ON f.id = e.file"
-
-_ENTRY_COLUMNS = """e.entry_id, e.hash, e.project, e.day, e.time, e.agent, e.session, e.turn, e.kind, e.title,
- e.start_line, e.end_line, f.path, e.marks"""
 
 
 class CatalogBroken(Unreachable):
@@ -340,19 +337,6 @@ class Catalog:
             f"SELECT {HIT_COLUMNS} FROM {HIT_FROM} WHERE e.entry_id=? ORDER BY f.path, c.part", (entry_id,)
         )
         return [Row.of(row) for row in rows]
-
-    def entries(self, project: str = "", day: str = "", limit: int = -1) -> list[EntryRow]:
-        """Entries newest day first, in file order within a day."""
-        where, values = ["1"], []
-        for column, value in (("e.project", project), ("e.day", day)):
-            if value:
-                where.append(f"{column}=?")
-                values.append(value)
-        sql = (
-            f"SELECT {_ENTRY_COLUMNS} FROM entries e JOIN files f ON f.id=e.file WHERE {' AND '.join(where)}"
-            " ORDER BY e.day DESC, f.path, e.start_line LIMIT ?"
-        )
-        return [EntryRow.of(row) for row in self.query(sql, [*values, limit])]
 
     def days(self, project: str = "") -> list[tuple[str, int]]:
         """(day, number of entries), newest first."""

@@ -44,30 +44,6 @@ class Row(msgspec.Struct):
         return cls(**{**values, "anchors": _anchors.decode(values["anchors"]), "marks": decode_marks(values["marks"])})
 
 
-class EntryRow(msgspec.Struct):
-    """A line of a list: what is needed to show and to name an entry."""
-
-    entry_id: str
-    hash: str
-    project: str
-    day: str
-    time: str
-    agent: str
-    session: str
-    turn: str
-    kind: str
-    title: str
-    start_line: int
-    end_line: int
-    path: str
-    marks: dict[str, str]
-
-    @classmethod
-    def of(cls, row: tuple[Any, ...]) -> EntryRow:
-        values = dict(zip(cls.__struct_fields__, row))
-        return cls(**{**values, "marks": decode_marks(values["marks"])})
-
-
 class Filter(msgspec.Struct, frozen=True):
     """What the store can sort out by itself. Empty means anything; days are inclusive ISO dates."""
 

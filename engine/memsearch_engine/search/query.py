@@ -140,7 +140,7 @@ def parse(raw: str, today: date | None = None) -> Query:
     for match in _TOKEN.finditer(text):
         value = match["quoted"] if match["quoted"] is not None else match["word"]
         key, negative = match["key"] or "", bool(match["neg"])
-        if key and _apply(query, fields, key, value, negative, today):
+        if key in FILTER_KEYS and _apply(query, fields, key, value, negative, today):
             continue
         if key:
             words.append(match[0])

@@ -89,7 +89,7 @@ class Engine:
 
     def drain(self) -> inbox.Outcome:
         """Work the inbox off, and index what came of it."""
-        outcome = inbox.work(self.home, self.journal)
+        outcome = inbox.work(self.home, self.journal, enabled=self.settings.capture.enabled)
         for memory in outcome.memories:
             project = next((p for p in self._registered() if p.memory == memory), None)
             if project is None:

@@ -18,7 +18,7 @@ PROTOCOL = 1
 #: The longest line that is read; an answer with thousands of hits fits, a runaway peer does not.
 MAX_LINE = 64 * 1024 * 1024
 
-BUSY, NOT_FOUND, INVALID, FAILED, CANCELLED = -32000, -32601, -32602, -32603, -32001
+PARSE, INVALID, FAILED = -32700, -32602, -32603
 
 
 class Request(msgspec.Struct, omit_defaults=True):

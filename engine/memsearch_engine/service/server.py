@@ -104,7 +104,7 @@ class Server:
                     try:
                         request = msgspec.json.decode(line, type=protocol.Request)
                     except msgspec.DecodeError as error:
-                        send(protocol.Response(error=protocol.Error(-32700, str(error))))
+                        send(protocol.Response(error=protocol.Error(protocol.PARSE, str(error))))
                         continue
                     if request.method == "cancel":
                         if event := running.get(int(request.params.get("id", -1))):
