@@ -267,8 +267,8 @@ class BrowseScreen(Screen[None]):
         self._load_entries()
 
     @on(LineList.Moved, "#entries")
-    def _entry_moved(self) -> None:
-        self._moved = True
+    def _entry_moved(self, event: LineList.Moved) -> None:
+        self._moved = self._moved or event.by_hand
         self._preview()
 
     @on(LineList.Opened)
@@ -310,7 +310,7 @@ class BrowseScreen(Screen[None]):
             return
         key, level, place = self.entries.key, self.level, self.reader.scroll_offset.y
         if self.query_text:
-            self._start_search()
+            self._start_search(words_first=False)  # the hits that are shown stay until the new ones are there
             return
         before = self.entry
         days = self.library.days()
@@ -350,14 +350,16 @@ class BrowseScreen(Screen[None]):
             self.entries.action_move(1 if event.key == "down" else -1)
             event.stop()
 
-    def _start_search(self) -> None:
+    def _start_search(self, *, words_first: bool = True) -> None:
         self._generation += 1
-        self.run_worker(self._search(self.query_text, self._generation), exclusive=True, group="search")
+        search = self._search(self.query_text, self._generation, words_first)
+        self.run_worker(search, exclusive=True, group="search")
 
-    async def _search(self, text: str, generation: int) -> None:
+    async def _search(self, text: str, generation: int, words_first: bool) -> None:
         """Words at once; meaning when typing rests. A newer query makes this one's answers void."""
         memory = self.library.memory
-        for wait, ask in ((0.0, memory.lexical), (_REST_S, memory.search)):
+        steps = [(0.0, memory.lexical), (_REST_S, memory.search)]
+        for wait, ask in steps if words_first else steps[1:]:
             await asyncio.sleep(wait)
             try:
                 answer = await asyncio.to_thread(ask, text, _HITS)

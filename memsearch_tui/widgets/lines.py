@@ -80,11 +80,11 @@ class LineList(Lines):
     ]
 
     class Moved(Message):
-        """The cursor stands on another item."""
+        """The cursor stands on another item; ``by_hand`` where a key or a click moved it, not other items."""
 
-        def __init__(self, control: LineList, index: int) -> None:
+        def __init__(self, control: LineList, index: int, *, by_hand: bool = True) -> None:
             super().__init__()
-            self.list, self.index = control, index
+            self.list, self.index, self.by_hand = control, index, by_hand
 
         @property
         def control(self) -> LineList:
@@ -124,7 +124,7 @@ class LineList(Lines):
         self._follow()
         self.refresh()
         if keys and self.key != before:
-            self.post_message(self.Moved(self, self.cursor))
+            self.post_message(self.Moved(self, self.cursor, by_hand=False))
 
     def move_to(self, index: int) -> None:
         index = max(0, min(index, len(self.keys) - 1))

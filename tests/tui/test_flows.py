@@ -78,6 +78,25 @@ def test_words_answer_while_typing_and_escape_restores_the_place(world):
     drive(app, steps)
 
 
+def test_the_best_hit_is_under_the_cursor_until_a_hand_moves_it(world):
+    """Every key brings other hits; a cursor that nobody moved stays on the first of them."""
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("slash")
+        for key in "postgres":
+            await pilot.press(key)
+            await settled(pilot)
+        assert titles(app)[0].startswith("Chose Postgres") and app.screen.entries.cursor == 0
+        await pilot.press("down")
+        chosen = app.screen.entries.key
+        app.screen.action_reload()  # as a change that the service saw does
+        await settled(pilot)
+        assert app.screen.entries.key == chosen
+
+    drive(app, steps)
+
+
 def test_letters_typed_right_after_the_slash_are_text_not_commands(world):
     app = world.app()
 
