@@ -43,7 +43,7 @@ class Watcher(FileSystemEventHandler):
         except OSError:
             inode = 0
         with self._lock:
-            if self._inodes.get(root, 0) == inode:
+            if self._inodes.get(root, 0) == inode and (root in self._watches) == bool(inode):
                 return False
             if watch := self._watches.pop(root, None):
                 with contextlib.suppress(KeyError, OSError):
@@ -67,6 +67,9 @@ class Watcher(FileSystemEventHandler):
     def on_any_event(self, event: FileSystemEvent) -> None:
         if event.event_type in _QUIET:
             return
+        if event.is_directory and event.event_type in ("deleted", "moved"):
+            with self._lock:  # a folder made again may get the same inode: forget it, so that `add` watches anew
+                self._inodes.pop(os.fsdecode(event.src_path), None)
         for path in (event.src_path, event.dest_path):
             name = os.fsdecode(path) if path else ""
             if name and (event.is_directory or name.lower().endswith(MARKDOWN)):
