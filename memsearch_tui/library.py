@@ -17,7 +17,10 @@ from memsearch_engine.journal.files import DayFile
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.write import Target
 from memsearch_engine.search.hits import Answer
-from memsearch_engine.transcripts.locate import READABLE, Found, open_anchor, transcript_path
+from memsearch_engine.transcripts.locate import Found
+
+#: Turns on both sides of the one that is opened.
+AROUND = 40
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -50,10 +53,11 @@ class Library:
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         self._files: dict[str, list[DayFile]] = {}
+        self._evidence: dict[tuple[str, str, str], str] = {}  # a cursor move must not search the agents' folders
 
     def days(self) -> list[tuple[str, int]]:
         """(day, number of entries), newest first. Counts are the catalog's; a day it does not know yet counts as -1."""
-        self._files = {}
+        self._files, self._evidence = {}, {}
         for file in self.memory.days():
             self._files.setdefault(file.day, []).append(file)
         counts: Counter[str] = Counter()
@@ -114,17 +118,15 @@ class Library:
         return os.path.join(project.name, os.path.relpath(path, project.root)) if project else path
 
     def evidence(self, entry: Entry) -> str:
-        """``live`` where the agent still has the conversation, ``lost`` where not, '' where that can't be told."""
-        anchor = entry.anchor
-        if anchor is None or anchor.agent not in READABLE:
-            return ""
-        return "live" if transcript_path(anchor.agent, anchor.session, anchor.path) else "lost"
+        """``live``, ``archived`` or ``lost``; '' where no conversation stands behind the entry."""
+        key = (entry.agent, entry.session, entry.turn)
+        if key not in self._evidence:
+            self._evidence[key] = self.memory.evidence(entry)
+        return self._evidence[key]
 
-    def conversation(self, entry: Entry) -> Found:
-        anchor = entry.anchor
-        if anchor is None:
-            raise NotFound("this note was written by hand: no conversation stands behind it")
-        return open_anchor(anchor.agent, anchor.session, anchor.turn, anchor.path)
+    def conversation(self, entry: Entry, turn: str = "") -> Found:
+        """The conversation around the entry's turn, or around another *turn* of it."""
+        return self.memory.conversation(entry, turn=turn, context=AROUND)
 
     def health(self) -> dict[str, Any]:
         """The service's view of itself, or why there is none."""

@@ -25,11 +25,13 @@ from memsearch_engine.search.hits import Answer
 from memsearch_engine.service import protocol
 
 if TYPE_CHECKING:  # a search through the service needs none of these
+    from memsearch_engine.home import AgentFolders
     from memsearch_engine.index.catalog import Catalog
     from memsearch_engine.journal.files import DayFile
     from memsearch_engine.journal.model import Entry
     from memsearch_engine.journal.write import Journal
     from memsearch_engine.search.sections import Section
+    from memsearch_engine.transcripts.locate import Found
 
 T = TypeVar("T")
 HYBRID_WAIT_S = 4.0
@@ -198,6 +200,7 @@ class Memory:
         self._catalog: Catalog | None = None
         self._projects: list[Project] | None = None
         self._journal: Any = None
+        self._folders: AgentFolders | None = None
         self.note = ""  # why an answer was less than it could be
         if project and not self.everything:
             chosen = self._named([project])[0]
@@ -351,6 +354,55 @@ class Memory:
                 f"known: {', '.join(sorted({p.name for p in known})) or 'none'}",
             )
         return chosen
+
+    # -- L3 -------------------------------------------------------------------------------------------------
+
+    @property
+    def folders(self) -> AgentFolders:
+        """Where the agents keep their sessions, as far as this machine has shown."""
+        if self._folders is None:
+            from memsearch_engine.capture.ledger import known_folders
+            from memsearch_engine.home import AgentFolders
+
+            self._folders = AgentFolders.from_env(seen=known_folders(self.home))
+        return self._folders
+
+    def conversation(self, entry: Entry, *, turn: str = "", context: int | None = None) -> Found:
+        """The conversation behind an entry, from its agent, else from the archive. Raises NotFound where it is lost.
+
+        Args:
+            turn: another turn of the same session.
+            context: turns on both sides; None for the whole session.
+        """
+        from memsearch_engine.transcripts.evidence import Archive
+        from memsearch_engine.transcripts.locate import Found, open_anchor
+
+        anchor = entry.anchor
+        if anchor is None:
+            raise NotFound(f"entry {entry.id} was written by hand: no conversation stands behind it")
+        turn = turn or anchor.turn
+        try:
+            return open_anchor(
+                anchor.agent, anchor.session, turn, anchor.path, self.folders, context=context, cache=self.home.offsets
+            )
+        except NotFound:
+            kept = Archive(self.home).get(anchor.agent, anchor.session, turn)
+            if kept is None:
+                raise
+            return Found(str(self.home.evidence), [kept], 0, 0, 1, "archived")
+
+    def evidence(self, entry: Entry) -> str:
+        """``live`` where the agent still has the conversation, ``archived`` where we keep it, else ``lost``; '' for notes
+        that a person wrote."""
+        from memsearch_engine.transcripts.evidence import Archive
+        from memsearch_engine.transcripts.locate import find_session
+
+        anchor = entry.anchor
+        if anchor is None or not anchor.agent:
+            return ""
+        if find_session(anchor.agent, anchor.session, anchor.path, self.folders):
+            return "live"
+        return "archived" if Archive(self.home).has(anchor.agent, anchor.session, anchor.turn) else "lost"
 
     # -- L2 and lists ---------------------------------------------------------------------------------------
 

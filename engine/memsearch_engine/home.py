@@ -7,6 +7,7 @@ hook entry point uses it within a few milliseconds.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -74,6 +75,15 @@ class Home:
         return self.root / "inbox"
 
     @property
+    def evidence(self) -> Path:
+        return self.root / "evidence"
+
+    @property
+    def offsets(self) -> Path:
+        """Where turns begin in large transcripts; a cache."""
+        return self.root / "offsets"
+
+    @property
     def models(self) -> Path:
         return self.root / "models"
 
@@ -133,20 +143,36 @@ class Home:
 
 
 class AgentFolders(NamedTuple):
-    """Where each agent keeps its sessions, by its own environment variables."""
+    """Where each agent may keep its sessions: where its environment says, where it does by default, and where its hooks
+    have been seen to (a service started elsewhere has another environment than the agent)."""
 
-    claude_code: Path
-    codex: Path
-    opencode: Path
-    openclaw: Path
+    places: dict[str, list[Path]]
+
+    def of(self, agent: str) -> list[Path]:
+        return self.places.get(agent, [])
 
     @classmethod
-    def from_env(cls) -> AgentFolders:
+    def from_env(
+        cls, environment: Mapping[str, str] = os.environ, *, seen: Mapping[str, list[str]] | None = None
+    ) -> AgentFolders:
+        """
+        Args:
+            environment: where ``CLAUDE_CONFIG_DIR``, ``CODEX_HOME``, ``XDG_DATA_HOME``, ``OPENCLAW_STATE_DIR`` are looked up.
+            seen: further folders by agent.
+        """
         home = user_home()
-        data = Path(os.environ.get("XDG_DATA_HOME") or home / ".local" / "share")
-        return cls(
-            claude_code=Path(os.environ.get("CLAUDE_CONFIG_DIR") or home / ".claude") / "projects",
-            codex=Path(os.environ.get("CODEX_HOME") or home / ".codex") / "sessions",
-            opencode=data / "opencode",
-            openclaw=Path(os.environ.get("OPENCLAW_STATE_DIR") or home / ".openclaw") / "agents",
-        )
+        places: dict[str, list[Path]] = {}
+        for agent, (variable, default, below) in AGENT_HOMES.items():
+            bases = [Path(environment[variable])] if environment.get(variable) else []
+            bases += [home / default, *map(Path, (seen or {}).get(agent, ()))]
+            places[agent] = list(dict.fromkeys(base / below for base in bases))
+        return cls(places)
+
+
+#: agent -> (the variable that moves its home, its home below the user's, where sessions lie in it)
+AGENT_HOMES = {
+    "claude-code": ("CLAUDE_CONFIG_DIR", ".claude", "projects"),
+    "codex": ("CODEX_HOME", ".codex", "sessions"),
+    "opencode": ("XDG_DATA_HOME", ".local/share", "opencode"),
+    "openclaw": ("OPENCLAW_STATE_DIR", ".openclaw", "agents"),
+}

@@ -75,6 +75,14 @@ class Capture(msgspec.Struct, kw_only=True):
     enabled: bool = True
 
 
+class Evidence(msgspec.Struct, kw_only=True):
+    """The conversations behind memories. ``max_mb``, ``max_days``: the oldest go beyond these; 0 is no limit."""
+
+    enabled: bool = True
+    max_mb: float = 500.0
+    max_days: float = 0.0
+
+
 class Tui(msgspec.Struct, kw_only=True):
     """``keys`` maps binding ids (``?`` in the app lists them) to keys, e.g. ``{delete = "x"}``."""
 
@@ -92,6 +100,7 @@ class Settings(msgspec.Struct, kw_only=True):
     search: Search = msgspec.field(default_factory=Search)
     service: Service = msgspec.field(default_factory=Service)
     capture: Capture = msgspec.field(default_factory=Capture)
+    evidence: Evidence = msgspec.field(default_factory=Evidence)
     tui: Tui = msgspec.field(default_factory=Tui)
     warnings: list[str] = []
 

@@ -12,6 +12,7 @@ from memsearch_engine.errors import MemsearchError
 def examine(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
     """Run all checks; with *fix*, mend what is safe to mend and look again."""
     checks = [_home(memory), _settings(memory), _registry(memory), _files(memory), _model(memory)]
+    checks += [_conversations(memory, fix=fix), _readers(memory)]
     checks += _service(memory, fix=fix)
     return checks
 
@@ -81,6 +82,46 @@ def _model(memory: Memory) -> dict[str, Any]:
     sound = models.verify(files)
     detail = f"{files.model.name} in {files.onnx.parent}" + ("" if sound else ": its checksum is not the known one")
     return _check("model", sound, detail, "reinstall memsearch-tui")
+
+
+def _conversations(memory: Memory, *, fix: bool) -> dict[str, Any]:
+    """Conversations that memories cite and whose agent will delete them soon."""
+    from memsearch_engine.capture.retention import archive_all, survey
+
+    everything = Memory(memory.home, memory.place.root, everything=True)
+    found = survey(memory.home, everything.projects, memory.folders)
+    soon = [expiring for expiring in found.expiring if expiring.unkept]
+    if soon and fix:
+        archive_all(memory.home, everything.projects, memory.folders)
+        found = survey(memory.home, everything.projects, memory.folders)
+        soon = [expiring for expiring in found.expiring if expiring.unkept]
+    detail = f"{found.live} live, {found.kept} kept by us alone, {found.lost} lost"
+    if soon:
+        days = min(expiring.days for expiring in soon)
+        detail = (
+            f"{len(soon)} transcripts will be deleted by their agent, the first in {days} days; "
+            f"{sum(expiring.unkept for expiring in soon)} memories cite them and are not kept"
+        )
+    return _check("conversations", not soon, detail, "memsearch evidence archive")
+
+
+def _readers(memory: Memory) -> dict[str, Any]:
+    """Record kinds in transcripts that no reader knows: an agent's format has changed."""
+    from memsearch_engine.capture.ledger import Ledger
+
+    ledger = Ledger(memory.home)
+    try:
+        rows = ledger.unknown()
+    except MemsearchError as error:
+        return _check("transcripts", False, str(error), error.hint)
+    finally:
+        ledger.close()
+    text = ", ".join(f"{agent} {version}: {count}x {kind}" for agent, kind, version, count in rows[:5])
+    more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
+    # known by what they are not: such records are passed over, and what is said is still read
+    return _check(
+        "transcripts", True, f"records of unknown kinds, passed over: {text}{more}" if rows else "every record is known"
+    )
 
 
 def _service(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:

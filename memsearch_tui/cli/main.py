@@ -43,6 +43,9 @@ COMMANDS = {
     "Capture": {
         "hook": ("capture", "hook", "Entry point of the agents' hooks (reads a payload on stdin)."),
         "inbox": ("capture", "inbox", "Work off and list what hooks have left."),
+        "agents": ("history", "agents", "Which agents are here, where their sessions are, what is captured."),
+        "import": ("history", "import_", "Bring old sessions of the agents into memory."),
+        "evidence": ("history", "evidence", "Keep, count and prune the conversations behind memories."),
     },
     "Setup": {
         "status": ("setup", "status", "One look at everything."),

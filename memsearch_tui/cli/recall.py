@@ -14,6 +14,7 @@ from memsearch_engine.search.hits import Answer, Hit
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, scope, tolerated
 
+_TOOL_LINES = 6
 _BADGES = {
     "pin": "pinned",
     "superseded-by": "superseded",
@@ -199,48 +200,49 @@ def entry_json(entry: Any, path: str) -> dict[str, Any]:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch transcript 3fa9c1d2 --context 1\n  memsearch transcript session.jsonl --turn 373eb335 --json"
+    epilog="\b\nExamples:\n  memsearch transcript 3fa9c1d2 --context 1\n  memsearch transcript session.jsonl --turn 373eb335 --json\n  memsearch transcript opencode.db --session ses_e00250"
 )
 @click.argument("target")
-@click.option("--turn", default="", help="The turn to open (for a transcript file).")
+@click.option("--turn", default="", help="The turn to open (an id, or the beginning of one).")
+@click.option("--session", default="", help="The session, where TARGET is a database of many.")
 @click.option("--context", "context", default=0, type=click.IntRange(0, 1000), help="So many turns before and after.")
 @as_json
-def transcript(target: str, turn: str, context: int, json_: bool) -> None:
-    """Open the conversation that a memory came from (TARGET: an entry, a chunk or a transcript file)."""
-    from pathlib import Path
+def transcript(target: str, turn: str, session: str, context: int, json_: bool) -> None:
+    """Open the conversation that a memory came from.
 
-    from memsearch_engine.transcripts.locate import open_anchor, open_file
+    TARGET is an entry, a chunk, a transcript file or an agent's database. Where the agent has deleted it, the kept copy is
+    shown. Without --turn, a file is shown whole.
+    """
+    from memsearch_engine.transcripts.locate import open_file
 
+    memory = Memory()
     if os.path.sep in target or os.path.exists(target):
         if not os.path.isfile(target):
             raise NotFound(f"no transcript file {target}")
-        found = open_file(Path(target), turn)
+        found = open_file(target, turn, session, context=context, cache=memory.home.offsets)
     else:
-        entry = Memory().section(target).entry
-        if entry.anchor is None:
-            raise NotFound(f"entry {entry.id} was written by hand: no conversation stands behind it")
-        anchor = entry.anchor
-        found = open_anchor(anchor.agent, anchor.session, turn or anchor.turn, anchor.path)
-        if found.index < 0 and (turn or anchor.turn):
-            raise NotFound(
-                f"the turn {turn or anchor.turn} is not in {found.path}", "try --context, or the file itself"
-            )
-    if turn and found.index < 0:
-        raise NotFound(f"no turn {turn!r} in {found.path}")
-    turns = found.turns
-    if found.index >= 0:
-        turns = turns[max(0, found.index - context) : found.index + context + 1]
+        found = memory.conversation(memory.section(target).entry, turn=turn, context=context)
     if json_:
-        output.emit({"path": found.path, "turns": turns})
+        output.emit(
+            {"path": found.path, "state": found.state, "first": found.first, "total": found.total, "turns": found.turns}
+        )
         return
-    for number, item in enumerate(turns):
+    if found.state == "archived":
+        output.say("note: the agent no longer has this conversation; this is the copy that was kept")
+    for number, item in enumerate(found.turns):
         if number:
             click.echo()
-        click.echo(output.style(f"── {item.started}  turn {item.turn}  {item.status}", dim=True))
+        click.echo(output.style(f"── {item.started}  turn {output.safe(item.turn)}  {item.status}", dim=True))
         click.echo(output.style("you", bold=True) + f"  {output.safe(item.user)}")
         for tool in item.tools:
-            click.echo(output.style(f"  $ {tool.name}: {output.clip(tool.input, output.width() - 8)}", dim=True))
+            click.echo(
+                output.style(f"  $ {output.safe(tool.name)}: {output.clip(tool.input, output.width() - 8)}", dim=True)
+            )
+            for line in output.safe(tool.output).splitlines()[:_TOOL_LINES]:
+                click.echo(output.style(f"    {output.clip(line, output.width() - 4)}", dim=True))
         click.echo(output.style(item.agent, bold=True) + f"  {output.safe(item.assistant)}")
+    if not found.turns:
+        output.say("no turn in it")
 
 
 @click.command()

@@ -298,7 +298,9 @@ class BrowseScreen(Screen[None]):
             return
         evidence = self.library.evidence(self.entry)
         self.reader.border_title = "section"
-        self.reader.border_subtitle = f"conversation {evidence} · enter opens it" if evidence == "live" else ""
+        self.reader.border_subtitle = (
+            f"conversation {evidence} · enter opens it" if evidence in ("live", "archived") else ""
+        )
         self.reader.show(
             render.entry_rows(self.entry, self.item.day, self.library.short(self.item.path), evidence),
             marks=self._words() if self.query_text else (),
@@ -419,14 +421,26 @@ class BrowseScreen(Screen[None]):
             self.reader.show([[("this conversation has no turns", "dim")]])
             return
         turn = self.found.turns[self.turn]
-        rows = render.turn_rows(turn, self.turn + 1, len(self.found.turns), unfolded=self.unfolded)
+        rows = render.turn_rows(turn, self.found.first + self.turn + 1, self.found.total, unfolded=self.unfolded)
         self.reader.show(rows, marks=self._words() if self.query_text else (), keep_place=keep_place)
-        self.reader.border_subtitle = "[ ] other turns · o unfolds"
+        kept = "kept copy · " if self.found.state == "archived" else ""
+        self.reader.border_subtitle = f"{kept}[ ] other turns · o unfolds"
 
     def action_turn(self, step: int) -> None:
-        if self.level == "turn" and self.found:
-            self.turn = max(0, min(len(self.found.turns) - 1, self.turn + step))
-            self._show_turn()
+        if self.level != "turn" or self.found is None or self.entry is None:
+            return
+        wanted = self.found.first + self.turn + step
+        if not 0 <= wanted < self.found.total:
+            return
+        if not 0 <= self.turn + step < len(self.found.turns):  # beyond the stretch that was read
+            edge = self.found.turns[self.turn].turn
+            try:
+                self.found = self.library.conversation(self.entry, edge)
+            except (MemsearchError, OSError) as error:
+                self.notify(str(error), severity="warning", markup=False)
+                return
+        self.turn = wanted - self.found.first
+        self._show_turn()
 
     def action_unfold(self) -> None:
         if self.level == "turn":

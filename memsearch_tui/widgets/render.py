@@ -78,7 +78,7 @@ def entry_rows(entry: Entry, day: str, path: str, evidence: str) -> list[Row]:
         rows.append(
             [
                 ("conversation ", "dim"),
-                (evidence or "not readable yet", tone),
+                (evidence or "none", tone),
                 (f"  session {entry.session[:13]}", "dim"),
             ]
         )

@@ -137,8 +137,9 @@ def test_a_transcript_that_lags_its_hook_is_waited_for(place):
     outcome = worker.work(place.home, Journal(place.home))
     assert "not in the transcript yet" in outcome.waiting[0][1]
     place.transcript.write_text("".join(lines))
+    assert outcome.captured == 1  # the turn before it is whole
     outcome = worker.work(place.home, Journal(place.home))
-    assert outcome.captured == 2 and not outcome.waiting
+    assert outcome.captured == 1 and not outcome.waiting and place.day().read_text().count("### ") == 2
 
 
 def test_secrets_never_reach_the_disk(place):

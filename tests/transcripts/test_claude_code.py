@@ -1,4 +1,4 @@
-"""Claude Code's sessions. The expected turns were written by reading the samples, not from the reader's output."""
+"""Claude Code's sessions beyond the samples, and where anchors may lead."""
 
 from __future__ import annotations
 
@@ -12,62 +12,21 @@ from hypothesis import strategies as st
 from memsearch_engine.errors import NotFound, UsageError
 from memsearch_engine.home import AgentFolders
 from memsearch_engine.transcripts import claude_code
-from memsearch_engine.transcripts.locate import open_anchor, open_file, transcript_path
+from memsearch_engine.transcripts.locate import find_session, open_anchor, open_file
 
 SAMPLES = Path(__file__).parent.parent / "samples" / "claude-code"
 
 
-def turns(name):
-    return claude_code.read(next(SAMPLES.glob(f"{name}*.jsonl"))).turns
-
-
-def test_tool_call_then_resumed_session():
-    first, second = turns("01")
-    assert first.turn == "373eb335-80c9-41b2-b9b4-a0fca5e44ea6" and first.status == "done"
-    assert first.session == "11111111-1111-4111-8111-111111111111"
-    assert first.user.startswith("Please run a command for me")
-    assert first.assistant == "The command printed hello-from-tool."
-    assert [(t.name, t.input, t.output) for t in first.tools] == [
-        ("Bash", "echo hello-from-tool && ls", "hello-from-tool\nCLAUDE.md\nREADME.md")
-    ]
-    assert second.user == "second question in the same session: what did you do before?" and not second.tools
-
-
-def test_list_content_compaction_and_local_commands_give_the_four_real_turns():
-    found = turns("02")
-    assert [t.user.split(" [[")[0] for t in found] == [
-        "first turn: my favourite colour is teal",
-        "second turn",
-        "third turn: unicode 日本語テスト — naïve café 🎉 \\u0000 end",
-        "what is left after compaction?",
-    ]
-    assert found[1].assistant == "Let me run it.\n\nIt printed two." and found[1].tools[0].output == "two"
-
-
-def test_a_notification_is_no_turn_and_thinking_is_no_answer():
-    assert [t.assistant for t in turns("06")][0].startswith("The sub agent is done.")
-    assert len(turns("06")) == 1
-    assert turns("05")[0].assistant == "Thought and answered."
-
-
-def test_api_errors_fail_and_old_files_read():
-    (failed,) = turns("07")
-    assert failed.status == "failed" and "400" in failed.assistant
-    (old,) = turns("08")
-    assert old.assistant == "done." and old.tools[0].output == "old-cc"
-
-
-def test_every_sample_has_no_unknown_records():
-    for file in SAMPLES.glob("*.jsonl"):
-        assert claude_code.read(file).unknown == {}, file.name
+def read(path):
+    return claude_code.open_session(claude_code.at(path))
 
 
 def test_a_half_written_last_line_waits_and_rubbish_is_counted(tmp_path):
     data = next(SAMPLES.glob("01*.jsonl")).read_bytes()
     file = tmp_path / "s.jsonl"
     file.write_bytes(b"not json\n[1]\n" + data + b'{"type": "user", "message": {"content": "half')
-    transcript = claude_code.read(file)
-    assert len(transcript.turns) == 2 and transcript.unknown == {"(not JSON)": 1}
+    session = read(file)
+    assert len(session.turns()) == 2 and session.unknown["(not JSON)"] == 2
 
 
 @settings(max_examples=300, deadline=None)
@@ -84,28 +43,36 @@ def test_no_shape_of_line_is_fatal(tmp_path_factory, data):
                                                       "message": json_value, "timestamp": json_value}), max_size=6))  # fmt: skip
     file = tmp_path_factory.mktemp("fuzz") / "f.jsonl"
     file.write_text("\n".join(json.dumps(line) for line in lines))
-    assert claude_code.read(file).turns is not None
+    assert len(read(file).turns()) == len(read(file).ids)
 
 
 def test_an_anchor_leads_only_to_where_the_agent_keeps_its_sessions(tmp_path):
     base = tmp_path / "claude" / "projects"
     (base / "-p").mkdir(parents=True)
-    folders = AgentFolders(base, tmp_path, tmp_path, tmp_path)
+    folders = AgentFolders({"claude-code": [base]})
     session = base / "-p" / "11111111-1111-4111-8111-111111111111.jsonl"
     session.write_bytes(next(SAMPLES.glob("01*.jsonl")).read_bytes())
     outside = tmp_path / "secret.jsonl"
     outside.write_bytes(session.read_bytes())
     os.symlink(outside, base / "-p" / "planted.jsonl")
     stem = session.stem
-    assert transcript_path("claude-code", stem, str(session), folders) == session
-    assert transcript_path("claude-code", stem, "/moved/home/projects/-p/x.jsonl", folders) == session
-    assert transcript_path("claude-code", "nothere", str(outside), folders) is None
-    assert transcript_path("claude-code", "planted", str(base / "-p" / "planted.jsonl"), folders) is None
-    assert transcript_path("claude-code", "../../../etc/passwd", "", folders) is None
-    assert transcript_path("claude-code", "*", "", folders) is None
+
+    def path(name, anchor):
+        found = find_session("claude-code", name, anchor, folders)
+        return found and found.path
+
+    assert path(stem, str(session)) == str(session)
+    assert path(stem, "/moved/home/projects/-p/x.jsonl") == str(session)
+    assert path("nothere", str(outside)) is None
+    assert path("planted", str(base / "-p" / "planted.jsonl")) is None
+    assert path("../../../etc/passwd", "") is None and path("*", "") is None
     found = open_anchor("claude-code", stem, "66e44fe8-becd-431c-94cf-ecb13d4593b2", str(session), folders)
-    assert found.index == 1 and found.turns[1].user.startswith("second question")
+    assert (found.index, found.first, found.total) == (1, 0, 2) and found.turns[1].user.startswith("second question")
+    near = open_anchor("claude-code", stem, "66e44fe8", str(session), folders, context=0)
+    assert (near.index, near.first, len(near.turns)) == (0, 1, 1)
     with pytest.raises(NotFound):
         open_anchor("claude-code", "gone", "t", "", folders)
+    with pytest.raises(NotFound):
+        open_anchor("claude-code", stem, "no-such-turn", str(session), folders)
     with pytest.raises(UsageError):
-        open_file(Path("/etc/passwd"))
+        open_file("/etc/passwd")

@@ -1,7 +1,7 @@
 """A turn -> notes that a person would keep, without a model.
 
-What was asked, what came out, which files and commands were touched, which errors were met. Text from a transcript is
-untrusted: every line is escaped so that it cannot forge structure.
+What was asked, what was decided or changed, which files and commands were touched, which errors were met and how they
+ended. Text from a transcript is untrusted: every line is escaped so that it cannot forge structure.
 """
 
 from __future__ import annotations
@@ -16,6 +16,12 @@ _MAX_LINES = 4
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"'(])|(?<=[。！？])|\n+")
 _LEAD_IN = re.compile(
     r"^(?:sure|okay|ok|great|perfect|done|certainly|absolutely|of course|let me|i'll|i will|now i|好的|当然|没问题)\b[^.。!]*[.!。:]\s*",
+    re.I,
+)
+#: Sentences that announce work instead of telling what came of it.
+_INTENT = re.compile(
+    r"^(?:let me|let's|i'?ll|i will|i'?m going to|i am going to|now (?:let|i)|next,? (?:let|i)|first,? (?:let|i)|running|checking|"
+    r"looking|reading|searching|让我|我来|我将|现在我)\b|^(?:让我|我来|我将)",
     re.I,
 )
 _TELLING = re.compile(
@@ -37,7 +43,7 @@ def is_trivial(turn: Turn) -> bool:
 
 def extract(turn: Turn) -> str:
     """Markdown bullets for *turn*."""
-    lines = [f"User asked: {_clip(_one_line(turn.user))}"]
+    lines = [f"User asked: {_clip(_unquoted(_one_line(turn.user)))}"]
     if turn.status == "interrupted":
         lines.append("The turn was interrupted before it was done")
     elif turn.status == "failed":
@@ -48,7 +54,7 @@ def extract(turn: Turn) -> str:
     if commands := _commands(turn):
         lines.append("Commands: " + ", ".join(f"`{command}`" for command in commands))
     if errors := _errors(turn):
-        lines.append("Errors met: " + "; ".join(f"`{error}`" for error in errors))
+        lines.append("Errors met: " + "; ".join(f"`{error}`{ending}" for error, ending in errors))
     return "\n".join(f"- {escape_line(line)}" for line in lines)
 
 
@@ -56,13 +62,15 @@ def _outcome(turn: Turn) -> list[str]:
     """The sentences of the answer that say what was done or decided; its first and last otherwise."""
     text = re.sub(r"```.*?(?:```|\Z)", " ", plain(turn.assistant), flags=re.S)
     sentences = [_one_line(s).lstrip("-*#>0123456789. ") for s in _SENTENCE.split(_LEAD_IN.sub("", text))]
-    sentences = [s for s in sentences if len(s) > 3]
+    sentences = list(dict.fromkeys(s for s in sentences if len(s) > 3 and not s.startswith(("<", "|"))))
+    sentences = [s for s in sentences if not _INTENT.match(s)] or sentences[-1:]
     if not sentences:
         return []
     if len(sentences) <= _MAX_LINES:
         return [_clip(s) for s in sentences]
-    telling = [s for s in sentences if _TELLING.search(s)] or [sentences[0], *sentences[-1:]]
-    chosen = list(dict.fromkeys([sentences[0], *telling, sentences[-1]]))[:_MAX_LINES]
+    # what an agent says last is what came of it; what it says on the way matters where it tells of a change
+    telling = [s for s in sentences[::-1] if _TELLING.search(s)]
+    chosen = list(dict.fromkeys([sentences[-1], *telling[: _MAX_LINES - 2], sentences[0], *telling]))[:_MAX_LINES]
     chosen.sort(key=sentences.index)
     return [_clip(s) for s in chosen]
 
@@ -81,17 +89,29 @@ def _commands(turn: Turn) -> list[str]:
     return [_code(command) for command in dict.fromkeys(shell)][:5]
 
 
-def _errors(turn: Turn) -> list[str]:
-    found = []
-    for tool in turn.tools:
+def _errors(turn: Turn) -> list[tuple[str, str]]:
+    """(error, how it ended): a command that failed and later passed is told as mended."""
+    found: dict[str, str] = {}
+    for number, tool in enumerate(turn.tools):
         match = _ERROR.search(plain(tool.output)[:20_000])
         if match and (tool.failed or "rror" in match[0]):
-            found.append(_code(match[0].strip()))
-    return list(dict.fromkeys(found))[:3]
+            later = [other for other in turn.tools[number + 1 :] if other.input == tool.input]
+            ending = (
+                "" if not later else " (still there at the end)" if later[-1].failed else " (mended: it passed later)"
+            )
+            found[_code(match[0].strip())] = ending
+    return list(found.items())[:3]
 
 
 def _one_line(text: str) -> str:
     return " ".join(plain(text).split())
+
+
+def _unquoted(text: str) -> str:
+    """`opencode run` stores an argument with the quotes that a shell took off."""
+    if len(text) > 2 and text[0] == text[-1] == '"' and '"' not in text[1:-1].replace('\\"', ""):
+        return text[1:-1].replace('\\"', '"')
+    return text
 
 
 def _clip(text: str, limit: int = _MAX_LINE) -> str:

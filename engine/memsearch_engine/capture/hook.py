@@ -79,7 +79,7 @@ def _table(value: object) -> dict | None:
 
 
 def _put(agent: str, event: str, payload: dict, start: float) -> None:
-    from memsearch_engine.home import Home
+    from memsearch_engine.home import AGENT_HOMES, Home
 
     home = Home.from_env()
     inbox = str(home.inbox)
@@ -88,6 +88,7 @@ def _put(agent: str, event: str, payload: dict, start: float) -> None:
     record: dict[str, object] = {key: value for key in _KEEP if isinstance(value := payload.get(key), str)}
     record.update(
         agent=agent, event=event, at=now, memsearch_dir=os.environ.get("MEMSEARCH_DIR", ""),
+        agent_home=os.environ.get(AGENT_HOMES[agent][0], ""),
         hook_ms=round((time.monotonic() - start) * 1000, 2),
     )  # fmt: skip
     name = f"{now:.6f}-{os.getpid()}.json"

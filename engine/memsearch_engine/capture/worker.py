@@ -11,21 +11,16 @@ import json
 import os
 import time
 from collections.abc import Iterator
-from datetime import datetime
 from pathlib import Path
 
 import msgspec
 
-from memsearch_engine.capture.extract import extract, is_trivial
+from memsearch_engine.capture.keep import Keeper
+from memsearch_engine.capture.ledger import known_folders
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.home import AgentFolders, Home
-from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.write import Journal
-from memsearch_engine.projects import locate
-from memsearch_engine.secrets.scan import redact
-from memsearch_engine.transcripts import claude_code
-from memsearch_engine.transcripts.locate import transcript_path
-from memsearch_engine.transcripts.model import Turn
+from memsearch_engine.transcripts.locate import READERS, find_session, open_session
 
 #: A turn whose answer is not in the transcript yet is waited for: Claude Code's file may lag its Stop hook.
 _SETTLE_S = 3.0
@@ -52,6 +47,7 @@ class Event(msgspec.Struct):
     cwd: str
     at: float
     memsearch_dir: str = ""
+    agent_home: str = ""
 
 
 def events(home: Home) -> Iterator[Event]:
@@ -74,6 +70,7 @@ def events(home: Home) -> Iterator[Event]:
                 record.get("cwd", ""),
                 float(record["at"]),
                 record.get("memsearch_dir", ""),
+                record.get("agent_home", ""),
             )
         except FileNotFoundError:
             continue
@@ -81,11 +78,12 @@ def events(home: Home) -> Iterator[Event]:
             path.replace(path.with_suffix(".bad"))
 
 
-def work(home: Home, journal: Journal | None = None, *, enabled: bool = True) -> Outcome:
+def work(home: Home, journal: Journal | None = None, *, enabled: bool = True, evidence: bool = True) -> Outcome:
     """Take every event that can be taken now. Where another process is at it, nothing is done.
 
     Args:
         enabled: with capture switched off, events are dropped and nothing is read or written.
+        evidence: keep the conversations behind the entries.
     """
     journal = journal or Journal(home)
     outcome = Outcome(waiting=[], memories=[])
@@ -95,7 +93,7 @@ def work(home: Home, journal: Journal | None = None, *, enabled: bool = True) ->
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if enabled:
-            _work(home, journal, outcome)
+            _work(Keeper(home, journal, evidence=evidence), outcome)
         else:
             for event in events(home):
                 Path(event.path).unlink(missing_ok=True)
@@ -107,70 +105,58 @@ def work(home: Home, journal: Journal | None = None, *, enabled: bool = True) ->
     return outcome
 
 
-def _work(home: Home, journal: Journal, outcome: Outcome) -> None:
-    folders = AgentFolders.from_env()
-    for event in events(home):
-        try:
-            done, reason = _take(event, journal, outcome, folders)
-        except (OSError, MemsearchError) as error:
-            done, reason = False, str(error)
-        if done:
-            Path(event.path).unlink(missing_ok=True)
-        else:
-            outcome.waiting.append((event.path, reason))
-
-
-def _take(event: Event, journal: Journal, outcome: Outcome, folders: AgentFolders) -> tuple[bool, str]:
-    age = time.time() - event.at
-    if event.agent != claude_code.AGENT:
-        return age > _GIVE_UP_S, f"{event.agent} is not captured yet"
-    path = transcript_path(event.agent, event.session, event.transcript, folders)
-    if path is None:
-        return age > _GIVE_UP_S, "the transcript is not there"
-    turns = claude_code.read(path).turns
-    waited_for = next((turn for turn in turns if turn.turn == event.turn), None)
-    if event.event == "Stop" and age < _SETTLE_S and (waited_for is None or waited_for.status == "interrupted"):
-        return False, "the answer is not in the transcript yet"
-    last_is_open = event.event not in ("Stop", "StopFailure", "SessionEnd")
-    for turn in turns[: -1 if last_is_open and turns else None]:
-        if is_trivial(turn):
-            outcome.skipped += 1
-            continue
-        if turn is turns[-1] and turn.status == "interrupted" and event.event == "Stop" and turn.turn != event.turn:
-            continue  # the next turn has begun and will have its own event
-        _append(event, turn, str(path), journal, outcome)
-    return True, ""
-
-
-def _append(event: Event, turn: Turn, path: str, journal: Journal, outcome: Outcome) -> None:
-    cwd = turn.cwd or event.cwd
-    memory = os.path.join(event.memsearch_dir, "memory") if event.memsearch_dir else locate(cwd, journal.home).memory
-    when = local_time(turn.started) or datetime.fromtimestamp(event.at).astimezone()
-    body, _ = redact(extract(_redacted(turn)))
-    marks = {"trust": "outside"} if turn.outside else {}
-    anchor = Anchor(turn.session or event.session, turn.turn, turn.agent, "transcript", path)
-    result = journal.append_turn(memory, when.date().isoformat(), when.strftime("%H:%M"), body, anchor, marks)
-    if result.written:
-        outcome.captured += 1
-        if memory not in outcome.memories:
-            outcome.memories.append(memory)
-    else:
-        outcome.already += 1
-
-
-def _redacted(turn: Turn) -> Turn:
-    """The turn with secrets replaced before anything is cut: half a secret would not be recognised."""
-    clean = msgspec.structs.replace(turn, user=redact(turn.user)[0], assistant=redact(turn.assistant)[0])
-    clean.tools = [
-        msgspec.structs.replace(tool, input=redact(tool.input)[0], output=redact(tool.output[:20_000])[0])
-        for tool in turn.tools
-    ]
-    return clean
-
-
-def local_time(stamp: str) -> datetime | None:
-    """An ISO time stamp in this machine's zone: the day under which a person looks for it."""
+def _work(keeper: Keeper, outcome: Outcome) -> None:
     try:
-        return datetime.fromisoformat(stamp.replace("Z", "+00:00")).astimezone()
-    except ValueError:
-        return None
+        for event in events(keeper.home):
+            try:
+                done, reason = _take(event, keeper, outcome)
+            except (OSError, MemsearchError) as error:
+                done, reason = False, str(error)
+            if done:
+                Path(event.path).unlink(missing_ok=True)
+            else:
+                outcome.waiting.append((event.path, reason))
+    finally:
+        keeper.close()
+
+
+def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
+    age = time.time() - event.at
+    if event.agent not in READERS:
+        return True, ""
+    if event.agent_home:
+        keeper.ledger.remember_folder(event.agent, event.agent_home)
+    folders = AgentFolders.from_env(seen=known_folders(keeper.home))
+    where = find_session(event.agent, event.session, event.transcript, folders)
+    if where is None:
+        return age > _GIVE_UP_S, "the transcript is not there"
+    conversation = open_session(where, keeper.home.offsets)
+    if conversation.parent:
+        return True, ""
+    settled = age >= _SETTLE_S or event.event not in ("Stop", "StopFailure")
+    known = keeper.ledger.outcomes(event.agent, conversation.session)
+    for place, name in enumerate(conversation.ids):
+        last = place == len(conversation.ids) - 1
+        if known.get(name) in ("captured", "trivial", "deleted") and name != event.turn and not last:
+            continue
+        found = conversation.turns(place, place + 1)
+        if not found:  # the file was cut meanwhile
+            continue
+        turn = found[0]
+        if turn.status == "interrupted" and last and not settled:
+            return False, "the answer is not in the transcript yet"
+        if last and turn.status == "interrupted" and (event.event == "PreCompact" or turn.turn != event.turn != ""):
+            continue  # it is still going on, and will have its own event
+        memory = os.path.join(event.memsearch_dir, "memory") if event.memsearch_dir else ""
+        kept = keeper.keep(turn, where, memory=memory, cwd=event.cwd, at=event.at)
+        if kept.written:
+            outcome.captured += 1
+            if kept.memory not in outcome.memories:
+                outcome.memories.append(kept.memory)
+        elif kept.outcome == "captured":
+            outcome.already += 1
+        else:
+            outcome.skipped += 1
+    if event.turn and event.turn not in conversation.ids and not settled:
+        return False, "the turn is not in the transcript yet"
+    return True, ""

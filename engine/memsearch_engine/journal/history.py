@@ -144,6 +144,14 @@ class History:
         last = self._select("entry_id=? AND state='done' ORDER BY seq DESC LIMIT 1", (entry_id,))
         return bool(last) and last[0].op == "delete"
 
+    def deleted_turn(self, turn: str) -> bool:
+        """True where the owner deleted an entry of this turn, under whatever session: a fork copies turns."""
+        if self._connection is None and not self._path.exists():
+            return False
+        return bool(
+            self._select("op='delete' AND state='done' AND instr(before, ?) LIMIT 1", (f"turn:{turn} ".encode(),))
+        )
+
     def _batch(self, newest: list[Change], state: str, *, newest_first: bool) -> list[Change]:
         if not newest:
             return []

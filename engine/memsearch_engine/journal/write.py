@@ -25,6 +25,7 @@ from memsearch_engine.journal.text import balance_fences
 
 _SESSION_HEADING = re.compile(r"Session\b", re.I)
 _ATTEMPTS = 20
+_UNIQUE = 20  # a turn id of this length names one turn in the world, not one in its session
 
 
 class Appended(msgspec.Struct, frozen=True):
@@ -64,11 +65,12 @@ class Journal:
         """
         entry_id = turn_id(anchor.agent, anchor.session, anchor.turn)
         path = self._day_path(memory, day)
-        if self.history.is_deleted(entry_id):
+        copied = len(anchor.turn) >= _UNIQUE
+        if self.history.is_deleted(entry_id) or (copied and self.history.deleted_turn(anchor.turn)):
             return Appended(entry_id, path, False, "deleted by the owner")
         with disk.locked(self.home, path):
             document = parse(_read(path), day)
-            if any(_is_turn(entry, entry_id) for entry in document.entries):
+            if any(_is_turn(entry, entry_id, anchor if copied else None) for entry in document.entries):
                 return Appended(entry_id, path, False, "already there")
             lines = [] if _last_session(document) == anchor.session else [f"## Session {time}", ""]
             lines += [f"### {time}", anchor.render(), *_render_marks(marks or {}), body, ""]
@@ -363,8 +365,14 @@ def _stem(path: str) -> str:
     return os.path.splitext(os.path.basename(path))[0]
 
 
-def _is_turn(entry: Entry, entry_id: str) -> bool:
-    return any(turn_id(a.agent, a.session, a.turn) == entry_id for a in entry.anchors if a.turn)
+def _is_turn(entry: Entry, entry_id: str, copy_of: Anchor | None) -> bool:
+    """Whether the entry is that turn, or the one that a forked session copied it from (same agent, same turn id)."""
+    return any(
+        turn_id(a.agent, a.session, a.turn) == entry_id
+        or (copy_of is not None and (a.agent, a.turn) == (copy_of.agent, copy_of.turn))
+        for a in entry.anchors
+        if a.turn
+    )
 
 
 def _last_session(document: Document) -> str | None:

@@ -89,8 +89,18 @@ class Engine:
 
     def drain(self) -> inbox.Outcome:
         """Work the inbox off, and index what came of it."""
-        outcome = inbox.work(self.home, self.journal, enabled=self.settings.capture.enabled)
-        for memory in outcome.memories:
+        settings = self.settings
+        outcome = inbox.work(
+            self.home, self.journal, enabled=settings.capture.enabled, evidence=settings.evidence.enabled
+        )
+        self._look_at(outcome.memories)
+        if outcome.captured:
+            self._bump()
+        return outcome
+
+    def _look_at(self, memories: list[str]) -> None:
+        """Index memory folders that were written, in the background."""
+        for memory in memories:
             project = next((p for p in self._registered() if p.memory == memory), None)
             if project is None:
                 root = os.path.dirname(os.path.dirname(memory))
@@ -98,9 +108,6 @@ class Engine:
             self.indexer.attach(project)
             self.indexer.watch(project)
             self.indexer.refresh(project)
-        if outcome.captured:
-            self._bump()
-        return outcome
 
     # -- requests -------------------------------------------------------------------------------------------
 
@@ -245,6 +252,12 @@ class Engine:
                 "progress": self.indexer.progress,
                 "index": self.indexer.state,
             }
+
+    def attach(self, call: Call, memories: list[str]) -> dict[str, Any]:
+        """Know, watch and index memory folders that somebody wrote; returns at once."""
+        self._look_at([memory for memory in memories if os.path.isdir(memory)])
+        self._bump()
+        return {"attached": len(memories)}
 
     def inbox(self, call: Call) -> dict[str, Any]:
         """Drain the inbox now and say what waits."""

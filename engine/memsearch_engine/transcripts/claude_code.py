@@ -3,122 +3,179 @@
 A turn begins with a user line that a person or a program typed: it has a ``promptSource`` other than ``system`` (or,
 in files older than that field, plain text). Tool results, compaction summaries, local commands, hook context and
 notifications are user lines too, and belong to the turn they stand in. A fork copies lines with their ``promptId``, so a
-copied turn is the same turn.
+copied turn is the same turn. Sub-agents have files of their own below the session's folder and are no sessions.
 """
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from memsearch_engine.transcripts.model import ToolCall, Transcript, Turn
+from memsearch_engine.transcripts.jsonl import JsonlConversation
+from memsearch_engine.transcripts.model import (
+    Conversation,
+    Session,
+    ToolCall,
+    Turn,
+    blocks_text,
+    input_text,
+    text_of,
+)
 
 AGENT = "claude-code"
+KIND = "transcript"
 _KNOWN = frozenset(
-    [
-        "user",
-        "assistant",
-        "system",
-        "attachment",
-        "queue-operation",
-        "last-prompt",
-        "atis-latch",
-        "mode",
-        "cost-state",
-        "tools-used",
-        "api-request-shape",
-        "api-request-blob",
-        "api-request",
-        "summary",
-        "file-history-snapshot",
-        "custom-title",
-        "agent-name",
-    ]
+    "user assistant system attachment queue-operation last-prompt atis-latch mode cost-state tools-used "
+    "api-request-shape api-request-blob api-request summary file-history-snapshot custom-title agent-name".split()
 )
 _MACHINE = re.compile(
     r"\s*<(?:command-name|command-message|local-command|bash-input|bash-stdout|bash-stderr|task-notification|system-reminder)"
 )
 _INTERRUPTED = "[Request interrupted by user"
 _OUTSIDE_TOOLS = ("WebFetch", "WebSearch", "mcp__")
-_MAX_LINE = 64 * 1024 * 1024
 
 
-def read(path: str | os.PathLike[str]) -> Transcript:
-    """All turns of a session file. A half-written last line is left for the next reading. Raises OSError."""
-    transcript = Transcript([], {})
-    turn: Turn | None = None
-    tools: dict[str, ToolCall] = {}
-    for line in _lines(path, transcript.unknown):
-        kind = line.get("type")
-        if kind not in _KNOWN:
-            name = str(kind)[:40]
-            transcript.unknown[name] = transcript.unknown.get(name, 0) + 1
-        if line.get("isSidechain") or kind not in ("user", "assistant"):
+class _Line(msgspec.Struct):
+    """The fields that matter; of any type, since a file is not ours to trust. The rest is skipped unread."""
+
+    type: Any = None
+    uuid: Any = None
+    promptId: Any = None
+    promptSource: Any = None
+    turnOrigin: Any = None
+    isMeta: Any = None
+    isCompactSummary: Any = None
+    isSidechain: Any = None
+    isApiErrorMessage: Any = None
+    toolUseResult: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+    timestamp: Any = None
+    sessionId: Any = None
+    cwd: Any = None
+    version: Any = None
+    message: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+    def content(self) -> Any:
+        message = msgspec.json.decode(self.message) if isinstance(self.message, msgspec.Raw) else None
+        return message.get("content") if isinstance(message, dict) else None
+
+
+_decode = msgspec.json.Decoder(_Line).decode
+
+
+def sessions(folder: Path) -> Iterator[Session]:
+    """Every session file below *folder* (``projects``). Sub-agents' files lie deeper."""
+    for file in folder.glob("*/*.jsonl"):
+        if file.name.startswith("agent-"):
             continue
-        message = line.get("message")
-        if not isinstance(message, dict):
+        try:
+            info = file.stat()
+        except OSError:
             continue
-        content = message.get("content")
-        stamp = _text(line.get("timestamp"))
-        if kind == "user" and (prompt := _prompt(line, content)) is not None:
-            turn = Turn(
-                agent=AGENT,
-                session=_text(line.get("sessionId")),
-                turn=_text(line.get("promptId")) or _text(line.get("uuid")),
-                started=stamp,
-                ended=stamp,
-                cwd=_text(line.get("cwd")),
-                user=prompt,
-                tools=[],
-                status="interrupted",
-            )
-            tools = {}
-            transcript.turns.append(turn)
-        elif turn is None:
-            continue
-        elif kind == "user":
-            turn.ended = stamp or turn.ended
-            _results(turn, tools, content)
-        elif line.get("isApiErrorMessage"):
-            turn.status, turn.ended = "failed", stamp or turn.ended
-            turn.assistant = _join(turn.assistant, _blocks_text(content))
-        else:
-            turn.ended = stamp or turn.ended
-            _answer(turn, tools, content)
-    return transcript
+        yield Session(AGENT, file.stem, str(file), KIND, info.st_mtime, info.st_size)
 
 
-def _lines(path: str | os.PathLike[str], unknown: dict[str, int]) -> Iterator[dict[str, Any]]:
-    decode = msgspec.json.Decoder().decode
-    with open(path, "rb") as file:
-        while raw := file.readline(_MAX_LINE):
-            if not raw.endswith(b"\n") and not raw.rstrip().endswith(b"}"):
-                return  # the agent is writing this line
-            try:
-                line = decode(raw)
-            except (msgspec.DecodeError, RecursionError):
-                unknown["(not JSON)"] = unknown.get("(not JSON)", 0) + 1
-                continue
-            if isinstance(line, dict):
-                yield line
+def locate(folder: Path, session: str) -> Session | None:
+    file = next(folder.glob(f"*/{session}.jsonl"), None)
+    return at(file) if file else None
 
 
-def _prompt(line: dict[str, Any], content: Any) -> str | None:
-    """The text of a real request, or None for every other user line."""
-    if line.get("isMeta") or line.get("isCompactSummary") or "toolUseResult" in line:
-        return None
-    if line.get("promptSource") == "system" or line.get("turnOrigin") == "task_notification":
-        return None
-    if isinstance(content, list):
-        if any(isinstance(block, dict) and block.get("type") == "tool_result" for block in content):
+def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
+    """The session in a file, None where it can't be one."""
+    path = Path(path)
+    return Session(AGENT, session or path.stem, str(path), KIND) if path.suffix == ".jsonl" else None
+
+
+def open_session(where: Session, cache: Path | None = None) -> Conversation:
+    conversation = JsonlConversation(where, _Scanner, _parse, cache)
+    conversation.agent = AGENT  # type: ignore[misc]
+    return conversation
+
+
+class _Scanner:
+    def __init__(self) -> None:
+        self.facts: dict[str, str] = {}
+        self.unknown: dict[str, int] = {}
+
+    def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
+        line = _decode(raw)
+        if not isinstance(line.type, str) or line.type not in _KNOWN:
+            name = str(line.type)[:40]
+            self.unknown[name] = self.unknown.get(name, 0) + 1
             return None
-        text = _blocks_text(content)
-    else:
-        text = _text(content)
+        if line.isSidechain and not self.facts:  # a sub-agent's own file
+            self.facts["parent"] = text_of(line.sessionId)
+        if line.type != "user" or _aside(line, self.facts) or _prompt(line) is None:
+            return None
+        self.facts.update(session=text_of(line.sessionId), version=text_of(line.version))
+        return _turn_id(line), offset
+
+
+def _aside(line: _Line, facts: dict[str, str]) -> bool:
+    """Whether the line belongs to a sub-agent, in a file that is not that sub-agent's."""
+    return bool(line.isSidechain) and "parent" not in facts
+
+
+def _turn_id(line: _Line) -> str:
+    return text_of(line.promptId) or text_of(line.uuid) or text_of(line.timestamp)
+
+
+def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
+    turns: list[Turn] = []
+    tools: dict[str, ToolCall] = {}
+    for raw in lines:
+        try:
+            line = _decode(raw)
+        except (msgspec.DecodeError, RecursionError):
+            continue
+        if _aside(line, facts) or line.type not in ("user", "assistant"):
+            continue
+        stamp = text_of(line.timestamp)
+        if line.type == "user" and (prompt := _prompt(line)) is not None:
+            tools = {}
+            turns.append(
+                Turn(
+                    agent=AGENT,
+                    session=text_of(line.sessionId),
+                    turn=_turn_id(line),
+                    started=stamp,
+                    ended=stamp,
+                    cwd=text_of(line.cwd),
+                    user=prompt,
+                    tools=[],
+                    status="interrupted",
+                )
+            )
+            continue
+        if not turns:
+            continue
+        turn = turns[-1]
+        turn.ended = stamp or turn.ended
+        content = line.content()
+        if line.type == "user":
+            _results(turn, tools, content)
+        elif line.isApiErrorMessage:
+            turn.status = "failed"
+            turn.say(blocks_text(content))
+        else:
+            _answer(turn, tools, content)
+    return turns
+
+
+def _prompt(line: _Line) -> str | None:
+    """The text of a real request, or None for every other user line."""
+    if line.isMeta or line.isCompactSummary or line.toolUseResult is not msgspec.UNSET:
+        return None
+    if line.promptSource == "system" or line.turnOrigin == "task_notification":
+        return None
+    content = line.content()
+    if isinstance(content, list) and any(isinstance(b, dict) and b.get("type") == "tool_result" for b in content):
+        return None
+    text = blocks_text(content)
     if not text.strip() or _MACHINE.match(text) or text.startswith(_INTERRUPTED):
         return None
     return text
@@ -128,14 +185,15 @@ def _answer(turn: Turn, tools: dict[str, ToolCall], content: Any) -> None:
     for block in content if isinstance(content, list) else [{"type": "text", "text": content}]:
         if not isinstance(block, dict):
             continue
-        if block.get("type") == "text" and _text(block.get("text")).strip():
-            turn.assistant = _join(turn.assistant, _text(block.get("text")))
+        if block.get("type") == "text" and text_of(block.get("text")).strip():
+            turn.say(text_of(block.get("text")))
             turn.status = "done"
         elif block.get("type") == "tool_use":
-            call = ToolCall(_text(block.get("name")), _input(block.get("input")))
-            tools[_text(block.get("id"))] = call
+            call = ToolCall(text_of(block.get("name")), input_text(block.get("input")))
+            tools[text_of(block.get("id"))] = call
             turn.tools.append(call)
             turn.outside = turn.outside or call.name.startswith(_OUTSIDE_TOOLS)
+            turn.status = "interrupted"  # until words follow
 
 
 def _results(turn: Turn, tools: dict[str, ToolCall], content: Any) -> None:
@@ -146,32 +204,9 @@ def _results(turn: Turn, tools: dict[str, ToolCall], content: Any) -> None:
         if not isinstance(block, dict):
             continue
         if block.get("type") == "tool_result":
-            call = tools.get(_text(block.get("tool_use_id")))
+            call = tools.get(text_of(block.get("tool_use_id")))
             if call is not None:
-                result = block.get("content")
-                call.output = _blocks_text(result) if isinstance(result, list) else _text(result)
+                call.output = blocks_text(block.get("content"))
                 call.failed = bool(block.get("is_error"))
-        elif _text(block.get("text")).startswith(_INTERRUPTED):
+        elif text_of(block.get("text")).startswith(_INTERRUPTED):
             turn.status = "interrupted"
-
-
-def _input(value: Any) -> str:
-    """A tool's input as text: the command of a shell, else its JSON."""
-    if isinstance(value, dict) and isinstance(value.get("command"), str):
-        return value["command"]
-    return msgspec.json.encode(value).decode("utf-8", "replace") if value is not None else ""
-
-
-def _blocks_text(content: Any) -> str:
-    if not isinstance(content, list):
-        return _text(content)
-    texts = [_text(block.get("text")) for block in content if isinstance(block, dict) and block.get("type") == "text"]
-    return "\n".join(text for text in texts if text)
-
-
-def _join(before: str, more: str) -> str:
-    return f"{before}\n\n{more}" if before else more
-
-
-def _text(value: Any) -> str:
-    return value if isinstance(value, str) else ""

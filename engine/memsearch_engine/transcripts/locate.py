@@ -1,76 +1,178 @@
 """From an anchor to the turns behind it, and only to places where that agent keeps its sessions.
 
-An anchor is untrusted text. Its path is used when it lies in the agent's own folder; else the session is looked for there
-by its id, which also finds sessions after a home or a configuration folder has moved.
+An anchor is untrusted text. Its path is used when it lies in one of the agent's own folders; else the session is looked
+for there by its id, which also finds sessions after a home or a configuration folder has moved.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import msgspec
 
 from memsearch_engine.errors import NotFound, UsageError
 from memsearch_engine.home import AgentFolders
-from memsearch_engine.transcripts import claude_code
-from memsearch_engine.transcripts.model import Turn
+from memsearch_engine.transcripts import claude_code, codex, openclaw, opencode
+from memsearch_engine.transcripts.model import Conversation, Session, Turn
 
-#: Agents whose sessions can be opened.
-READABLE = (claude_code.AGENT,)
-_SESSION = re.compile(r"[A-Za-z0-9._-]{1,200}$")
+#: One reader per agent: ``sessions(folder)``, ``locate(folder, session)``, ``at(path, session)``, ``open_session(where)``.
+READERS: dict[str, ModuleType] = {
+    claude_code.AGENT: claude_code,
+    codex.AGENT: codex,
+    opencode.AGENT: opencode,
+    openclaw.AGENT: openclaw,
+}
+_SESSION = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._:-]{0,199}$")
 
 
 class Found(msgspec.Struct):
-    """The turns of a session and which of them was meant (``index``, -1 where the anchor names none)."""
+    """A stretch of a conversation.
+
+    Attributes:
+        turns: the turns that were asked for, oldest first.
+        index: which of them was meant, -1 where none was named.
+        first, total: where ``turns`` begins in the whole session, and how many turns that has.
+        state: ``live``, or ``archived`` where the agent has it no more.
+    """
 
     path: str
     turns: list[Turn]
     index: int
+    first: int = 0
+    total: int = 0
+    state: str = "live"
 
 
-def transcript_path(agent: str, session: str, path: str, folders: AgentFolders | None = None) -> Path | None:
-    """The session file of an anchor, or None where the agent has it no more."""
-    folders = folders or AgentFolders.from_env()
-    if agent not in READABLE:
+def all_sessions(agent: str, folders: AgentFolders) -> Iterator[Session]:
+    """Every session of an agent, each once."""
+    seen: set[tuple[str, str]] = set()
+    for folder in folders.of(agent):
+        for found in READERS[agent].sessions(folder):
+            key = (os.path.realpath(found.path), found.session)
+            if key not in seen:
+                seen.add(key)
+                yield found
+
+
+def find_session(agent: str, session: str, path: str, folders: AgentFolders) -> Session | None:
+    """The session of an anchor, or None where the agent has it no more."""
+    reader = READERS.get(agent)
+    if reader is None:
         return None
-    base = folders.claude_code
-    if path:
-        candidate = Path(os.path.expanduser(path))
-        if candidate.suffix == ".jsonl" and _inside(candidate, base) and candidate.is_file():
-            return candidate
-    if not _SESSION.match(session) or session.startswith("."):
+    places = folders.of(agent)
+    if path and "\0" not in path:
+        candidate = os.path.expanduser(path)
+        if any(_inside(candidate, place) for place in places) and os.path.isfile(candidate):
+            try:
+                if found := reader.at(candidate, session):
+                    return found
+            except OSError:
+                pass
+    if not _SESSION.match(session):
         return None
-    return next((file for file in base.glob(f"*/{session}.jsonl") if _inside(file, base)), None)
+    for place in places:
+        found = reader.locate(place, session)
+        if found and any(_inside(found.path, inner) for inner in places):
+            return found
+    return None
 
 
-def open_anchor(agent: str, session: str, turn: str, path: str, folders: AgentFolders | None = None) -> Found:
-    """Read the session behind an anchor. Raises NotFound where it is lost."""
-    if agent not in READABLE:
-        raise NotFound(f"transcripts of {agent or 'unknown agents'} can't be read yet", "Claude Code's can")
-    file = transcript_path(agent, session, path, folders)
-    if file is None:
+def open_session(where: Session, cache: Path | None = None) -> Conversation:
+    """Open a session. Raises OSError where its file can't be read."""
+    return READERS[where.agent].open_session(where, cache)
+
+
+def open_anchor(
+    agent: str,
+    session: str,
+    turn: str,
+    path: str,
+    folders: AgentFolders,
+    *,
+    context: int | None = None,
+    cache: Path | None = None,
+) -> Found:
+    """The turn behind an anchor with *context* turns around it (None: the whole session). Raises NotFound where the
+    agent no longer has it, or the turn is not in it."""
+    if agent not in READERS:
+        raise NotFound(f"conversations of {agent or 'an unknown agent'} can't be read", f"known: {', '.join(READERS)}")
+    where = find_session(agent, session, path, folders)
+    if where is None:
         raise NotFound(
-            f"the conversation of session {session} is gone: {agent} no longer has it",
-            "the note itself is untouched",
+            f"the conversation of session {session} is gone: {agent} no longer has it", "the note itself is untouched"
         )
-    return open_file(file, turn)
+    return window(_opened(where, cache), turn, context)
 
 
-def open_file(file: Path, turn: str = "") -> Found:
-    """All turns of a transcript file, *turn* found among them."""
-    if file.suffix != ".jsonl":
-        raise UsageError(f"{file} is no transcript that can be read", "Claude Code's end in .jsonl")
-    turns = claude_code.read(file).turns
-    index = next((i for i, t in enumerate(turns) if t.turn == turn), -1) if turn else -1
-    if turn and index < 0:
-        near = [i for i, t in enumerate(turns) if t.turn.startswith(turn)]
-        index = near[0] if len(near) == 1 else -1
-    return Found(str(file), turns, index)
+def open_file(
+    path: str, turn: str = "", session: str = "", *, context: int | None = None, cache: Path | None = None
+) -> Found:
+    """A transcript file or database that the user named; the agent is known by what it is. Raises UsageError, NotFound."""
+    return window(_opened(recognise(path, session), cache), turn, context)
 
 
-def _inside(path: Path, base: Path) -> bool:
+def recognise(path: str, session: str = "") -> Session:
+    """Which agent's session a file holds."""
+    name = os.path.basename(path)
+    guesses: list[ModuleType] = []
+    if name.endswith((".jsonl", ".jsonl.zst")):
+        guesses = [_jsonl_reader(path)]
+    elif name.endswith(".sqlite"):
+        guesses = [openclaw]
+    elif name.endswith(".db"):
+        guesses = [opencode]
+    try:
+        for reader in guesses:
+            if found := reader.at(path, session):
+                return found
+    except OSError as error:
+        raise NotFound(f"{path} can't be read: {error.strerror}") from error
+    if guesses:
+        raise NotFound(f"no session {session} in {path}".replace("  ", " "))
+    raise UsageError(
+        f"{path} is no transcript that can be read",
+        "Claude Code, Codex and OpenClaw write .jsonl, OpenCode .db, OpenClaw .sqlite",
+    )
+
+
+def _jsonl_reader(path: str) -> ModuleType:
+    if os.path.basename(path).startswith("rollout-") or path.endswith(".zst"):
+        return codex
+    with open(path, "rb") as file:
+        head = file.readline(65536)
+    if b'"payload"' in head and b'"session_meta"' in head:
+        return codex
+    return openclaw if b'"type":"session"' in head.replace(b'": "', b'":"') else claude_code
+
+
+def _opened(where: Session, cache: Path | None) -> Conversation:
+    try:
+        return open_session(where, cache)
+    except OSError as error:
+        raise NotFound(f"{where.path} can't be read: {error.strerror or error}") from error
+
+
+def window(conversation: Conversation, turn: str, context: int | None) -> Found:
+    """*turn* and *context* turns on both sides of it; all turns where *context* is None."""
+    place = conversation.find(turn) if turn else -1
+    if turn and place < 0:
+        raise NotFound(f"the turn {turn} is not in {conversation.where.path}", "the file itself can be opened")
+    first, last = 0, len(conversation.ids)
+    if place >= 0 and context is not None:
+        first, last = max(0, place - context), min(last, place + context + 1)
+    try:
+        turns = conversation.turns(first, last)
+    except OSError as error:
+        raise NotFound(f"{conversation.where.path} can't be read: {error.strerror or error}") from error
+    index = next((i for i, t in enumerate(turns) if place >= 0 and t.turn == conversation.ids[place]), -1)
+    return Found(conversation.where.path, turns, index, first, len(conversation.ids))
+
+
+def _inside(path: str | os.PathLike[str], base: Path) -> bool:
     """Whether *path* really lies under *base*, links resolved."""
     real, root = os.path.realpath(path), os.path.realpath(base)
     return real.startswith(root + os.sep)

@@ -1,8 +1,14 @@
-"""The turn: what every reader gives."""
+"""What every reader gives: sessions as they lie on disk, conversations opened lazily, turns."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from typing import ClassVar
+
 import msgspec
+
+_AT_ONCE = 8
 
 
 class ToolCall(msgspec.Struct):
@@ -16,9 +22,9 @@ class Turn(msgspec.Struct):
     """One request of the user and all that followed.
 
     Attributes:
-        turn: the agent's own id of the request (Claude Code: ``promptId``).
-        started, ended: ISO 8601 with zone, as the agent wrote them.
-        status: ``done``, ``interrupted`` (no answer came) or ``failed`` (the model or API refused).
+        turn: the agent's own id of the request (``promptId``, ``turn_id``, or the user message's id).
+        started, ended: ISO 8601 with zone.
+        status: ``done``, ``interrupted`` (no answer came) or ``failed`` (the model or its API refused).
         outside: a tool brought in content from outside the machine (web, MCP).
     """
 
@@ -34,9 +40,80 @@ class Turn(msgspec.Struct):
     status: str = "done"
     outside: bool = False
 
+    def say(self, text: str) -> None:
+        """Add a piece of the answer."""
+        if text.strip():
+            self.assistant = f"{self.assistant}\n\n{text}" if self.assistant else text
 
-class Transcript(msgspec.Struct):
-    """The turns of one session; ``unknown`` counts record kinds that the reader does not know."""
 
-    turns: list[Turn]
-    unknown: dict[str, int] = {}
+class Session(msgspec.Struct, frozen=True):
+    """A session as its agent keeps it. ``kind`` is the anchor's word for ``path``: transcript, rollout or db."""
+
+    agent: str
+    session: str
+    path: str
+    kind: str
+    modified: float = 0.0
+    size: int = 0
+
+
+class Conversation(ABC):
+    """An opened session. Finding a turn costs an index, reading one costs that turn.
+
+    Attributes:
+        ids: turn ids, oldest first.
+        parent: the session that started this one as a sub-agent; such sessions are no memory of their own.
+        unknown: record kinds that the reader does not know, counted.
+    """
+
+    agent: ClassVar[str]
+
+    def __init__(self, where: Session) -> None:
+        self.where = where
+        self.session = where.session
+        self.ids: list[str] = []
+        self.parent = ""
+        self.version = ""
+        self.unknown: dict[str, int] = {}
+
+    @abstractmethod
+    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        """Turns ``first`` up to, not including, ``last``. Raises OSError where the agent took them away."""
+
+    def each(self) -> Iterator[Turn]:
+        """All turns, a few at a time: a session can be larger than memory should hold."""
+        for first in range(0, len(self.ids), _AT_ONCE):
+            yield from self.turns(first, first + _AT_ONCE)
+
+    def find(self, turn: str) -> int:
+        """The position of a turn, by its id or an unambiguous beginning of it; -1 where it is not here."""
+        if turn in self.ids:
+            return self.ids.index(turn)
+        near = [i for i, name in enumerate(self.ids) if turn and name.startswith(turn)]
+        return near[0] if len(near) == 1 else -1
+
+
+def text_of(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def blocks_text(content: object, kinds: tuple[str, ...] = ("text",)) -> str:
+    """The text of a content value: a string, or a list of typed blocks."""
+    if not isinstance(content, list):
+        return text_of(content)
+    texts = [text_of(b.get("text")) for b in content if isinstance(b, dict) and b.get("type") in kinds]
+    return "\n".join(text for text in texts if text)
+
+
+def input_text(value: object) -> str:
+    """A tool's input as text: the command of a shell, else its JSON."""
+    if isinstance(value, dict):
+        for key in ("command", "cmd"):
+            command = value.get(key)
+            if isinstance(command, str):
+                return command
+            if isinstance(command, list) and all(isinstance(part, str) for part in command):
+                return command[2] if len(command) == 3 and command[1] in ("-lc", "-c") else " ".join(command)
+    if isinstance(value, str):
+        return value
+    return msgspec.json.encode(value).decode("utf-8", "replace") if value is not None else ""

@@ -1,0 +1,74 @@
+"""Which agents are on this machine, where their sessions lie, and how many of their turns are in memory."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from memsearch_engine.capture.backfill import Choice, plan
+from memsearch_engine.capture.keep import Keeper
+from memsearch_engine.home import AgentFolders, Home
+
+PROGRAMS = {"claude-code": "claude", "codex": "codex", "opencode": "opencode", "openclaw": "openclaw"}
+_VERSION = re.compile(r"\d+\.\d+[\w.-]*")
+_ASK_S = 6.0
+
+
+def discover(
+    home: Home, folders: AgentFolders, *, versions: bool = True, progress: Callable[[str, int, int], None] | None = None
+) -> list[dict[str, Any]]:
+    """One row per agent. Sessions that did not change since they were last read are not read again."""
+    keeper = Keeper(home)
+    try:
+        plan(home, keeper, folders, Choice(tuple(PROGRAMS)), progress, changed_only=True)
+        sessions = list(keeper.ledger.sessions().values())
+        counts = keeper.ledger.counts()
+    finally:
+        keeper.close()
+    paths = {agent: shutil.which(program) or "" for agent, program in PROGRAMS.items()}
+    with ThreadPoolExecutor(len(paths)) as pool:
+        asked = dict(zip(paths, pool.map(_version if versions else lambda _: "", paths.values())))
+    rows = []
+    for agent, path in paths.items():
+        mine = [seen for seen in sessions if seen.agent == agent and os.path.exists(seen.path)]
+        outcomes = dict.fromkeys(("captured", "new", "trivial", "homeless", "deleted", "failed"), 0)
+        for who, _, outcome, number in counts:
+            if who == agent:
+                outcomes[outcome] += number
+        newest = max(mine, key=lambda seen: seen.modified, default=None)
+        rows.append(
+            {
+                "agent": agent,
+                "program": path,
+                "version": asked[agent],
+                "wrote": newest.version if newest else "",
+                "folders": [str(place) for place in folders.of(agent) if place.is_dir()],
+                "sessions": sum(not seen.parent for seen in mine),
+                "subagent_sessions": sum(bool(seen.parent) for seen in mine),
+                "turns": sum(outcomes.values()),
+                **outcomes,
+            }
+        )
+    return rows
+
+
+def _version(path: str) -> str:
+    if not path:
+        return ""
+    try:
+        done = subprocess.run(
+            [os.path.abspath(path), "--version"],
+            capture_output=True,
+            text=True,
+            timeout=_ASK_S,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    match = _VERSION.search(done.stdout[:2000])
+    return match[0] if match else ""

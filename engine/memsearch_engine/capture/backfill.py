@@ -1,0 +1,274 @@
+"""Old sessions into memory: what is there, what would be written, and writing it.
+
+A plan reads every session once and counts; running it reads the new turns again, one at a time, so memory stays flat over
+years of sessions. Both can be stopped at any point and begun again: a turn is the same entry whoever brings it in.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+
+import msgspec
+
+from memsearch_engine.capture.extract import is_trivial
+from memsearch_engine.capture.keep import Keeper, home_of, local_time
+from memsearch_engine.capture.ledger import SeenSession, SeenTurn
+from memsearch_engine.errors import MemsearchError
+from memsearch_engine.home import AgentFolders, Home
+from memsearch_engine.journal.files import read_day
+from memsearch_engine.journal.parse import turn_id
+from memsearch_engine.llm.tokens import estimate
+from memsearch_engine.projects import locate
+from memsearch_engine.transcripts.evidence import shortened
+from memsearch_engine.transcripts.locate import READERS, all_sessions, open_session
+from memsearch_engine.transcripts.model import Conversation, Session, Turn
+
+#: The first words of the prompts that memory tools send to summarisers; such sessions are about memory, not work.
+SUMMARISER_PROMPTS = ("You are a third-person note-taker", "[memsearch summariser]")
+_MOST_TOKENS = 6000  # of one turn that a summariser would be given
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """Which turns to bring in.
+
+    Attributes:
+        since: ISO day; earlier turns are left out.
+        memory: only turns that belong into this memory folder.
+        orphans: a project folder for turns whose own is gone; '' leaves those out.
+    """
+
+    agents: tuple[str, ...]
+    since: str = ""
+    memory: str = ""
+    orphans: str = ""
+
+
+class Count(msgspec.Struct):
+    """What the sessions of one agent hold. ``new`` turns are those that an import writes."""
+
+    sessions: int = 0
+    subagents: int = 0
+    summarisers: int = 0
+    turns: int = 0
+    new: int = 0
+    known: int = 0
+    trivial: int = 0
+    homeless: int = 0
+    left_out: int = 0
+    tokens: int = 0
+    first_day: str = ""
+    last_day: str = ""
+
+
+class Work(msgspec.Struct, frozen=True):
+    where: Session
+    turns: list[str]
+
+
+class Plan(msgspec.Struct):
+    """Counts by agent, the turns to write in the order they happened, what could not be read, and folders that are gone."""
+
+    counts: dict[str, Count]
+    work: list[tuple[str, Work]]  # (start of the session, its new turns)
+    failed: list[tuple[str, str]]
+    gone: dict[str, int]
+
+    @property
+    def new(self) -> int:
+        return sum(len(work.turns) for _, work in self.work)
+
+
+class Report(msgspec.Struct):
+    written: int = 0
+    known: int = 0
+    skipped: int = 0
+    failed: list[tuple[str, str]] = []
+    memories: list[str] = []
+
+
+Progress = Callable[[str, int, int], None]
+
+
+def plan(
+    home: Home,
+    keeper: Keeper,
+    folders: AgentFolders,
+    choice: Choice,
+    progress: Progress | None = None,
+    *,
+    changed_only: bool = False,
+) -> Plan:
+    """Read all sessions of the chosen agents and count. Nothing is written but the ledger's notes.
+
+    Args:
+        changed_only: pass over sessions that stand as they did when the ledger last saw them.
+    """
+    made = Plan({agent: Count() for agent in choice.agents}, [], [], {})
+    found = [where for agent in choice.agents for where in all_sessions(agent, folders)]
+    if changed_only:
+        seen = keeper.ledger.sessions()
+        found = [w for w in found if _stamp(seen.get((w.agent, w.path, w.session))) != (w.modified, w.size)]
+    journal = _Known()
+    for number, where in enumerate(found):
+        if progress:
+            progress("reading", number, len(found))
+        try:
+            conversation = open_session(where, home.offsets)
+            _count(home, keeper, conversation, choice, made, journal)
+        except OSError as error:
+            made.failed.append((f"{where.path} {where.session}", error.strerror or str(error)))
+    made.work.sort(key=lambda item: item[0])
+    return made
+
+
+def _stamp(seen: SeenSession | None) -> tuple[float, int] | None:
+    return (seen.modified, seen.size) if seen else None
+
+
+def _count(home: Home, keeper: Keeper, conversation: Conversation, choice: Choice, made: Plan, journal: _Known) -> None:
+    where = conversation.where
+    count = made.counts[where.agent]
+    keeper.ledger.note_session(
+        SeenSession(
+            where.agent, where.session, where.path, where.modified, where.size, len(conversation.ids),
+            conversation.parent, conversation.version,
+        ),
+        conversation.unknown,
+    )  # fmt: skip
+    if conversation.parent:
+        count.subagents += 1
+        return
+    new: list[str] = []
+    start = ""
+    notes: list[SeenTurn] = []
+    known = keeper.ledger.outcomes(where.agent, conversation.session)
+    for turn in conversation.each():
+        if is_summariser(turn):
+            count.summarisers += 1
+            return
+        when = local_time(turn.started)
+        day = when.date().isoformat() if when else ""
+        if choice.since and day < choice.since:
+            count.left_out += 1
+            continue
+        memory = home_of(turn.cwd, home)
+        if not memory and choice.orphans:
+            memory = locate(choice.orphans, home).memory
+        if choice.memory and memory != choice.memory:
+            count.left_out += 1
+            continue
+        count.turns += 1
+        outcome = known.get(turn.turn)
+        seen = SeenTurn(where.agent, turn.session, turn.turn, day, turn.cwd, outcome or "new")
+        if is_trivial(turn):
+            count.trivial += 1
+            outcome = "trivial"
+        elif not memory:
+            count.homeless += 1
+            made.gone[turn.cwd] = made.gone.get(turn.cwd, 0) + 1
+            outcome = "homeless"
+        elif journal.has(memory, day, turn) or keeper.journal.history.is_deleted(
+            turn_id(turn.agent, turn.session, turn.turn)
+        ):
+            count.known += 1
+            outcome = outcome if outcome in ("captured", "deleted") else "captured"
+        else:
+            count.new += 1
+            count.tokens += tokens_of(turn)
+            count.first_day = min(filter(None, (count.first_day, day)), default="")
+            count.last_day = max(count.last_day, day)
+            start = start or turn.started
+            new.append(turn.turn)
+            journal.add(memory, day, turn)
+            outcome = "new"
+        if seen.outcome != outcome or turn.turn not in known:
+            notes.append(msgspec.structs.replace(seen, outcome=outcome))
+    keeper.ledger.note(notes)
+    count.sessions += 1
+    if new:
+        made.work.append((start, Work(where, new)))
+
+
+def run(
+    keeper: Keeper, made: Plan, choice: Choice, progress: Progress | None = None, stop: Callable[[], bool] | None = None
+) -> Report:
+    """Write the planned turns, session after session, oldest first."""
+    report = Report(failed=list(made.failed), memories=[])
+    total, done = made.new, 0
+    orphans = locate(choice.orphans, keeper.home).memory if choice.orphans else ""
+    for _, work in made.work:
+        try:
+            conversation = open_session(work.where, keeper.home.offsets)
+        except OSError as error:
+            report.failed.append((work.where.path, error.strerror or str(error)))
+            continue
+        for name in work.turns:
+            if stop and stop():
+                return report
+            if progress:
+                progress("writing", done, total)
+            done += 1
+            try:
+                for turn in conversation.turns(place := conversation.find(name), place + 1):
+                    memory = "" if home_of(turn.cwd, keeper.home) else orphans
+                    _tell(report, keeper.keep(turn, work.where, memory=memory))
+            except (OSError, MemsearchError) as error:
+                report.failed.append((f"{work.where.path} turn {name}", str(error)))
+                keeper.ledger.note([SeenTurn(work.where.agent, work.where.session, name, "", "", "failed", str(error))])
+    return report
+
+
+def _tell(report: Report, kept: object) -> None:
+    outcome, memory = kept.outcome, kept.memory  # type: ignore[attr-defined]
+    if kept.written:  # type: ignore[attr-defined]
+        report.written += 1
+        if memory not in report.memories:
+            report.memories.append(memory)
+    elif outcome == "captured":
+        report.known += 1
+    else:
+        report.skipped += 1
+
+
+def is_summariser(turn: Turn) -> bool:
+    return turn.user.lstrip('"').startswith(SUMMARISER_PROMPTS)
+
+
+def tokens_of(turn: Turn) -> int:
+    """What a summariser would be given of a turn."""
+    text = turn.user + turn.assistant + "".join(tool.input + shortened(tool.output) for tool in turn.tools)
+    return min(estimate(text), _MOST_TOKENS)
+
+
+def agents_here(folders: AgentFolders) -> list[str]:
+    """Agents that have sessions on this machine."""
+    return [agent for agent in READERS if any(place.is_dir() for place in folders.of(agent))]
+
+
+class _Known:
+    """Entry ids and turns that a day's files hold, read once per file."""
+
+    def __init__(self) -> None:
+        self._days: dict[tuple[str, str], tuple[set[str], set[tuple[str, str]]]] = {}
+
+    def has(self, memory: str, day: str, turn: Turn) -> bool:
+        key = (memory, day)
+        if key not in self._days:
+            path = os.path.join(memory, f"{day}.md")
+            try:
+                anchors = [a for entry in read_day(path).entries for a in entry.anchors if a.turn]
+            except OSError:
+                anchors = []
+            ids = {turn_id(a.agent, a.session, a.turn) for a in anchors}
+            self._days[key] = ids, {(a.agent, a.turn) for a in anchors}
+        ids, turns = self._days[key]
+        return turn_id(turn.agent, turn.session, turn.turn) in ids or (
+            len(turn.turn) >= 20 and (turn.agent, turn.turn) in turns
+        )
+
+    def add(self, memory: str, day: str, turn: Turn) -> None:
+        """Count *turn* as there: a fork's copy of it is no other turn. ``has`` was asked before."""
+        ids, turns = self._days[memory, day]
+        ids.add(turn_id(turn.agent, turn.session, turn.turn))
+        turns.add((turn.agent, turn.turn))

@@ -1,0 +1,110 @@
+"""A finished turn -> an entry, its evidence, and a line in the ledger. Hooks, imports and reconciling all end here.
+
+Idempotent on (agent, session, turn), and in that order: the entry is the memory, the rest can be made up for.
+"""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+
+import msgspec
+
+from memsearch_engine.capture.extract import extract, is_trivial
+from memsearch_engine.capture.ledger import Ledger, Outcome, SeenTurn
+from memsearch_engine.errors import Unreachable
+from memsearch_engine.home import Home
+from memsearch_engine.journal.model import Anchor
+from memsearch_engine.journal.write import Journal
+from memsearch_engine.projects import locate
+from memsearch_engine.secrets.scan import redact
+from memsearch_engine.transcripts.evidence import Archive, shortened
+from memsearch_engine.transcripts.model import Session, Turn
+
+
+class Kept(msgspec.Struct, frozen=True):
+    """What became of a turn. ``memory``: the folder that it belongs to; ``written``: whether an entry was added now."""
+
+    outcome: Outcome
+    memory: str = ""
+    entry_id: str = ""
+    written: bool = False
+
+
+class Keeper:
+    """Writes turns of one home. Not shared between threads."""
+
+    def __init__(self, home: Home, journal: Journal | None = None, *, evidence: bool = True) -> None:
+        self.home = home
+        self.journal = journal or Journal(home)
+        self.ledger = Ledger(home)
+        self.archive = Archive(home) if evidence else None
+
+    def close(self) -> None:
+        self.ledger.close()
+        if self.archive:
+            self.archive.close()
+
+    def keep(self, turn: Turn, where: Session, *, memory: str = "", cwd: str = "", at: float = 0.0) -> Kept:
+        """Write *turn* into the memory of its folder.
+
+        Args:
+            memory: the memory folder where it is known already (``MEMSEARCH_DIR``, or the user's word).
+            cwd, at: the folder and time to use where the turn names none.
+
+        Raises:
+            OSError, MemsearchError: the entry could not be written; it can be tried again.
+        """
+        when = local_time(turn.started) or datetime.fromtimestamp(at).astimezone()
+        cwd = turn.cwd or cwd
+        if is_trivial(turn):
+            return self._note(turn, when, cwd, Kept("trivial"))
+        memory = memory or home_of(cwd, self.home)
+        if not memory:
+            return self._note(turn, when, cwd, Kept("homeless"), f"{cwd} is gone")
+        clean = redacted(turn)
+        anchor = Anchor(turn.session, turn.turn, turn.agent, where.kind, where.path)
+        marks = {"trust": "outside"} if turn.outside else {}
+        added = self.journal.append_turn(
+            memory, when.date().isoformat(), when.strftime("%H:%M"), extract(clean), anchor, marks
+        )
+        if not added.written and added.reason.startswith("deleted"):
+            return self._note(turn, when, cwd, Kept("deleted", memory, added.entry_id))
+        if self.archive:
+            try:
+                self.archive.put(clean)
+            except Unreachable:
+                pass  # the agent still has it; `memsearch evidence archive` makes up for it, and doctor says so
+        return self._note(turn, when, cwd, Kept("captured", memory, added.entry_id, added.written))
+
+    def _note(self, turn: Turn, when: datetime, cwd: str, kept: Kept, reason: str = "") -> Kept:
+        seen = SeenTurn(turn.agent, turn.session, turn.turn, when.date().isoformat(), cwd, kept.outcome, reason)
+        self.ledger.note([seen])
+        return kept
+
+
+def home_of(cwd: str, home: Home) -> str:
+    """The memory folder for turns of *cwd*; '' where the project's folder is gone (nothing is made anew for it)."""
+    if not cwd:
+        return ""
+    place = locate(cwd, home)
+    return place.memory if os.path.isdir(place.root) else ""
+
+
+def redacted(turn: Turn) -> Turn:
+    """The turn with secrets replaced, and outputs without their middle. Secrets go first: half of one would not be
+    recognised."""
+    clean = msgspec.structs.replace(turn, user=redact(turn.user)[0], assistant=redact(turn.assistant)[0])
+    clean.tools = [
+        msgspec.structs.replace(tool, input=redact(shortened(tool.input))[0], output=redact(shortened(tool.output))[0])
+        for tool in turn.tools
+    ]
+    return clean
+
+
+def local_time(stamp: str) -> datetime | None:
+    """An ISO time stamp in this machine's zone: the day under which a person looks for it."""
+    try:
+        return datetime.fromisoformat(stamp.replace("Z", "+00:00")).astimezone()
+    except ValueError:
+        return None

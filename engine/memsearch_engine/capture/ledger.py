@@ -1,0 +1,192 @@
+"""What became of every turn that was seen: in ``state.db``, so that coverage is counted and not assumed.
+
+The journal is the truth about what is in it; the ledger knows what is not, and why.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any, Literal
+
+import msgspec
+
+from memsearch_engine.errors import Unreachable
+from memsearch_engine.home import Home
+
+#: captured: in the journal. trivial: nothing to remember. deleted: the owner deleted it. homeless: its folder is gone.
+#: new: seen in a transcript and not taken. failed: taking it raised, ``reason`` says what.
+Outcome = Literal["captured", "trivial", "deleted", "homeless", "new", "failed"]
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS seen_turns (
+  agent TEXT NOT NULL, session TEXT NOT NULL, turn TEXT NOT NULL, day TEXT NOT NULL, cwd TEXT NOT NULL,
+  outcome TEXT NOT NULL, reason TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (agent, session, turn)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS seen_sessions (
+  agent TEXT NOT NULL, session TEXT NOT NULL, path TEXT NOT NULL, modified REAL NOT NULL, size INTEGER NOT NULL,
+  turns INTEGER NOT NULL, parent TEXT NOT NULL, version TEXT NOT NULL, at REAL NOT NULL,
+  PRIMARY KEY (agent, path, session)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS agent_folders (
+  agent TEXT NOT NULL, folder TEXT NOT NULL, seen REAL NOT NULL, PRIMARY KEY (agent, folder)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS unknown_records (
+  agent TEXT NOT NULL, kind TEXT NOT NULL, version TEXT NOT NULL, count INTEGER NOT NULL, at REAL NOT NULL,
+  PRIMARY KEY (agent, kind, version)) WITHOUT ROWID;
+"""
+
+
+class SeenTurn(msgspec.Struct, frozen=True):
+    agent: str
+    session: str
+    turn: str
+    day: str
+    cwd: str
+    outcome: Outcome
+    reason: str = ""
+
+
+class SeenSession(msgspec.Struct, frozen=True):
+    agent: str
+    session: str
+    path: str
+    modified: float
+    size: int
+    turns: int
+    parent: str = ""
+    version: str = ""
+
+
+class Ledger:
+    """The ledger of one home folder."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self._connection: sqlite3.Connection | None = None
+        self._lock = threading.Lock()
+
+    def _db(self) -> sqlite3.Connection:
+        if self._connection is None:
+            try:
+                self.home.ensure()
+                db = sqlite3.connect(self.home.state_db, timeout=20, isolation_level=None, check_same_thread=False)
+                db.execute("PRAGMA journal_mode=WAL")
+                db.execute("PRAGMA synchronous=NORMAL")
+                db.executescript(_SCHEMA)
+            except (sqlite3.Error, OSError) as error:
+                raise Unreachable(f"{self.home.state_db} can't be used: {error}", "move it aside") from error
+            self._connection = db
+        return self._connection
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    @contextlib.contextmanager
+    def _using(self) -> Iterator[sqlite3.Connection]:
+        with self._lock:
+            try:
+                yield self._db()
+            except sqlite3.Error as error:
+                raise Unreachable(f"{self.home.state_db} can't be used: {error}", "move it aside") from error
+
+    def note(self, turns: Iterable[SeenTurn]) -> None:
+        now = time.time()
+        rows = [(t.agent, t.session, t.turn, t.day, t.cwd, t.outcome, t.reason, now) for t in turns]
+        with self._using() as db, _transaction(db):
+            db.executemany("INSERT OR REPLACE INTO seen_turns VALUES (?,?,?,?,?,?,?,?)", rows)
+
+    def note_session(self, seen: SeenSession, unknown: dict[str, int]) -> None:
+        now = time.time()
+        with self._using() as db, _transaction(db):
+            db.execute(
+                "INSERT OR REPLACE INTO seen_sessions VALUES (?,?,?,?,?,?,?,?,?)",
+                (
+                    seen.agent,
+                    seen.session,
+                    seen.path,
+                    seen.modified,
+                    seen.size,
+                    seen.turns,
+                    seen.parent,
+                    seen.version,
+                    now,
+                ),
+            )
+            db.executemany(
+                "INSERT OR REPLACE INTO unknown_records VALUES (?,?,?,?,?)",
+                [(seen.agent, kind, seen.version, count, now) for kind, count in unknown.items()],
+            )
+
+    def sessions(self) -> dict[tuple[str, str, str], SeenSession]:
+        """Sessions as they were when they were last read, by (agent, path, session)."""
+        with self._using() as db:
+            rows = db.execute("SELECT agent, session, path, modified, size, turns, parent, version FROM seen_sessions")
+            return {(row[0], row[2], row[1]): SeenSession(*row) for row in rows}
+
+    def outcomes(self, agent: str, session: str) -> dict[str, Outcome]:
+        """turn -> outcome, of one session."""
+        with self._using() as db:
+            query = "SELECT turn, outcome FROM seen_turns WHERE agent=? AND session=?"
+            return dict(db.execute(query, (agent, session)).fetchall())
+
+    def counts(self, since: str = "") -> list[tuple[str, str, str, int]]:
+        """(agent, day, outcome, turns) from day *since* on, newest first."""
+        with self._using() as db:
+            return db.execute(
+                "SELECT agent, day, outcome, count(*) FROM seen_turns WHERE day >= ? GROUP BY 1, 2, 3 ORDER BY 2 DESC, 1, 3",
+                (since,),
+            ).fetchall()
+
+    def waiting(self, outcomes: tuple[Outcome, ...] = ("failed",), limit: int = 100) -> list[dict[str, Any]]:
+        with self._using() as db:
+            marks = ",".join("?" * len(outcomes))
+            rows = db.execute(
+                f"SELECT agent, session, turn, day, outcome, reason FROM seen_turns WHERE outcome IN ({marks}) "
+                "ORDER BY at DESC LIMIT ?",
+                (*outcomes, limit),
+            )
+            return [dict(zip(("agent", "session", "turn", "day", "outcome", "reason"), row)) for row in rows]
+
+    def unknown(self) -> list[tuple[str, str, str, int]]:
+        """(agent, record kind, agent's version, times) that no reader knows."""
+        with self._using() as db:
+            return db.execute("SELECT agent, kind, version, count FROM unknown_records ORDER BY 1, 2, 3").fetchall()
+
+    def remember_folder(self, agent: str, folder: str) -> None:
+        """An agent's home as its own hook named it."""
+        with self._using() as db:
+            db.execute("INSERT OR REPLACE INTO agent_folders VALUES (?,?,?)", (agent, folder, time.time()))
+
+
+@contextlib.contextmanager
+def _transaction(db: sqlite3.Connection) -> Iterator[None]:
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def known_folders(home: Home) -> dict[str, list[str]]:
+    """The agents' homes that hooks have named, newest first; {} where that can't be read."""
+    if not home.state_db.exists():
+        return {}
+    found: dict[str, list[str]] = {}
+    for mode in ("mode=ro", "mode=ro&immutable=1"):
+        try:
+            db = sqlite3.connect(f"{home.state_db.as_uri()}?{mode}", uri=True, timeout=2)
+            try:
+                rows = db.execute("SELECT agent, folder FROM agent_folders ORDER BY seen DESC").fetchall()
+            finally:
+                db.close()
+        except sqlite3.Error:
+            continue
+        for agent, folder in rows:
+            found.setdefault(agent, []).append(folder)
+        break
+    return found

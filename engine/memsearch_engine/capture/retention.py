@@ -1,0 +1,120 @@
+"""Agents delete their transcripts. Which memories cite one that will go, and keeping those turns in time."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from memsearch_engine.capture.keep import redacted
+from memsearch_engine.errors import MemsearchError
+from memsearch_engine.home import AgentFolders, Home
+from memsearch_engine.journal.files import list_days, read_day
+from memsearch_engine.journal.model import Anchor
+from memsearch_engine.projects import Project
+from memsearch_engine.transcripts.evidence import Archive
+from memsearch_engine.transcripts.locate import find_session, open_session
+
+#: Claude Code deletes transcripts after so many days, unless its settings say otherwise. The others keep theirs.
+_CLAUDE_DAYS = 30
+_SOON_DAYS = 7
+
+
+class Expiring(msgspec.Struct):
+    """A transcript that its agent will delete in ``days``; ``unkept`` of the ``memories`` citing it have no kept copy."""
+
+    path: str
+    days: int
+    memories: int
+    unkept: int
+
+
+class Survey(msgspec.Struct):
+    live: int = 0
+    kept: int = 0
+    lost: int = 0
+    expiring: list[Expiring] = []
+
+
+def cited(projects: list[Project]) -> dict[tuple[str, str], list[Anchor]]:
+    """Every anchor of every memory, by (agent, session)."""
+    found: dict[tuple[str, str], list[Anchor]] = {}
+    for memory in dict.fromkeys(project.memory for project in projects):
+        for file in list_days(memory):
+            try:
+                entries = read_day(file.path).entries
+            except OSError:
+                continue
+            for entry in entries:
+                for anchor in entry.anchors:
+                    if anchor.agent and anchor.session:
+                        found.setdefault((anchor.agent, anchor.session), []).append(anchor)
+    return found
+
+
+def survey(home: Home, projects: list[Project], folders: AgentFolders) -> Survey:
+    """Where every cited conversation stands."""
+    result = Survey(expiring=[])
+    kept = Archive(home).names()
+    now = time.time()
+    for (agent, session), anchors in cited(projects).items():
+        where = find_session(agent, session, anchors[0].path, folders)
+        unkept = sum((agent, session, anchor.turn) not in kept for anchor in anchors)
+        if where is None:
+            result.kept += len(anchors) - unkept
+            result.lost += unkept
+            continue
+        result.live += len(anchors)
+        limit = _days_kept(agent, folders)
+        if limit:
+            left = limit - (now - os.stat(where.path).st_mtime) / 86400
+            if left <= _SOON_DAYS:
+                result.expiring.append(Expiring(where.path, max(0, int(left)), len(anchors), unkept))
+    return result
+
+
+def archive_all(
+    home: Home, projects: list[Project], folders: AgentFolders, progress: Callable[[str, int, int], None] | None = None
+) -> tuple[int, list[tuple[str, str]]]:
+    """Keep every cited turn that is live and not kept yet. Returns how many, and what could not be read."""
+    archive = Archive(home)
+    names = archive.names()
+    wanted = cited(projects)
+    kept, failed = 0, []
+    try:
+        for number, ((agent, session), anchors) in enumerate(wanted.items()):
+            if progress:
+                progress("keeping", number, len(wanted))
+            turns = {a.turn for a in anchors if a.turn and (agent, session, a.turn) not in names}
+            where = find_session(agent, session, anchors[0].path, folders) if turns else None
+            if where is None:
+                continue
+            try:
+                conversation = open_session(where, home.offsets)
+                for name in turns:
+                    place = conversation.find(name)
+                    for turn in conversation.turns(place, place + 1) if place >= 0 else []:
+                        kept += archive.put(redacted(turn))
+            except (OSError, MemsearchError) as error:
+                failed.append((where.path, str(error)))
+    finally:
+        archive.close()
+    return kept, failed
+
+
+def _days_kept(agent: str, folders: AgentFolders) -> int:
+    """How long an agent keeps its transcripts; 0 for ever."""
+    if agent != "claude-code":
+        return 0
+    for place in folders.of(agent):
+        try:
+            days = json.loads((Path(place).parent / "settings.json").read_bytes()).get("cleanupPeriodDays")
+        except (OSError, ValueError, AttributeError):
+            continue
+        if isinstance(days, int | float):
+            return int(days)
+    return _CLAUDE_DAYS

@@ -1,0 +1,322 @@
+"""Codex' rollouts: JSONL of ``{timestamp, type, payload}`` (0.116 to 0.169 were seen), plain or zstd.
+
+Since 0.149.1 texts are in ``event_msg/item_completed``; before, in ``event_msg/user_message`` and ``agent_message``. Both
+generations repeat them as ``response_item``, where the harness' own texts have the role ``user`` too, so those are read for
+tools only. A turn begins with ``task_started``, and is one as soon as somebody said something in it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memsearch_engine.transcripts.jsonl import JsonlConversation
+from memsearch_engine.transcripts.model import (
+    Conversation,
+    Session,
+    ToolCall,
+    Turn,
+    blocks_text,
+    input_text,
+    text_of,
+)
+
+AGENT = "codex"
+KIND = "rollout"
+_TYPES = frozenset(
+    "session_meta turn_context world_state response_item event_msg compacted token_usage_record inter_agent_communication "
+    "inter_agent_communication_metadata".split()
+)
+_NAME = re.compile(r"rollout-.*?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.jsonl(?:\.zst)?$")
+_PREAMBLE = re.compile(r"\A(?:Command: .*\n)?(?:Chunk ID: .*\n)?(?:Wall time: .*\n)?(?:.*\n){0,4}?Output:\n")
+_EXIT = re.compile(r"^Process exited with code (\d+)$|^Exit code: (\d+)$", re.M)
+_CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "mcp_tool_call")
+_OUTPUTS = ("function_call_output", "custom_tool_call_output")
+
+
+class _Line(msgspec.Struct):
+    type: Any = None
+    timestamp: Any = None
+    payload: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+class _Kind(msgspec.Struct):
+    type: Any = None
+    turn_id: Any = None
+    item: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
+
+
+_decode = msgspec.json.Decoder(_Line).decode
+_kind = msgspec.json.Decoder(_Kind).decode
+
+
+def sessions(folder: Path) -> Iterator[Session]:
+    """Every rollout below ``sessions`` and, beside it, ``archived_sessions``."""
+    for file in _files(folder, "rollout-*"):
+        found = at(file)
+        try:
+            info = file.stat()
+        except OSError:
+            continue
+        if found:
+            yield msgspec.structs.replace(found, modified=info.st_mtime, size=info.st_size)
+
+
+def locate(folder: Path, session: str) -> Session | None:
+    """The rollout of a thread: its name ends with the thread's id."""
+    file = next(_files(folder, f"rollout-*-{session}"), None)
+    return at(file) if file else None
+
+
+def _files(folder: Path, name: str) -> Iterator[Path]:
+    yield from folder.glob(f"*/*/*/{name}.jsonl*")
+    yield from (folder.parent / "archived_sessions").glob(f"{name}.jsonl*")
+
+
+def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
+    name = os.path.basename(os.fspath(path))
+    match = _NAME.match(name)
+    if not match and not name.endswith((".jsonl", ".jsonl.zst")):
+        return None
+    return Session(AGENT, session or (match[1] if match else name.partition(".")[0]), str(path), KIND)
+
+
+def open_session(where: Session, cache: Path | None = None) -> Conversation:
+    conversation = JsonlConversation(where, _Scanner, _parse, cache)
+    conversation.agent = AGENT  # type: ignore[misc]
+    return conversation
+
+
+class _Scanner:
+    def __init__(self) -> None:
+        self.facts: dict[str, str] = {}
+        self.unknown: dict[str, int] = {}
+        self._begun = -1  # where the open task began
+        self._task = ""
+        self._said = False  # whether somebody spoke in it
+
+    def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
+        line = _decode(raw)
+        if not isinstance(line.type, str) or line.type not in _TYPES:
+            name = str(line.type)[:40]
+            self.unknown[name] = self.unknown.get(name, 0) + 1
+            return None
+        if not isinstance(line.payload, msgspec.Raw):
+            return None
+        if line.type == "session_meta" and "session" not in self.facts:
+            self._meta(msgspec.json.decode(line.payload))
+        if line.type != "event_msg":
+            return None
+        kind = _kind(line.payload)
+        if kind.type == "task_started":
+            self._begun, self._task, self._said = offset, text_of(kind.turn_id), False
+            return None
+        if not _is_user(kind):
+            return None
+        if self._begun < 0:  # a version that knows no tasks: every message begins a turn
+            return _named(text_of(kind.turn_id), self.facts, text_of(line.timestamp)), offset
+        if self._said:
+            return None  # more words in the same turn
+        self._said = True
+        return _named(self._task or text_of(kind.turn_id), self.facts, text_of(line.timestamp)), self._begun
+
+    def _meta(self, payload: Any) -> None:
+        if not isinstance(payload, dict):
+            return
+        source = payload.get("source")
+        parent = text_of(payload.get("parent_thread_id"))
+        if payload.get("thread_source") == "subagent" or (isinstance(source, dict) and "subagent" in source):
+            parent = parent or _parent(source) or "unknown"
+            self.facts["parent"] = parent
+        self.facts["session"] = text_of(payload.get("id")) or text_of(payload.get("session_id"))
+        self.facts["version"] = text_of(payload.get("cli_version"))
+        self.facts["cwd"] = text_of(payload.get("cwd"))
+
+
+def _named(turn: str, facts: dict[str, str], stamp: str) -> str:
+    """A turn's own id, or its place in time where the version that wrote it gave none."""
+    return turn or f"{facts.get('session', '')}:{stamp}"
+
+
+def _parent(source: Any) -> str:
+    while isinstance(source, dict) and source:
+        if isinstance(source.get("parent_thread_id"), str):
+            return source["parent_thread_id"]
+        source = next(iter(source.values()))
+    return ""
+
+
+def _is_user(kind: _Kind) -> bool:
+    if kind.type == "user_message":
+        return True
+    return (
+        kind.type == "item_completed" and isinstance(kind.item, msgspec.Raw) and _kind(kind.item).type == "UserMessage"
+    )
+
+
+class _Reading:
+    """One turn while its lines are read."""
+
+    def __init__(self, turn: Turn) -> None:
+        self.turn = turn
+        self.items = False  # the newer generation: the older one's messages would say it twice
+        self.tools: dict[str, ToolCall] = {}
+        self.shown: dict[str, tuple[str, bool]] = {}  # outputs as the person saw them, by call id
+        self.ended = ""
+        self.asked = False  # also by a picture alone
+
+
+def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
+    turns: list[Turn] = []
+    now = _Reading(_new("", facts))
+    tasks = False
+    for raw in lines:
+        try:
+            line = _decode(raw)
+            payload = msgspec.json.decode(line.payload) if isinstance(line.payload, msgspec.Raw) else None
+        except (msgspec.DecodeError, RecursionError):
+            continue
+        if not isinstance(payload, dict):
+            continue
+        kind, stamp = text_of(payload.get("type")), text_of(line.timestamp)
+        if line.type == "event_msg" and kind == "task_started":
+            _close(now, turns)
+            tasks = True
+            now = _Reading(_new(text_of(payload.get("turn_id")), facts, stamp))
+            continue
+        if line.type == "turn_context":
+            now.turn.cwd = text_of(payload.get("cwd")) or now.turn.cwd
+        elif line.type == "event_msg":
+            if not tasks and kind == "user_message" and now.asked:
+                _close(now, turns)
+                now = _Reading(_new("", facts, stamp))
+            _event(now, kind, payload, stamp)
+        elif line.type == "response_item":
+            _item(now, kind, payload)
+        now.turn.ended = stamp or now.turn.ended
+    _close(now, turns)
+    for turn in turns:
+        turn.turn = _named(turn.turn, facts, turn.started)
+    return turns
+
+
+def _new(turn: str, facts: dict[str, str], stamp: str = "") -> Turn:
+    return Turn(
+        agent=AGENT,
+        session=facts.get("session", ""),
+        turn=turn,
+        started=stamp,
+        ended=stamp,
+        cwd=facts.get("cwd", ""),
+        tools=[],
+        status="interrupted",
+    )
+
+
+def _event(now: _Reading, kind: str, payload: dict[str, Any], stamp: str) -> None:
+    turn = now.turn
+    if kind == "item_completed":
+        item = payload.get("item")
+        if isinstance(item, dict):
+            _completed(now, item, stamp)
+    elif kind == "user_message" and not now.items:
+        _ask(now, text_of(payload.get("message")), stamp)
+    elif kind == "agent_message" and not now.items:
+        turn.say(text_of(payload.get("message")))
+    elif kind == "task_complete":
+        error = payload.get("error")
+        now.ended = "failed" if error else "done"
+        if error:
+            turn.say(text_of(error.get("message")) if isinstance(error, dict) else text_of(error))
+        elif not turn.assistant:
+            turn.say(text_of(payload.get("last_agent_message")))
+    elif kind == "turn_aborted":
+        now.ended = "interrupted"
+    elif kind in ("error", "stream_error") and not turn.assistant:
+        now.ended = "failed"
+        turn.say(text_of(payload.get("message")))
+    elif kind.startswith(("mcp_tool_call", "web_search")):
+        turn.outside = True
+
+
+def _completed(now: _Reading, item: dict[str, Any], stamp: str) -> None:
+    kind = item.get("type")
+    if kind == "UserMessage":
+        if not now.items:  # a version that writes both: what the older event said comes again
+            now.items, now.turn.user, now.turn.assistant = True, "", ""
+        _ask(now, blocks_text(item.get("content"), ("text", "Text")), stamp)
+    elif kind == "AgentMessage":
+        now.items = True
+        now.turn.say(blocks_text(item.get("content"), ("text", "Text")))
+    elif kind == "CommandExecution":
+        failed = item.get("exit_code") not in (0, None)
+        now.shown[text_of(item.get("id"))] = (text_of(item.get("aggregated_output")), failed)
+    elif isinstance(kind, str) and kind in ("McpToolCall", "WebSearch"):
+        now.turn.outside = True
+
+
+def _ask(now: _Reading, text: str, stamp: str) -> None:
+    turn = now.turn
+    if not now.asked:
+        now.asked, turn.started = True, stamp or turn.started
+    turn.user = f"{turn.user}\n\n{text}" if turn.user else text
+
+
+def _item(now: _Reading, kind: str, payload: dict[str, Any]) -> None:
+    call_id = text_of(payload.get("call_id")) or text_of(payload.get("id"))
+    if kind in _CALLS:
+        name = text_of(payload.get("name")) or kind.removesuffix("_call")
+        now.tools[call_id] = call = ToolCall(name, _arguments(payload))
+        now.turn.tools.append(call)
+        now.turn.outside = (
+            now.turn.outside or kind.startswith(("web_search", "mcp")) or name.startswith(("mcp__", "web"))
+        )
+    elif kind in _OUTPUTS and call_id in now.tools:
+        call = now.tools[call_id]
+        call.output, call.failed = _output(payload.get("output"))
+
+
+def _arguments(payload: dict[str, Any]) -> str:
+    value = payload.get("arguments", payload.get("input", payload.get("action")))
+    if isinstance(value, str):
+        try:
+            decoded = msgspec.json.decode(value)
+        except msgspec.DecodeError:
+            return value
+        return input_text(decoded) if isinstance(decoded, dict) else value
+    return input_text(value)
+
+
+def _output(value: Any) -> tuple[str, bool]:
+    """(what the tool printed, whether it failed), without the lines that Codex puts in front."""
+    failed = False
+    if isinstance(value, dict):
+        failed = value.get("success") is False
+        value = value.get("content", value.get("output"))
+    text = blocks_text(value, ("text", "input_text", "output_text"))
+    if text.startswith('{"output"'):  # an older shape: JSON inside the string
+        try:
+            inner = msgspec.json.decode(text)
+            text, code = text_of(inner.get("output")), (inner.get("metadata") or {}).get("exit_code")
+            return text, code not in (0, None)
+        except (msgspec.DecodeError, AttributeError):
+            pass
+    if code := _EXIT.search(text[:400]):
+        failed = (code[1] or code[2]) != "0"
+    return _PREAMBLE.sub("", text, count=1), failed
+
+
+def _close(now: _Reading, turns: list[Turn]) -> None:
+    turn = now.turn
+    if not now.asked:
+        return  # a task of the harness: a compaction, a review's own
+    for call_id, (output, failed) in now.shown.items():
+        if call_id in now.tools:
+            now.tools[call_id].output, now.tools[call_id].failed = output, failed
+    turn.status = now.ended or "interrupted"
+    turns.append(turn)

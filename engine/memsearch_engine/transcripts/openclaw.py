@@ -1,0 +1,213 @@
+"""OpenClaw's sessions: one SQLite per agent, events as JSON or, when large, zstd (2026.9.6); before, JSON lines.
+
+Both hold the same events. A turn begins with a user message that a person or a program sent: heartbeats, which the gateway
+sends to itself, begin none, and what is answered to them belongs to nobody.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memsearch_engine.transcripts.jsonl import JsonlConversation
+from memsearch_engine.transcripts.model import Conversation, Session, ToolCall, Turn, blocks_text, input_text, text_of
+from memsearch_engine.transcripts.sqlite import reading, stamp, table
+
+AGENT = "openclaw"
+_DATABASE = "openclaw-agent.sqlite"
+_KNOWN = frozenset(
+    "session message model_change thinking_level_change custom custom_message reset compaction branch_summary label leaf "
+    "session_info".split()
+)
+_MOST_BYTES = 64 * 1024 * 1024
+_OUTSIDE = ("web_search", "web_fetch", "browser", "mcp")
+_HEARTBEAT = "[OpenClaw heartbeat poll]"
+
+
+def sessions(folder: Path) -> Iterator[Session]:
+    """Every session below *folder* (``agents``)."""
+    for file in sorted(folder.glob(f"*/agent/{_DATABASE}")):
+        try:
+            with reading(str(file)) as db:
+                rows = db.execute("SELECT session_id, updated_at FROM session_windows ORDER BY created_at").fetchall()
+        except OSError:
+            continue
+        for name, updated in rows:
+            yield Session(AGENT, text_of(name), str(file), "db", (updated or 0) / 1000)
+    for file in sorted(folder.glob("*/sessions/*.jsonl")):
+        try:
+            info = file.stat()
+        except OSError:
+            continue
+        yield Session(AGENT, file.stem, str(file), "transcript", info.st_mtime, info.st_size)
+
+
+def locate(folder: Path, session: str) -> Session | None:
+    return next((found for found in sessions(folder) if found.session == session), None)
+
+
+def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
+    """The named session of a database (else its newest), or the session in a JSONL file."""
+    name = os.fspath(path)
+    if name.endswith(".jsonl"):
+        return Session(AGENT, session or Path(name).stem, name, "transcript")
+    if not name.endswith(".sqlite"):
+        return None
+    with reading(name) as db:
+        query = "SELECT session_id FROM session_windows WHERE session_id=? OR ?='' ORDER BY updated_at DESC LIMIT 1"
+        row = db.execute(query, (session, session)).fetchone()
+    return Session(AGENT, row[0], name, "db") if row else None
+
+
+def open_session(where: Session, cache: Path | None = None) -> Conversation:
+    if where.kind == "db":
+        return OpenClawConversation(where)
+    conversation = JsonlConversation(where, _Scanner, _parse_lines, cache)
+    conversation.agent = AGENT  # type: ignore[misc]
+    return conversation
+
+
+class OpenClawConversation(Conversation):
+    agent = AGENT
+
+    def __init__(self, where: Session) -> None:
+        super().__init__(where)
+        scan = _Scanner()
+        self._starts: list[int] = []
+        with reading(where.path) as db:
+            found = db.execute(
+                "SELECT parent_session_key, spawned_by FROM session_windows WHERE session_id=?", (where.session,)
+            ).fetchone()
+            if found is None:
+                raise FileNotFoundError(2, f"no session {where.session}", where.path)
+            self.parent = text_of(found[1]) or text_of(found[0])
+            for seq, event in self._events(db, 0, None):
+                if begun := scan.event(seq, event):
+                    self.ids.append(begun[0])
+                    self._starts.append(begun[1])
+        self.facts, self.unknown = scan.facts, scan.unknown
+        self.facts["session"] = where.session
+
+    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        first, stop, _ = slice(first, last).indices(len(self.ids))
+        if first >= stop:
+            return []
+        end = self._starts[stop] if stop < len(self._starts) else None
+        with reading(self.where.path) as db:
+            return _parse((event for _, event in self._events(db, self._starts[first], end)), self.facts)
+
+    def _events(self, db: Any, start: int, stop: int | None) -> Iterator[tuple[int, dict[str, Any]]]:
+        rows = db.execute(
+            "SELECT seq, event_json, event_zstd FROM transcript_events WHERE session_id=? AND seq>=? AND seq<? ORDER BY seq",
+            (self.session, start, stop if stop is not None else 1 << 62),
+        ).fetchall()
+        for seq, text, packed in rows:
+            yield seq, table(text if text is not None else _unpack(packed))
+
+
+def _unpack(packed: object) -> bytes:
+    import zstandard
+
+    try:
+        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=_MOST_BYTES)  # type: ignore[arg-type]
+    except (zstandard.ZstdError, TypeError):
+        return b""
+
+
+class _Scanner:
+    def __init__(self) -> None:
+        self.facts: dict[str, str] = {}
+        self.unknown: dict[str, int] = {}
+
+    def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
+        event = msgspec.json.decode(raw)
+        return self.event(offset, event if isinstance(event, dict) else {})
+
+    def event(self, place: int, event: dict[str, Any]) -> tuple[str, int] | None:
+        kind = str(event.get("type"))
+        if kind not in _KNOWN:
+            self.unknown[kind[:40]] = self.unknown.get(kind[:40], 0) + 1
+        elif kind == "session":
+            self.facts = {"session": text_of(event.get("id")), "cwd": text_of(event.get("cwd"))}
+            self.facts["version"] = str(event.get("version", ""))
+        elif kind == "message" and _prompt(event):
+            return text_of(event.get("id")), place
+        return None
+
+
+def _message(event: dict[str, Any]) -> dict[str, Any]:
+    message = event.get("message")
+    return message if event.get("type") == "message" and isinstance(message, dict) else {}
+
+
+def _prompt(event: dict[str, Any]) -> str:
+    """The text of a request; '' for every other event."""
+    message = _message(event)
+    origin = message.get("provenance")
+    if message.get("role") != "user" or (isinstance(origin, dict) and origin.get("kind") == "internal_system"):
+        return ""
+    text = blocks_text(message.get("content"))
+    return "" if text.startswith(_HEARTBEAT) else text.strip() and text
+
+
+def _parse_lines(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
+    return _parse((table(raw) for raw in lines), facts)
+
+
+def _parse(events: Iterable[dict[str, Any]], facts: dict[str, str]) -> list[Turn]:
+    turns: list[Turn] = []
+    turn: Turn | None = None
+    tools: dict[str, ToolCall] = {}
+    for event in events:
+        message, when = _message(event), text_of(event.get("timestamp"))
+        role = message.get("role")
+        if role == "user":
+            tools, turn = {}, None
+            if prompt := _prompt(event):
+                sent = stamp(message.get("timestamp")) or when
+                turn = Turn(
+                    agent=AGENT,
+                    session=facts.get("session", ""),
+                    turn=text_of(event.get("id")),
+                    started=sent,
+                    ended=when,
+                    cwd=facts.get("cwd", ""),
+                    user=prompt,
+                    tools=[],
+                    status="interrupted",
+                )
+                turns.append(turn)
+        elif turn is not None and role == "assistant":
+            turn.ended = when or turn.ended
+            _answer(turn, tools, message)
+        elif turn is not None and role == "toolResult":
+            call = tools.get(text_of(message.get("toolCallId")))
+            if call is not None:
+                call.output, call.failed = blocks_text(message.get("content")), bool(message.get("isError"))
+    return turns
+
+
+def _answer(turn: Turn, tools: dict[str, ToolCall], message: dict[str, Any]) -> None:
+    content = message.get("content")
+    for block in content if isinstance(content, list) else [{"type": "text", "text": content}]:
+        if not isinstance(block, dict):
+            continue
+        if block.get("type") == "text":
+            turn.say(text_of(block.get("text")))
+        elif block.get("type") == "toolCall":
+            call = ToolCall(text_of(block.get("name")), input_text(block.get("arguments", block.get("input"))))
+            tools[text_of(block.get("id"))] = call
+            turn.tools.append(call)
+            turn.outside = turn.outside or call.name.startswith(_OUTSIDE)
+    reason = message.get("stopReason")
+    if reason == "error":
+        turn.status = "failed"
+        turn.say(text_of(message.get("errorMessage")))
+    elif reason == "aborted":
+        turn.status = "interrupted"
+    elif reason != "toolUse" and blocks_text(content).strip():
+        turn.status = "done"

@@ -1,0 +1,153 @@
+"""OpenCode's sessions: SQLite with messages and their parts as JSON (1.18 was seen).
+
+A turn is a user message and the assistant messages that name it as their parent, one per step of the model. A compaction
+is a user message too, known by its part. A sub-agent's session names its parent.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from memsearch_engine.transcripts.model import Conversation, Session, ToolCall, Turn, input_text, text_of
+from memsearch_engine.transcripts.sqlite import reading, stamp, table
+
+AGENT = "opencode"
+KIND = "db"
+_KNOWN = frozenset(
+    "text reasoning tool step-start step-finish compaction patch snapshot file agent subtask retry".split()
+)
+_OUTSIDE = ("webfetch", "websearch", "mcp")
+
+
+def sessions(folder: Path) -> Iterator[Session]:
+    """Every session of the databases in *folder* (``opencode.db``; other channels have other names)."""
+    for file in sorted(folder.glob("opencode*.db")):
+        try:
+            with reading(str(file)) as db:
+                rows = db.execute("SELECT id, time_updated FROM session ORDER BY time_created").fetchall()
+        except OSError:
+            continue
+        for name, updated in rows:
+            yield Session(AGENT, text_of(name), str(file), KIND, (updated or 0) / 1000)
+
+
+def locate(folder: Path, session: str) -> Session | None:
+    for file in sorted(folder.glob("opencode*.db")):
+        try:
+            with reading(str(file)) as db:
+                if db.execute("SELECT 1 FROM session WHERE id=?", (session,)).fetchone():
+                    return Session(AGENT, session, str(file), KIND)
+        except OSError:
+            continue
+    return None
+
+
+def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
+    """The named session of a database, else its newest one that no other session started."""
+    if not os.fspath(path).endswith(".db"):
+        return None
+    with reading(os.fspath(path)) as db:
+        query = "SELECT id FROM session WHERE id=? OR (?='' AND parent_id IS NULL) ORDER BY time_updated DESC LIMIT 1"
+        row = db.execute(query, (session, session)).fetchone()
+    return Session(AGENT, row[0], os.fspath(path), KIND) if row else None
+
+
+def open_session(where: Session, cache: Path | None = None) -> Conversation:
+    return OpenCodeConversation(where)
+
+
+class OpenCodeConversation(Conversation):
+    agent = AGENT
+
+    def __init__(self, where: Session) -> None:
+        super().__init__(where)
+        with reading(where.path) as db:
+            row = db.execute(
+                "SELECT parent_id, directory, version FROM session WHERE id=?", (where.session,)
+            ).fetchone()
+            if row is None:
+                raise FileNotFoundError(2, f"no session {where.session}", where.path)
+            rows = db.execute(
+                "SELECT m.id, m.data, EXISTS (SELECT 1 FROM part p WHERE p.message_id = m.id "
+                "AND p.data LIKE '%\"compaction\"%') FROM message m WHERE m.session_id=? ORDER BY m.time_created, m.id",
+                (where.session,),
+            ).fetchall()
+            messages = [(text_of(name), table(data), compaction) for name, data, compaction in rows]
+            maybe = [name for name, _, compaction in messages if compaction]
+            compactions = {name for name in maybe if any(_kind(p) == "compaction" for p in _parts(db, name))}
+        self.parent, self._directory, self.version = text_of(row[0]), text_of(row[1]), text_of(row[2])
+        #: turn -> its messages, the user's own first
+        self._turns: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+        for name, data, _ in messages:
+            if data.get("role") == "user" and name not in compactions:
+                self._turns[name] = [(name, data)]
+            elif text_of(data.get("parentID")) in self._turns:
+                self._turns[text_of(data.get("parentID"))].append((name, data))
+        self.ids = list(self._turns)
+
+    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        found = []
+        with reading(self.where.path) as db:
+            for wanted in self.ids[first:last]:
+                turn = self._new(wanted, self._turns[wanted][0][1])
+                for name, data in self._turns[wanted]:
+                    self._add(turn, name == wanted, data, _parts(db, name))
+                found.append(turn)
+        return found
+
+    def _new(self, name: str, data: dict[str, Any]) -> Turn:
+        when = stamp(_at(data, "created"))
+        return Turn(
+            AGENT, self.session, name, when, when, self._directory, tools=[], status="interrupted"
+        )  # fmt: skip
+
+    def _add(self, turn: Turn, asked: bool, data: dict[str, Any], parts: list[dict[str, Any]]) -> None:
+        for part in parts:
+            kind = _kind(part)
+            if kind not in _KNOWN:
+                self.unknown[kind[:40]] = self.unknown.get(kind[:40], 0) + 1
+            elif kind == "text" and asked and not part.get("synthetic"):
+                turn.user = "\n".join(text for text in (turn.user, text_of(part.get("text"))) if text)
+            elif kind == "text" and not asked:
+                turn.say(text_of(part.get("text")))
+            elif kind == "tool":
+                self._tool(turn, part)
+        if asked:
+            return
+        path = data.get("path")
+        turn.cwd = (text_of(path.get("cwd")) if isinstance(path, dict) else "") or turn.cwd
+        turn.ended = stamp(_at(data, "completed")) or turn.ended
+        error = data.get("error")
+        if isinstance(error, dict):
+            aborted = "Aborted" in text_of(error.get("name"))
+            turn.status = "interrupted" if aborted else "failed"
+            detail = error.get("data")
+            if not aborted:
+                turn.say(text_of(detail.get("message")) if isinstance(detail, dict) else text_of(error.get("name")))
+        elif data.get("finish") not in (None, "tool-calls"):
+            turn.status = "done"
+
+    @staticmethod
+    def _tool(turn: Turn, part: dict[str, Any]) -> None:
+        state = part.get("state")
+        state = state if isinstance(state, dict) else {}
+        name = text_of(part.get("tool"))
+        output = text_of(state.get("output")) or text_of(state.get("error"))
+        turn.tools.append(ToolCall(name, input_text(state.get("input")), output, state.get("status") == "error"))
+        turn.outside = turn.outside or name.startswith(_OUTSIDE)
+
+
+def _parts(db: Any, message: str) -> list[dict[str, Any]]:
+    return [table(data) for (data,) in db.execute("SELECT data FROM part WHERE message_id=? ORDER BY id", (message,))]
+
+
+def _kind(part: dict[str, Any]) -> str:
+    return str(part.get("type"))
+
+
+def _at(data: dict[str, Any], name: str) -> object:
+    time = data.get("time")
+    return time.get(name) if isinstance(time, dict) else None

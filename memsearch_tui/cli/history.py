@@ -1,0 +1,315 @@
+"""Old sessions: which agents are here, bringing their sessions in, and keeping the conversations behind memories."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from typing import Any
+
+import click
+from memsearch_engine.client import Memory
+from memsearch_engine.errors import MemsearchError, UsageError
+
+from memsearch_tui.cli import output
+from memsearch_tui.cli.options import as_json
+
+AGENTS = ("claude-code", "codex", "opencode", "openclaw")
+
+
+@click.command()
+@click.option("--versions/--no-versions", default=True, help="Ask each program for its version (a second or two).")
+@as_json
+def agents(versions: bool, json_: bool) -> int:
+    """Which agents are on this machine, where their sessions lie, and how many of their turns are in memory."""
+    from memsearch_engine.agents.discover import discover
+
+    memory = Memory()
+    progress = output.Progress()
+    try:
+        rows = discover(memory.home, memory.folders, versions=versions, progress=_told(progress))
+    finally:
+        progress.close()
+    if json_:
+        output.emit({"agents": rows})
+        return 0 if any(row["program"] or row["sessions"] for row in rows) else 1
+    for row in rows:
+        if not row["program"] and not row["sessions"]:
+            click.echo(f"{output.style(row['agent'], bold=True):12s} not on this machine")
+            continue
+        version = row["version"] or (f"wrote {row['wrote']}" if row["wrote"] else "program not found on PATH")
+        click.echo(f"{output.style(row['agent'], bold=True)}  {output.safe(version)}")
+        for folder in row["folders"]:
+            click.echo(f"  {output.safe(folder)}")
+        click.echo(
+            f"  {row['sessions']} sessions, {row['turns']} turns: {row['captured']} in memory, {row['new']} not, "
+            f"{row['trivial']} trivial" + (f", {row['homeless']} of folders that are gone" if row["homeless"] else "")
+        )
+        if row["new"]:
+            click.echo(
+                output.style(f"  `memsearch import {row['agent']} --dry-run` shows what could be brought in", dim=True)
+            )
+    return 0
+
+
+@click.command(
+    "import",
+    epilog="\b\nExamples:\n  memsearch import --all --dry-run           count, write nothing\n  memsearch import claude-code --since 2026-01-01\n  memsearch import codex --project api --yes",
+)
+@click.argument("names", nargs=-1, metavar="[AGENT]...")
+@click.option("--all", "-a", "everything", is_flag=True, help="All agents that have sessions here.")
+@click.option("--since", help="Only turns from this day on (2026-01-31, 90d).")
+@click.option("--project", "-p", help="Only turns of this project (a name, or a folder).")
+@click.option(
+    "--orphans", metavar="FOLDER", help="Where turns go whose own project folder is gone (else they are skipped)."
+)
+@click.option("--dry-run", is_flag=True, help="Show counts and write nothing.")
+@click.option("--yes", "-y", is_flag=True, help="Don't ask.")
+@as_json
+def import_(
+    names: tuple[str, ...],
+    everything: bool,
+    since: str | None,
+    project: str | None,
+    orphans: str | None,
+    dry_run: bool,
+    yes: bool,
+    json_: bool,
+) -> int:
+    """Bring the agents' old sessions into memory, under the day and time they happened.
+
+    Free and offline: notes are taken without a model. A second run writes nothing; an interrupted one goes on. Turns of
+    sub-agents, of summarisers and trivial ones are counted and left out; secrets are replaced before anything is written.
+    """
+    from memsearch_engine.capture import backfill
+    from memsearch_engine.capture.keep import Keeper
+    from memsearch_engine.settings import load
+
+    memory = Memory()
+    choice = backfill.Choice(
+        _agents(memory, names, everything), _since(since), _memory_of(memory, project), _folder(orphans)
+    )
+    keeper = Keeper(memory.home, evidence=load(memory.home).evidence.enabled)
+    progress = output.Progress()
+    stopped = threading.Event()
+    try:
+        made = backfill.plan(memory.home, keeper, memory.folders, choice, _told(progress))
+        progress.close()
+        if not json_:
+            _show_plan(made, choice)
+        if dry_run or not made.new:
+            if json_:
+                output.emit(_plan_json(made, None))
+            elif not made.new:
+                output.say("nothing new to bring in")
+            return 0
+        output.confirm(f"Write {made.new} entries?", yes)
+        signal.signal(signal.SIGINT, lambda *_: stopped.set())
+        report = backfill.run(keeper, made, choice, _told(progress), stopped.is_set)
+    finally:
+        progress.close()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        keeper.close()
+    _index(memory, report.memories)
+    if json_:
+        output.emit(_plan_json(made, report))
+    else:
+        click.echo(f"{report.written} entries written, {report.known} were known, {report.skipped} left out")
+        for where, reason in report.failed[:20]:
+            output.say(f"failed: {output.safe(where)}: {output.safe(reason)}")
+        if report.written:
+            output.say("`memsearch search` finds them by words now; meaning follows in the background")
+    if stopped.is_set():
+        output.say("interrupted - the same command goes on from here")
+        return 130
+    return 5 if report.failed else 0
+
+
+def _agents(memory: Memory, names: tuple[str, ...], everything: bool) -> tuple[str, ...]:
+    from memsearch_engine.capture.backfill import agents_here
+
+    unknown = [name for name in names if name not in AGENTS]
+    if unknown:
+        raise UsageError(f"no agent named {', '.join(unknown)}", f"known: {', '.join(AGENTS)}")
+    if bool(names) == everything:
+        raise UsageError("name agents, or pass --all", f"known: {', '.join(AGENTS)}")
+    return names or tuple(agents_here(memory.folders))
+
+
+def _since(text: str | None) -> str:
+    from datetime import date
+
+    from memsearch_engine.search.query import parse_date
+
+    if not text:
+        return ""
+    span = parse_date(text, date.today())
+    if span is None:
+        raise UsageError(f"{text!r} is no day", "write 2026-02-09, yesterday or 90d")
+    return span[0]
+
+
+def _memory_of(memory: Memory, project: str | None) -> str:
+    """The memory folder of a project by name or folder."""
+    if not project:
+        return ""
+    if os.path.isdir(project):
+        return Memory(memory.home, project).place.memory
+    return Memory(memory.home, project=project).place.memory
+
+
+def _folder(path: str | None) -> str:
+    if path and not os.path.isdir(path):
+        raise UsageError(f"{path} is no folder")
+    return os.path.abspath(path) if path else ""
+
+
+def _told(progress: output.Progress) -> Any:
+    return lambda phase, done, total: progress({"phase": phase, "done": done, "total": total})
+
+
+def _show_plan(made: Any, choice: Any) -> None:
+    for agent, count in made.counts.items():
+        days = f", {count.first_day} to {count.last_day}" if count.new else ""
+        click.echo(f"{output.style(agent, bold=True)}: {count.sessions} sessions, {count.turns} turns")
+        click.echo(
+            f"  {count.new} to write{days} (about {count.tokens:,} tokens, if a model summarised them; none are spent)"
+        )
+        left = {
+            "in memory already": count.known,
+            "trivial": count.trivial,
+            "of folders that are gone": count.homeless,
+            "outside --since or --project": count.left_out,
+        }
+        skipped = [f"{number} {what}" for what, number in left.items() if number]
+        if count.subagents:
+            skipped.append(f"{count.subagents} sub-agents' sessions")
+        if count.summarisers:
+            skipped.append(f"{count.summarisers} summarisers' sessions")
+        if skipped:
+            click.echo(f"  left out: {', '.join(skipped)}")
+    if made.gone:
+        output.say("folders that are gone (`--orphans FOLDER` brings their turns in there):")
+        for folder, number in sorted(made.gone.items(), key=lambda item: -item[1])[:10]:
+            output.say(f"  {number:5d} turns  {output.safe(folder) or '(none named)'}")
+    for where, reason in made.failed[:20]:
+        output.say(f"can't be read: {output.safe(where)}: {output.safe(reason)}")
+
+
+def _plan_json(made: Any, report: Any) -> dict[str, Any]:
+    import msgspec
+
+    value = {
+        "agents": msgspec.to_builtins(made.counts),
+        "new": made.new,
+        "gone_folders": made.gone,
+        "unreadable": [{"where": where, "reason": reason} for where, reason in made.failed],
+    }
+    if report is not None:
+        value |= {
+            "written": report.written,
+            "known": report.known,
+            "skipped": report.skipped,
+            "failed": [{"where": where, "reason": reason} for where, reason in report.failed],
+        }
+    return value
+
+
+def _index(memory: Memory, memories: list[str]) -> None:
+    """Tell the service about the folders that were written; it indexes them in the background."""
+    if not memories:
+        return
+    try:
+        memory.call("attach", dict, memories=memories)
+    except MemsearchError as error:
+        output.say(f"note: not indexed yet ({error}); the next search does it")
+
+
+@click.group()
+def evidence() -> None:
+    """Keep, count and prune the conversations behind memories."""
+
+
+@evidence.command("status")
+@as_json
+def evidence_status(json_: bool) -> None:
+    """How many cited conversations are live, kept or lost, and which their agent will delete soon."""
+    from memsearch_engine.capture.retention import survey
+    from memsearch_engine.transcripts.evidence import Archive
+
+    memory = Memory(everything=True)
+    status = Archive(memory.home).status()
+    found = survey(memory.home, memory.projects, memory.folders)
+    state = {
+        "archived_turns": status.turns,
+        "contents": status.contents,
+        "bytes": status.bytes,
+        "raw_bytes": status.raw,
+        "live": found.live,
+        "kept": found.kept,
+        "lost": found.lost,
+        "expiring": [
+            {"path": e.path, "deleted_in_days": e.days, "memories": e.memories, "not_kept": e.unkept}
+            for e in found.expiring
+        ],
+    }
+    if json_:
+        output.emit(state)
+        return
+    click.echo(f"kept     {status.turns} turns in {status.bytes / 1e6:.1f} MB ({status.raw / 1e6:.1f} MB unpacked)")
+    click.echo(f"memories {found.live} live, {found.kept} by the kept copy only, {found.lost} lost")
+    unkept = sum(e.unkept for e in found.expiring)
+    if found.expiring:
+        click.echo(
+            f"expiring {len(found.expiring)} transcripts within a week, {sum(e.memories for e in found.expiring)} memories "
+            f"cite them, {unkept} of those are not kept"
+            + (" - `memsearch evidence archive` keeps them" if unkept else "")
+        )
+
+
+@evidence.command("archive")
+@as_json
+def evidence_archive(json_: bool) -> int:
+    """Keep every conversation that a memory cites and its agent still has."""
+    from memsearch_engine.capture.retention import archive_all
+
+    memory = Memory(everything=True)
+    progress = output.Progress()
+    try:
+        kept, failed = archive_all(memory.home, memory.projects, memory.folders, _told(progress))
+    finally:
+        progress.close()
+    if json_:
+        output.emit({"kept": kept, "failed": [{"where": where, "reason": reason} for where, reason in failed]})
+    else:
+        click.echo(f"{kept} turns kept")
+        for where, reason in failed[:20]:
+            output.say(f"failed: {output.safe(where)}: {output.safe(reason)}")
+    return 5 if failed else 0
+
+
+@evidence.command("prune")
+@click.option("--max-mb", type=click.FloatRange(0), help="At most so many megabytes (evidence.max_mb).")
+@click.option("--max-days", type=click.FloatRange(0), help="Nothing older (evidence.max_days).")
+@click.option("--dry-run", is_flag=True, help="Only say what would go.")
+@click.option("--yes", "-y", is_flag=True, help="Don't ask.")
+@as_json
+def evidence_prune(max_mb: float | None, max_days: float | None, dry_run: bool, yes: bool, json_: bool) -> None:
+    """Forget the oldest kept conversations beyond a size or an age. Memories themselves are not touched."""
+    from memsearch_engine.settings import load
+    from memsearch_engine.transcripts.evidence import Archive
+
+    memory = Memory()
+    limits = load(memory.home).evidence
+    size = limits.max_mb if max_mb is None else max_mb
+    age = limits.max_days if max_days is None else max_days
+    archive = Archive(memory.home)
+    gone = archive.prune(max_bytes=int(size * 1e6), max_days=age, dry_run=True)
+    if gone and not dry_run:
+        output.confirm(f"Forget {len(gone)} kept conversations?", yes)
+        gone = archive.prune(max_bytes=int(size * 1e6), max_days=age)
+    archive.close()
+    if json_:
+        output.emit({"pruned": len(gone), "dry_run": dry_run})
+    else:
+        click.echo(f"{len(gone)} kept conversations {'would go' if dry_run else 'gone'}")

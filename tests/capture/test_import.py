@@ -1,0 +1,185 @@
+"""Old sessions of four agents into memory, and the conversations kept behind it. Real samples, where the agents keep them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import time
+from pathlib import Path
+
+import pytest
+from memsearch_engine.errors import Unreachable
+from memsearch_engine.home import Home
+from memsearch_engine.transcripts.evidence import MOST_OUTPUT, Archive, shortened
+from memsearch_engine.transcripts.model import ToolCall, Turn
+
+from tests.conftest import Box
+from tests.placing import place_samples
+
+
+@pytest.fixture
+def old(box: Box) -> Box:
+    """A machine with sessions of four agents and nothing imported."""
+    projects = box.root / "projects"
+    box.places = place_samples(box.user, projects)  # type: ignore[attr-defined]
+    box.project = projects / "cc1"
+    return box
+
+
+def journals(box: Box) -> dict[str, bytes]:
+    return {
+        str(f.relative_to(box.root)): f.read_bytes() for f in sorted(box.root.glob("projects/*/.memsearch/memory/*.md"))
+    }
+
+
+def test_import_writes_once_and_what_was_said_opens_also_when_the_agent_deleted_it(old):
+    counts = old.ok("import", "--all", "--dry-run", "--json").json
+    assert journals(old) == {}
+    assert {agent: count["new"] for agent, count in counts["agents"].items()} == {
+        "claude-code": 12, "codex": 10, "opencode": 12, "openclaw": 10,
+    }  # fmt: skip
+    assert counts["agents"]["opencode"]["subagents"] == 1
+    assert list(counts["gone_folders"].values()) == [1]
+    done = old.ok("import", "--all", "--yes", "--json").json
+    assert (done["written"], done["failed"]) == (44, [])
+    written = journals(old)
+    names = ("cc1", "cx1", "oc1", "claw1")
+    assert set(written) == {f"projects/{name}/.memsearch/memory/2026-11-21.md" for name in names}
+    again = old.ok("import", "--all", "--yes", "--json").json
+    assert again["new"] == 0 and journals(old) == written
+
+    found = old.ok("search", "what did the codex command print hello-codex", "--all", "--json").json["hits"]
+    hit = next(h for h in found if h["agent"] == "codex")
+    turn = old.ok("transcript", hit["entry_id"], "--json").json
+    assert turn["state"] == "live" and turn["turns"][0]["tools"][0]["output"] == "hello-codex\nREADME.md\n"
+
+    for folder in old.places.values():
+        shutil.rmtree(folder)
+    kept = old.ok("transcript", hit["entry_id"], "--json").json
+    assert kept["state"] == "archived" and kept["turns"] == turn["turns"]
+    status = old.ok("evidence", "status", "--json").json
+    assert (status["live"], status["kept"], status["lost"]) == (0, 44, 0)
+
+
+def test_secrets_of_old_sessions_reach_neither_notes_nor_evidence(old):
+    old.ok("import", "--all", "--yes")
+    archive = Archive(old.home)
+    everything = b"".join(journals(old).values()) + b"".join(
+        json.dumps([t.user, t.assistant, [(c.input, c.output) for c in t.tools]]).encode()
+        for name in archive.names() if (t := archive.get(*name))
+    )  # fmt: skip
+    for secret in (b"wJalrXUtnFEMI", b"FAKEFAKEFAKEFAKE", b"hunter2-not-real"):
+        assert secret not in everything
+    assert b"[REDACTED:" in everything
+
+
+def test_import_takes_part_of_it_and_homeless_turns_on_request(old):
+    one = old.ok("import", "codex", "--project", str(old.root / "projects" / "cx1"), "--yes", "--json").json
+    assert one["written"] == 10 and list(journals(old)) == ["projects/cx1/.memsearch/memory/2026-11-21.md"]
+    late = old.ok("import", "opencode", "--since", "2026-11-22", "--yes", "--json").json
+    assert late["new"] == 0 and late["agents"]["opencode"]["left_out"] == 12
+    lost = old.other_project("projects", "lost-and-found")
+    claude = old.ok("import", "claude-code", "--orphans", str(lost), "--yes", "--json").json
+    assert claude["written"] == 13
+    assert (lost / ".memsearch" / "memory" / "2026-11-21.md").read_text().count("### ") == 1
+    assert not (old.root / "projects" / "cc3").exists()
+
+
+def test_an_import_that_was_interrupted_goes_on(old, monkeypatch):
+    from memsearch_engine.capture import backfill
+    from memsearch_engine.capture.keep import Keeper
+    from memsearch_engine.home import AgentFolders
+
+    monkeypatch.setenv("HOME", str(old.user))
+    keeper = Keeper(old.home)
+    choice = backfill.Choice(("codex", "claude-code"))
+    made = backfill.plan(old.home, keeper, AgentFolders.from_env({}), choice)
+    stops = iter([False] * 5 + [True] * 100)
+    assert backfill.run(keeper, made, choice, stop=lambda: next(stops)).written == 5
+    keeper.close()
+    assert old.ok("import", "codex", "claude-code", "--yes", "--json").json["written"] == made.new - 5
+
+
+def test_a_deleted_memory_is_not_imported_again_and_a_fork_is_no_second_one(old):
+    old.ok("import", "claude-code", "--yes")
+    entries = old.ok("entries", "--json").json["entries"]
+    gone = next(e for e in entries if "hello-from-tool" in e["content"])
+    old.ok("delete", gone["entry_id"], "--yes")
+    (file,) = [f for f in old.places["claude-code"].rglob("*.jsonl") if f.stem == gone["session"]]
+    fork = file.with_name("ffffffff-0000-4000-8000-000000000000.jsonl")
+    fork.write_text(file.read_text().replace(gone["session"], fork.stem))
+    assert old.ok("import", "claude-code", "--yes", "--json").json.get("written", 0) == 0
+    kept = next(e for e in entries if e["session"] == gone["session"] and e["turn"] != gone["turn"])
+    assert sum(f"turn:{kept['turn']}".encode() in text for text in journals(old).values()) == 1
+    assert not any(f"turn:{gone['turn']}".encode() in text for text in journals(old).values())
+
+
+def test_agents_are_found_with_what_is_captured(old):
+    rows = {row["agent"]: row for row in old.ok("agents", "--no-versions", "--json").json["agents"]}
+    assert {agent: (row["sessions"], row["turns"], row["new"]) for agent, row in rows.items()} == {
+        "claude-code": (9, 13, 12), "codex": (9, 10, 10), "opencode": (9, 12, 12), "openclaw": (8, 10, 10),
+    }  # fmt: skip
+    old.ok("import", "codex", "--yes")
+    rows = {row["agent"]: row for row in old.ok("agents", "--no-versions", "--json").json["agents"]}
+    assert (rows["codex"]["captured"], rows["codex"]["new"]) == (10, 0)
+    nobody = {"HOME": str(old.root / "nobody"), "MEMSEARCH_HOME": str(old.root / "nobody" / "home")}
+    assert "not on this machine" in old.run("agents", "--no-versions", env=nobody).out
+
+
+def test_transcripts_that_will_be_deleted_are_announced_and_kept_on_request(old):
+    old.ok("config", "set", "evidence.enabled", "false")
+    old.ok("import", "claude-code", "--yes")
+    month_ago = time.time() - 28 * 86400
+    for file in old.places["claude-code"].rglob("*.jsonl"):
+        os.utime(file, (month_ago, month_ago))
+    status = old.ok("evidence", "status", "--json").json
+    assert status["archived_turns"] == 0 and sum(e["not_kept"] for e in status["expiring"]) == 12
+    warned = next(c for c in old.run("doctor", "--json").json["checks"] if c["what"] == "conversations")
+    assert not warned["ok"] and "12 memories" in warned["detail"]
+    assert old.ok("evidence", "archive", "--json").json == {"schema_version": 1, "kept": 12, "failed": []}
+    status = old.ok("evidence", "status", "--json").json
+    assert status["archived_turns"] == 12 and sum(e["not_kept"] for e in status["expiring"]) == 0
+    (old.user / ".claude" / "settings.json").write_text('{"cleanupPeriodDays": 365}')
+    assert old.ok("evidence", "status", "--json").json["expiring"] == []
+
+
+def test_the_archive_keeps_one_copy_and_prunes_the_oldest(tmp_path):
+    archive = Archive(Home(tmp_path / "home"))
+    turn = Turn("codex", "a", "t1", user="question", assistant="answer " * 100)
+    assert archive.put(turn) and not archive.put(turn)
+    assert archive.put(Turn("codex", "fork", "t1", user="question", assistant="answer " * 100))
+    assert (archive.status().turns, archive.status().contents) == (2, 1)
+    longer = Turn("codex", "a", "t1", user="question", assistant="a longer answer")
+    assert archive.put(longer) and archive.get("codex", "a", "t1") == longer
+    archive.put(Turn("codex", "b", "t2", user="second"))
+    gone = archive.prune(max_bytes=200, dry_run=True)
+    assert ("codex", "b", "t2") not in gone and archive.status().turns == 3
+    assert archive.prune(max_bytes=200) == gone
+    assert {name for name in (("codex", "a", "t1"), ("codex", "fork", "t1")) if archive.has(*name)} == set()
+    assert Archive(Home(tmp_path / "home")).get("codex", "b", "t2").user == "second"
+    mode = (tmp_path / "home" / "evidence" / "turns.db").stat().st_mode & 0o777
+    assert mode == 0o600
+
+
+def test_a_long_output_keeps_its_ends():
+    text = "\n".join(f"line {n}" for n in range(10_000))
+    short = shortened(text)
+    assert len(short) < MOST_OUTPUT + 100 and short.startswith("line 0\n") and short.endswith("line 9999")
+    assert "characters left out" in short and shortened("short") == "short"
+    assert len(shortened("x" * 100_000)) < 200  # one word: nothing to cut at
+
+
+def test_a_damaged_archive_reads_as_empty_and_says_so_when_written(tmp_path):
+    home = Home(tmp_path / "home")
+    archive = Archive(home)
+    archive.put(Turn("codex", "a", "t", user="x"))
+    archive.close()
+    archive.path.write_bytes(b"no database" * 500)
+    for suffix in ("-wal", "-shm"):
+        Path(f"{archive.path}{suffix}").unlink(missing_ok=True)
+    again = Archive(home)
+    assert again.get("codex", "a", "t") is None and again.names() == set()
+    with pytest.raises(Unreachable) as error:
+        again.put(Turn("codex", "a", "t", user="x", tools=[ToolCall("a", "b")]))
+    assert "move it aside" in error.value.hint

@@ -1,0 +1,346 @@
+"""Readers under bad conditions: files that grow, are cut, replaced, hostile or huge; databases that are being written."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import zstandard
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from memsearch_engine.home import AgentFolders
+from memsearch_engine.transcripts import claude_code, codex, jsonl, locate, openclaw, opencode
+
+SAMPLES = Path(__file__).parent.parent / "samples"
+
+
+def claude_turn(number: int, size: int = 10) -> str:
+    """Two lines as Claude Code writes them: a request and its answer."""
+    common = {"sessionId": "s", "cwd": "/p", "timestamp": f"2026-01-01T00:{number % 60:02d}:00Z"}
+    ask = {
+        "type": "user",
+        "promptId": f"turn-{number}",
+        "promptSource": "typed",
+        "message": {"content": f"question {number}"},
+    }
+    answer = {"type": "assistant", "message": {"content": [{"type": "text", "text": f"answer {number} " + "x" * size}]}}
+    return "".join(json.dumps({**line, **common}) + "\n" for line in (ask, answer))
+
+
+def codex_turn(number: int) -> str:
+    payloads = [
+        {"type": "task_started", "turn_id": f"turn-{number}"},
+        {"type": "item_completed", "turn_id": f"turn-{number}", "item": {"type": "UserMessage", "content": [{"type": "text", "text": f"question {number}"}]}},
+        {"type": "item_completed", "turn_id": f"turn-{number}", "item": {"type": "AgentMessage", "content": [{"type": "Text", "text": "answer"}]}},
+        {"type": "task_complete", "turn_id": f"turn-{number}"},
+    ]  # fmt: skip
+    stamp = "2026-01-01T00:00:00Z"
+    return "".join(json.dumps({"timestamp": stamp, "type": "event_msg", "payload": p}) + "\n" for p in payloads)
+
+
+META = json.dumps({"timestamp": "2026-01-01T00:00:00Z", "type": "session_meta", "payload": {"id": "thread-1", "cwd": "/p", "source": "cli"}}) + "\n"  # fmt: skip
+
+
+# -- the offset index ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reader, head, turn", [(claude_code, "", claude_turn), (codex, META, codex_turn)])
+def test_a_file_that_grows_is_read_on_from_where_it_was(tmp_path, monkeypatch, reader, head, turn):
+    monkeypatch.setattr(jsonl, "_WORTH_AN_INDEX", 1)
+    cache, file = tmp_path / "offsets", tmp_path / "rollout-s.jsonl"
+    file.write_text(head + "".join(turn(n) for n in range(50)))
+    assert len(reader.open_session(reader.at(file), cache).ids) == 50
+    read_from = []
+    lines = jsonl.lines
+
+    def watched(path, start=0, stop=None):
+        read_from.append(start)
+        return lines(path, start, stop)
+
+    monkeypatch.setattr(jsonl, "lines", watched)
+    with file.open("a") as out:
+        out.write(turn(50) + turn(51))
+    grown = reader.open_session(reader.at(file), cache)
+    assert grown.ids == [f"turn-{n}" for n in range(52)]
+    assert len(read_from) == 1 and read_from[0] > file.stat().st_size * 0.9
+    assert grown.turns(51)[0].user == "question 51" and grown.turns(51)[0].status == "done"
+    assert [t.user for t in grown.turns()] == [f"question {n}" for n in range(52)]
+    again = reader.open_session(reader.at(file), cache)
+    assert again.ids == grown.ids and again.session == grown.session and len(read_from) == 4
+
+
+def test_a_file_that_was_replaced_or_cut_is_read_anew(tmp_path, monkeypatch):
+    monkeypatch.setattr(jsonl, "_WORTH_AN_INDEX", 1)
+    cache, file = tmp_path / "offsets", tmp_path / "s.jsonl"
+    file.write_text("".join(claude_turn(n) for n in range(20)))
+    assert len(claude_code.open_session(claude_code.at(file), cache).ids) == 20
+    file.write_text("".join(claude_turn(n) for n in range(3)))
+    assert len(claude_code.open_session(claude_code.at(file), cache).ids) == 3
+    other = tmp_path / "other"
+    other.write_text("".join(claude_turn(n) for n in range(100, 140)))
+    os.replace(other, file)
+    assert claude_code.open_session(claude_code.at(file), cache).ids[0] == "turn-100"
+    for index in cache.iterdir():
+        index.write_bytes(b'{"layout": 1, "ids": 7}')
+    assert len(claude_code.open_session(claude_code.at(file), cache).ids) == 40
+
+
+def test_a_turn_whose_answer_comes_later_is_seen_whole(tmp_path, monkeypatch):
+    monkeypatch.setattr(jsonl, "_WORTH_AN_INDEX", 1)
+    cache, file = tmp_path / "offsets", tmp_path / "s.jsonl"
+    ask, answer = claude_turn(1).splitlines(keepends=True)
+    file.write_text(claude_turn(0) + ask)
+    assert claude_code.open_session(claude_code.at(file), cache).turns()[-1].status == "interrupted"
+    file.write_text(claude_turn(0) + ask + answer + '{"type": "user", "mess')
+    assert claude_code.open_session(claude_code.at(file), cache).turns()[-1].status == "done"
+
+
+def test_one_turn_of_a_million_lines_is_opened_without_reading_them_again(tmp_path, monkeypatch):
+    cache, file = tmp_path / "offsets", tmp_path / "s.jsonl"
+    noise = json.dumps({"type": "attachment", "attachment": "x" * 20}) + "\n"
+    with file.open("w") as out:
+        for number in range(200):
+            out.write(claude_turn(number) + noise * 5000)
+    assert len(claude_code.open_session(claude_code.at(file), cache).ids) == 200
+    read = []
+    lines = jsonl.lines
+    monkeypatch.setattr(jsonl, "lines", lambda *args: read.append(args) or lines(*args))
+    conversation = claude_code.open_session(claude_code.at(file), cache)
+    (turn,) = conversation.turns(150, 151)
+    assert turn.user == "question 150"
+    ((_, start, stop),) = read
+    assert stop - start < file.stat().st_size / 100
+
+
+def test_a_compressed_rollout_reads_like_the_plain_one(tmp_path):
+    plain = next((SAMPLES / "codex").glob("01*.jsonl"))
+    packed = tmp_path / "rollout-2026-11-21T20-31-52-01a1ffce-e968-7731-882d-a909fd6e2d46.jsonl.zst"
+    packed.write_bytes(zstandard.ZstdCompressor().compress(plain.read_bytes()))
+    one, other = (locate.open_session(locate.recognise(str(path))) for path in (plain, packed))
+    assert one.turns() == other.turns() and other.turns(1, 2) == one.turns()[1:2]
+    assert other.where.session == "01a1ffce-e968-7731-882d-a909fd6e2d46"
+
+
+# -- what the samples don't show ----------------------------------------------------------------------------
+
+
+def rollout(tmp_path, *lines: dict, meta: dict | None = None) -> codex.Conversation:
+    file = tmp_path / "rollout-x.jsonl"
+    first = {"type": "session_meta", "payload": {"id": "t", "cwd": "/p", "source": "cli", **(meta or {})}}
+    file.write_text("".join(json.dumps(line) + "\n" for line in (first, *lines)))
+    return codex.open_session(codex.at(file))
+
+
+def event(kind: str, **payload) -> dict:
+    return {"timestamp": "2026-01-01T00:00:00Z", "type": "event_msg", "payload": {"type": kind, **payload}}
+
+
+def test_codex_an_aborted_turn_is_interrupted_and_a_compaction_is_none(tmp_path):
+    said = rollout(
+        tmp_path,
+        event("task_started", turn_id="a"), event("user_message", message="go"), event("agent_message", message="so far"),
+        event("turn_aborted", turn_id="a", reason="interrupted"),
+        event("task_started", turn_id="compact"), {"type": "compacted", "payload": {}}, event("task_complete", turn_id="compact"),
+        event("task_started", turn_id="b"), event("user_message", message="again"), event("user_message", message="and this"),
+        event("agent_message", message="done"), event("task_complete", turn_id="b"),
+    )  # fmt: skip
+    assert said.ids == ["a", "b"]
+    first, second = said.turns()
+    assert (first.status, first.assistant) == ("interrupted", "so far")
+    assert (second.user, second.status) == ("again\n\nand this", "done")
+
+
+def test_codex_a_sub_agents_rollout_names_its_parent(tmp_path):
+    source = {"subagent": {"thread_spawn": {"parent_thread_id": "mother"}}}
+    assert rollout(tmp_path, meta={"source": source}).parent == "mother"
+    assert rollout(tmp_path, meta={"thread_source": "subagent", "parent_thread_id": "m2"}).parent == "m2"
+    assert rollout(tmp_path).parent == ""
+
+
+def test_codex_web_search_and_mcp_are_outside_content(tmp_path):
+    call = {"type": "response_item", "payload": {"type": "web_search_call", "id": "w", "action": {"query": "q"}}}
+    said = rollout(tmp_path, event("task_started", turn_id="a"), event("user_message", message="look"), call)
+    assert said.turns()[0].outside and said.turns()[0].tools[0].name == "web_search"
+
+
+def test_codex_versions_without_turn_ids_still_have_turns(tmp_path):
+    said = rollout(
+        tmp_path, event("user_message", message="one"), event("agent_message", message="1"),
+        {**event("user_message", message="two"), "timestamp": "2026-01-01T00:00:05Z"}, event("agent_message", message="2"),
+    )  # fmt: skip
+    assert said.ids == ["t:2026-01-01T00:00:00Z", "t:2026-01-01T00:00:05Z"] and [t.user for t in said.turns()] == [
+        "one",
+        "two",
+    ]
+    assert said.turns(1, 2)[0].assistant == "2"
+
+
+def test_claude_interrupts_shell_mode_and_commands(tmp_path):
+    def line(content, **more):
+        return (
+            json.dumps({"type": "user", "sessionId": "s", "promptId": "p", "message": {"content": content}, **more})
+            + "\n"
+        )
+
+    file = tmp_path / "s.jsonl"
+    file.write_text(
+        line("first", promptSource="typed")
+        + line([{"type": "text", "text": "[Request interrupted by user]"}])
+        + line("<bash-input>ls</bash-input>") + line("<bash-stdout>x</bash-stdout>")
+        + line("<command-name>/model</command-name>") + line("<local-command-stdout>set</local-command-stdout>")
+        + line("<task-notification>done</task-notification>", promptSource="system")
+        + line("summary of all", isCompactSummary=True) + line("caveat", isMeta=True)
+        + line("side", isSidechain=True)
+        + line("second", promptSource="typed", promptId="q")
+    )  # fmt: skip
+    assert [(t.turn, t.user, t.status) for t in claude_code.open_session(claude_code.at(file)).turns()] == [
+        ("p", "first", "interrupted"),
+        ("q", "second", "interrupted"),
+    ]
+
+
+def test_openclaw_older_sessions_are_lines(tmp_path):
+    base = tmp_path / "agents"
+    (base / "main" / "sessions").mkdir(parents=True)
+    shutil.copy(next((SAMPLES / "openclaw").glob("claw-s1*.jsonl")), base / "main" / "sessions" / "claw-s1.jsonl")
+    (found,) = locate.all_sessions("openclaw", AgentFolders({"openclaw": [base]}))
+    assert (found.session, found.kind) == ("claw-s1", "transcript")
+    assert len(locate.open_session(found).turns()) == 2
+
+
+# -- databases in use ---------------------------------------------------------------------------------------
+
+_WRITER = """
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=0)
+db.execute("PRAGMA journal_mode=WAL")
+print("ready", flush=True)
+count = 0
+for line in sys.stdin:  # one write per word of the test, inside a transaction that stays open meanwhile
+    db.execute("BEGIN IMMEDIATE")
+    db.execute("UPDATE session SET time_updated = time_updated + 1")
+    print("writing", flush=True)
+    sys.stdin.readline()
+    db.execute("COMMIT")
+    print("written", flush=True)
+"""
+
+
+def test_a_database_is_read_while_its_agent_writes_and_never_blocks_it(tmp_path):
+    path = tmp_path / "opencode.db"
+    shutil.copy(SAMPLES / "opencode" / "opencode.db", path)
+    agent = subprocess.Popen(
+        [sys.executable, "-c", _WRITER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert agent.stdin and agent.stdout
+
+    def tell(word: str) -> str:
+        agent.stdin.write(word + "\n")
+        agent.stdin.flush()
+        return agent.stdout.readline().strip()
+
+    try:
+        assert agent.stdout.readline().strip() == "ready"
+        for _ in range(3):
+            assert tell("begin") == "writing"
+            found = list(opencode.sessions(tmp_path))
+            assert len(found) == 10 and opencode.open_session(found[0]).turns()
+            assert tell("commit") == "written"  # its lock timeout is zero: any lock of ours would have failed it
+    finally:
+        agent.kill()
+        agent.communicate()
+    assert sqlite3.connect(path).execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+@pytest.mark.parametrize("reader, name", [(opencode, "opencode.db"), (openclaw, "openclaw-agent.sqlite")])
+def test_a_damaged_or_foreign_database_is_an_error_that_says_so(tmp_path, reader, name):
+    whole = (SAMPLES / reader.AGENT / name).read_bytes()
+    for data in (b"", b"not a database at all" * 100, whole[: len(whole) // 2], whole[:4096] + b"\0" * 40_000):
+        path = tmp_path / name
+        path.write_bytes(data)
+        with pytest.raises(OSError, match="read|no such"):
+            where = reader.at(path, "x" if reader is opencode else "s0")
+            if where is None:
+                raise OSError("can't be read: no session")
+            reader.open_session(where).turns()
+    other = tmp_path / ("foreign" + Path(name).suffix)
+    sqlite3.connect(other).execute("CREATE TABLE t(a)").connection.commit()
+    with pytest.raises(OSError, match="no such table"):
+        reader.at(other, "x")
+
+
+# -- anything at all ----------------------------------------------------------------------------------------
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
+        st.sampled_from(["type", "message", "content", "text", "id", "input", "item", "payload", "role", "turn_id", "call_id",
+                         "arguments", "output", "name", "error", "source", "state", "time", "parentID", "provenance"]), inner, max_size=5
+    ),
+    max_leaves=14,
+)  # fmt: skip
+_KINDS = ["user", "assistant", "event_msg", "response_item", "session_meta", "turn_context", "message", "session",
+          "task_started", "task_complete", "item_completed", "user_message", "function_call", "function_call_output", "tool", "text", 3]  # fmt: skip
+_OBJECT = st.fixed_dictionaries({"type": st.sampled_from(_KINDS)}, optional={
+    "payload": st.fixed_dictionaries({"type": st.sampled_from(_KINDS)}, optional={"item": _JSON, "output": _JSON, "error": _JSON, "message": _JSON, "turn_id": _JSON}) | _JSON,
+    "message": _JSON, "timestamp": _JSON, "id": _JSON, "promptId": _JSON, "sessionId": _JSON, "cwd": _JSON,
+})  # fmt: skip
+
+
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(lines=st.lists(_OBJECT | _JSON, max_size=8), cut=st.integers(0, 40))
+def test_no_shape_of_line_is_fatal(tmp_path_factory, lines, cut):
+    data = "\n".join(json.dumps(line) for line in lines).encode()
+    file = tmp_path_factory.mktemp("fuzz") / "rollout-f.jsonl"
+    file.write_bytes(data[: len(data) - cut] if cut else data)
+    for reader in (claude_code, codex, openclaw):
+        conversation = reader.open_session(reader.at(file))
+        turns = conversation.turns()
+        assert len(turns) == len(conversation.ids)
+        for turn in turns:
+            assert all(
+                isinstance(v, str) for v in (turn.session, turn.turn, turn.user, turn.assistant, turn.cwd, turn.started)
+            )
+        assert list(conversation.each()) == turns
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    messages=st.lists(
+        st.tuples(st.sampled_from(["user", "assistant", None]), _JSON, st.lists(_OBJECT | _JSON, max_size=3)),
+        max_size=5,
+    )
+)
+def test_no_shape_of_row_is_fatal(tmp_path_factory, messages):
+    path = tmp_path_factory.mktemp("fuzz") / "opencode.db"
+    db = sqlite3.connect(path)
+    db.executescript(
+        "CREATE TABLE session(id, parent_id, directory, version, time_created, time_updated);"
+        "CREATE TABLE message(id, session_id, time_created, data); CREATE TABLE part(id, message_id, data);"
+        "INSERT INTO session VALUES ('s', NULL, 3, x'00', 1, 1);"
+    )
+    for number, (role, data, parts) in enumerate(messages):
+        value = {**(data if isinstance(data, dict) else {}), "role": role, "parentID": "m0"}
+        db.execute("INSERT INTO message VALUES (?,?,?,?)", (f"m{number}", "s", number, json.dumps(value)))
+        for place, part in enumerate(parts):
+            db.execute("INSERT INTO part VALUES (?,?,?)", (f"{number}.{place}", f"m{number}", json.dumps(part)))
+    db.commit()
+    conversation = opencode.open_session(opencode.at(path))
+    assert len(conversation.turns()) == len(conversation.ids)
+
+
+@settings(max_examples=300, deadline=None)
+@given(path=st.text(max_size=60), session=st.text(max_size=40), turn=st.text(max_size=20))
+def test_no_anchor_leads_out_of_the_agents_folders(tmp_path_factory, path, session, turn):
+    base = tmp_path_factory.mktemp("a")
+    folders = AgentFolders({agent: [base / agent] for agent in locate.READERS})
+    for agent in locate.READERS:
+        (base / agent).mkdir()
+        assert locate.find_session(agent, session, path, folders) is None
+        assert locate.find_session(agent, session, f"{base}/{agent}/../../{path}", folders) is None
