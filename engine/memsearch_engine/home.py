@@ -74,6 +74,12 @@ class Home:
     def inbox(self) -> Path:
         return self.root / "inbox"
 
+    def context(self, memory: str) -> Path:
+        """What a new session of the project with this memory folder is given, prebuilt for its hook."""
+        from memsearch_engine.ids import digest  # hashlib: 3 ms
+
+        return self.root / "context" / f"{digest(memory, size=10)}.json"
+
     @property
     def evidence(self) -> Path:
         return self.root / "evidence"

@@ -75,6 +75,15 @@ class Capture(msgspec.Struct, kw_only=True):
     enabled: bool = True
 
 
+class Recall(msgspec.Struct, kw_only=True):
+    """What agents are told unasked. ``inject``: notes at the start of a session, at most ``max_tokens`` of them;
+    ``hint``: one line for the user when a prompt is sent (costs no tokens)."""
+
+    inject: bool = True
+    max_tokens: Annotated[int, msgspec.Meta(ge=200, le=10_000)] = 1500
+    hint: bool = True
+
+
 class Evidence(msgspec.Struct, kw_only=True):
     """The conversations behind memories. ``max_mb``, ``max_days``: the oldest go beyond these; 0 is no limit."""
 
@@ -100,6 +109,7 @@ class Settings(msgspec.Struct, kw_only=True):
     search: Search = msgspec.field(default_factory=Search)
     service: Service = msgspec.field(default_factory=Service)
     capture: Capture = msgspec.field(default_factory=Capture)
+    recall: Recall = msgspec.field(default_factory=Recall)
     evidence: Evidence = msgspec.field(default_factory=Evidence)
     tui: Tui = msgspec.field(default_factory=Tui)
     warnings: list[str] = []

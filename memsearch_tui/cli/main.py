@@ -43,6 +43,8 @@ COMMANDS = {
     "Capture": {
         "hook": ("capture", "hook", "Entry point of the agents' hooks (reads a payload on stdin)."),
         "inbox": ("capture", "inbox", "Work off and list what hooks have left."),
+        "coverage": ("capture", "coverage", "Turns seen and captured, by agent and day."),
+        "context": ("capture", "context", "Show what a new session would be told."),
         "agents": ("history", "agents", "Which agents are here, where their sessions are, what is captured."),
         "import": ("history", "import_", "Bring old sessions of the agents into memory."),
         "evidence": ("history", "evidence", "Keep, count and prune the conversations behind memories."),
@@ -50,6 +52,7 @@ COMMANDS = {
     "Setup": {
         "status": ("setup", "status", "One look at everything."),
         "tui": ("setup", "tui", "Open the terminal app."),
+        "plugins": ("plugins", "plugins", "Install memsearch into your agents, and take it out again."),
         "config": ("setup", "config", "Read and change settings."),
         "service": ("setup", "service", "Start, stop and inspect the resident service."),
         "project": ("setup", "project", "Show which project this folder belongs to."),

@@ -160,7 +160,8 @@ def _count(home: Home, keeper: Keeper, conversation: Conversation, choice: Choic
             continue
         count.turns += 1
         outcome = known.get(turn.turn)
-        seen = SeenTurn(where.agent, turn.session, turn.turn, day, turn.cwd, outcome or "new")
+        started = when.timestamp() if when else 0.0
+        seen = SeenTurn(where.agent, turn.session, turn.turn, day, turn.cwd, outcome or "new", "", started)
         if is_trivial(turn):
             count.trivial += 1
             outcome = "trivial"

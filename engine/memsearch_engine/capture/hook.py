@@ -1,7 +1,9 @@
-"""The hooks' entry point: a payload on stdin -> one small file in the inbox, within tens of milliseconds.
+"""The hooks' entry point: a payload on stdin -> one small file in the inbox, and for a new session its prebuilt context on
+stdout, within tens of milliseconds.
 
 Standard library only; always exits 0 with valid output; reads stdin with a bound and a deadline, since some clients never
-close it. What is kept: ids, paths, the folder and times. Never text.
+close it. What is kept: ids, paths, the folder and times. Never text. The service is started where none runs, detached, and
+not waited for.
 """
 
 from __future__ import annotations
@@ -13,6 +15,7 @@ import sys
 import time
 
 MAX_PAYLOAD = 64 * 1024 * 1024
+AGENTS = ("claude-code", "codex", "opencode", "openclaw")
 _DEADLINE_S = 0.15
 _KEEP = (
     "session_id",
@@ -23,10 +26,14 @@ _KEEP = (
     "hook_event_name",
     "source",
     "reason",
-    "agent_id",
 )
-_CAPTURED = {"Stop", "StopFailure", "SessionEnd", "PreCompact", "Interrupt"}
-AGENTS = ("claude-code", "codex", "opencode", "openclaw")
+#: Events after which turns may be finished. The others only answer.
+_FINISHING = {"Stop", "StopFailure", "SessionEnd", "PreCompact", "Interrupt"}
+#: Lines of recent notes that a new session is given.
+CONTEXT_LINES = {"claude-code": 30, "codex": 30, "opencode": 15, "openclaw": 15}
+_LEAST_PROMPT = 10
+#: The session's own marks, which a service that outlives the session must not carry.
+_SESSION_MARKS = ("CLAUDECODE", "CLAUDE_CODE_", "CLAUDE_PID", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_", "PLUGIN_", "AI_AGENT", "MEMSEARCH_DIR")  # fmt: skip
 
 
 def main(agent: str, event: str) -> int:
@@ -36,8 +43,8 @@ def main(agent: str, event: str) -> int:
     try:
         if not os.environ.get("MEMSEARCH_DISABLE") and agent in AGENTS:
             payload = _payload(start)
-            if payload is not None and event in _CAPTURED and not payload.get("agent_id"):
-                _put(agent, event, payload, start)
+            if payload is not None and not payload.get("agent_id"):  # a sub-agent's turns are its parent's
+                output = _take(agent, event, payload, start)
     except Exception as error:  # noqa: BLE001 - last resort; the reason goes to the log, not to the agent
         _log(agent, event, error)
     try:
@@ -46,6 +53,31 @@ def main(agent: str, event: str) -> int:
     except OSError:
         pass
     return 0
+
+
+def _take(agent: str, event: str, payload: dict, start: float) -> dict:
+    from memsearch_engine.home import Home
+
+    home = Home.from_env()
+    if event == "UserPromptSubmit":
+        prompt = payload.get("prompt")
+        if not isinstance(prompt, str) or len(prompt.strip()) < _LEAST_PROMPT:
+            return {}
+        hint = _prebuilt(home, payload).get("hint")
+        return {"systemMessage": hint} if isinstance(hint, str) and hint else {}
+    if event == "SessionStart":
+        context = _prebuilt(home, payload)
+        texts = context.get("texts")
+        text = texts.get(str(CONTEXT_LINES[agent])) if isinstance(texts, dict) else None
+        _put(home, agent, event, payload, start, context=context.get("id") if text else "")
+        _start_service(home)
+        if not isinstance(text, str) or not text:
+            return {}
+        return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
+    if event in _FINISHING:
+        _put(home, agent, event, payload, start)
+        _start_service(home)
+    return {}
 
 
 def _payload(start: float) -> dict | None:
@@ -78,27 +110,73 @@ def _table(value: object) -> dict | None:
     return value if isinstance(value, dict) else None
 
 
-def _put(agent: str, event: str, payload: dict, start: float) -> None:
-    from memsearch_engine.home import AGENT_HOMES, Home
+def _prebuilt(home, payload: dict) -> dict:
+    """The context that the engine keeps ready for this project; {} where there is none."""
+    from memsearch_engine.place import find
 
-    home = Home.from_env()
+    cwd = payload.get("cwd")
+    _, memory, _ = find(cwd if isinstance(cwd, str) and cwd else os.getcwd(), str(home.root))
+    try:
+        with open(home.context(memory), "rb") as file:
+            return _table(json.loads(file.read(1 << 20))) or {}
+    except (OSError, ValueError):
+        return {}
+
+
+def _put(home, agent: str, event: str, payload: dict, start: float, **more: object) -> None:
+    from memsearch_engine.home import AGENT_HOMES
+
     inbox = str(home.inbox)
     os.makedirs(inbox, mode=0o700, exist_ok=True)
     now = time.time()
     record: dict[str, object] = {key: value for key in _KEEP if isinstance(value := payload.get(key), str)}
     record.update(
         agent=agent, event=event, at=now, memsearch_dir=os.environ.get("MEMSEARCH_DIR", ""),
-        agent_home=os.environ.get(AGENT_HOMES[agent][0], ""),
-        hook_ms=round((time.monotonic() - start) * 1000, 2),
+        agent_home=os.environ.get(AGENT_HOMES[agent][0], ""), **more,
     )  # fmt: skip
+    record["hook_ms"] = round((time.monotonic() - start) * 1000, 2)
     name = f"{now:.6f}-{os.getpid()}.json"
     temporary = os.path.join(inbox, f".{name}.tmp")
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     try:
-        os.write(fd, json.dumps(record).encode())
+        data = json.dumps(record).encode()
+        if os.write(fd, data) < len(data):
+            raise OSError(28, "No space left on device")
+    except OSError:
+        os.unlink(temporary)
+        raise
     finally:
         os.close(fd)
     os.rename(temporary, os.path.join(inbox, name))
+
+
+def _start_service(home) -> None:
+    """Start the service where none runs: its lock is free. Detached, nothing of ours stays open in it."""
+    import fcntl
+
+    if os.environ.get("MEMSEARCH_NO_SERVICE"):
+        return
+    try:
+        lock = os.open(home.service_lock, os.O_RDWR | os.O_CLOEXEC)
+    except FileNotFoundError:
+        lock = -1
+    if lock >= 0:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return
+        finally:
+            os.close(lock)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(_SESSION_MARKS)}
+    environment["MEMSEARCH_HOME"] = str(home.root)
+    null = os.open(os.devnull, os.O_RDWR)
+    os.posix_spawn(
+        sys.executable,
+        [sys.executable, "-m", "memsearch_engine.service.server"],
+        environment,
+        file_actions=[(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)],
+        setsid=True,
+    )
 
 
 def _log(agent: str, event: str, error: Exception) -> None:

@@ -10,6 +10,7 @@ from datetime import datetime
 
 import msgspec
 
+from memsearch_engine.capture.context import without_injected
 from memsearch_engine.capture.extract import extract, is_trivial
 from memsearch_engine.capture.ledger import Ledger, Outcome, SeenTurn
 from memsearch_engine.errors import Unreachable
@@ -78,7 +79,8 @@ class Keeper:
         return self._note(turn, when, cwd, Kept("captured", memory, added.entry_id, added.written))
 
     def _note(self, turn: Turn, when: datetime, cwd: str, kept: Kept, reason: str = "") -> Kept:
-        seen = SeenTurn(turn.agent, turn.session, turn.turn, when.date().isoformat(), cwd, kept.outcome, reason)
+        day, started = when.date().isoformat(), when.timestamp()
+        seen = SeenTurn(turn.agent, turn.session, turn.turn, day, cwd, kept.outcome, reason, started)
         self.ledger.note([seen])
         return kept
 
@@ -92,9 +94,9 @@ def home_of(cwd: str, home: Home) -> str:
 
 
 def redacted(turn: Turn) -> Turn:
-    """The turn with secrets replaced, and outputs without their middle. Secrets go first: half of one would not be
-    recognised."""
-    clean = msgspec.structs.replace(turn, user=redact(turn.user)[0], assistant=redact(turn.assistant)[0])
+    """The turn with secrets replaced, outputs without their middle, and no memory that was injected into it."""
+    user, assistant = (redact(without_injected(text))[0] for text in (turn.user, turn.assistant))
+    clean = msgspec.structs.replace(turn, user=user, assistant=assistant)
     clean.tools = [
         msgspec.structs.replace(tool, input=redact(shortened(tool.input))[0], output=redact(shortened(tool.output))[0])
         for tool in turn.tools

@@ -24,13 +24,15 @@ Outcome = Literal["captured", "trivial", "deleted", "homeless", "new", "failed"]
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS seen_turns (
   agent TEXT NOT NULL, session TEXT NOT NULL, turn TEXT NOT NULL, day TEXT NOT NULL, cwd TEXT NOT NULL,
-  outcome TEXT NOT NULL, reason TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (agent, session, turn)) WITHOUT ROWID;
+  outcome TEXT NOT NULL, reason TEXT NOT NULL, at REAL NOT NULL, started REAL NOT NULL,
+  PRIMARY KEY (agent, session, turn)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS seen_sessions (
   agent TEXT NOT NULL, session TEXT NOT NULL, path TEXT NOT NULL, modified REAL NOT NULL, size INTEGER NOT NULL,
   turns INTEGER NOT NULL, parent TEXT NOT NULL, version TEXT NOT NULL, at REAL NOT NULL,
   PRIMARY KEY (agent, path, session)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS agent_folders (
   agent TEXT NOT NULL, folder TEXT NOT NULL, seen REAL NOT NULL, PRIMARY KEY (agent, folder)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS capturing (agent TEXT PRIMARY KEY, since REAL NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS unknown_records (
   agent TEXT NOT NULL, kind TEXT NOT NULL, version TEXT NOT NULL, count INTEGER NOT NULL, at REAL NOT NULL,
   PRIMARY KEY (agent, kind, version)) WITHOUT ROWID;
@@ -45,6 +47,7 @@ class SeenTurn(msgspec.Struct, frozen=True):
     cwd: str
     outcome: Outcome
     reason: str = ""
+    started: float = 0.0  # seconds since 1970
 
 
 class SeenSession(msgspec.Struct, frozen=True):
@@ -94,9 +97,9 @@ class Ledger:
 
     def note(self, turns: Iterable[SeenTurn]) -> None:
         now = time.time()
-        rows = [(t.agent, t.session, t.turn, t.day, t.cwd, t.outcome, t.reason, now) for t in turns]
+        rows = [(t.agent, t.session, t.turn, t.day, t.cwd, t.outcome, t.reason, now, t.started) for t in turns]
         with self._using() as db, _transaction(db):
-            db.executemany("INSERT OR REPLACE INTO seen_turns VALUES (?,?,?,?,?,?,?,?)", rows)
+            db.executemany("INSERT OR REPLACE INTO seen_turns VALUES (?,?,?,?,?,?,?,?,?)", rows)
 
     def note_session(self, seen: SeenSession, unknown: dict[str, int]) -> None:
         now = time.time()
@@ -154,6 +157,19 @@ class Ledger:
         """(agent, record kind, agent's version, times) that no reader knows."""
         with self._using() as db:
             return db.execute("SELECT agent, kind, version, count FROM unknown_records ORDER BY 1, 2, 3").fetchall()
+
+    def capturing(self, agent: str, since: float | None) -> None:
+        """Note since when an agent's turns are captured (the first word counts); None ends it."""
+        with self._using() as db:
+            if since is None:
+                db.execute("DELETE FROM capturing WHERE agent=?", (agent,))
+            else:
+                db.execute("INSERT OR IGNORE INTO capturing VALUES (?,?)", (agent, since))
+
+    def captured_since(self) -> dict[str, float]:
+        """agent -> since when its turns are captured."""
+        with self._using() as db:
+            return dict(db.execute("SELECT agent, since FROM capturing").fetchall())
 
     def remember_folder(self, agent: str, folder: str) -> None:
         """An agent's home as its own hook named it."""

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import msgspec
 
+from memsearch_engine.capture.context import log_injection
 from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.capture.ledger import known_folders
 from memsearch_engine.errors import MemsearchError
@@ -48,6 +49,7 @@ class Event(msgspec.Struct):
     at: float
     memsearch_dir: str = ""
     agent_home: str = ""
+    context: str = ""  # what the session was given at its start
 
 
 def events(home: Home) -> Iterator[Event]:
@@ -71,6 +73,7 @@ def events(home: Home) -> Iterator[Event]:
                 float(record["at"]),
                 record.get("memsearch_dir", ""),
                 record.get("agent_home", ""),
+                record.get("context") or "",
             )
         except FileNotFoundError:
             continue
@@ -124,8 +127,10 @@ def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
     age = time.time() - event.at
     if event.agent not in READERS:
         return True, ""
-    if event.agent_home:
-        keeper.ledger.remember_folder(event.agent, event.agent_home)
+    if event.context:
+        log_injection(keeper.home, event.at, event.agent, event.session, event.event, event.cwd, event.context)
+    if event.event == "SessionStart":
+        return True, ""
     folders = AgentFolders.from_env(seen=known_folders(keeper.home))
     where = find_session(event.agent, event.session, event.transcript, folders)
     if where is None:

@@ -16,6 +16,7 @@ import msgspec
 
 from memsearch_engine import __version__
 from memsearch_engine.capture import worker as inbox
+from memsearch_engine.capture.context import prebuild
 from memsearch_engine.errors import MemsearchError, UsageError
 from memsearch_engine.home import Home
 from memsearch_engine.journal.write import Journal
@@ -69,8 +70,12 @@ class Engine:
         """Reconcile now and then: the inbox fills, watches can be lost, settings can change, projects appear."""
         for project in self._registered():
             self.indexer.attach(project)
+        told = -1
         while not self.stopping.wait(_TICK_S):
             self.drain()
+            if told != self.version:
+                told = self.version
+                self._prepare_contexts()
             self.indexer.check_disk()
             stamp = _stamp(self.home.config)
             if stamp != self._config_stamp:
@@ -79,6 +84,16 @@ class Engine:
                     self.indexer.settings = load(self.home)
                 except MemsearchError as error:
                     log.warning("settings not reloaded: %s", error)
+
+    def _prepare_contexts(self) -> None:
+        """Keep ready what new sessions are told; hooks only print it."""
+        recall = self.settings.recall
+        for memory in {project.memory for project in self._registered()}:
+            try:
+                if os.path.isdir(memory):
+                    prebuild(self.home, memory, recall.max_tokens if recall.inject else 0, hint=recall.hint)
+            except (OSError, MemsearchError) as error:
+                log.warning("context of %s not prepared: %s", memory, error)
 
     def _registered(self) -> list[Project]:
         try:

@@ -1,0 +1,139 @@
+"""Codex runs only hooks that its user trusts. What "trust" means is asked of Codex itself (its app server's ``hooks/list``
+gives each hook's key and hash, 0.140 and later), and written where its own review writes it: ``[hooks.state."KEY"]`` in
+``config.toml``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from memsearch_engine.errors import UsageError
+
+_ANSWER_S = 15.0
+
+
+def trust(base: Path, config: bytes | None, ours: Callable[[str], bool]) -> bytes | None:
+    """``config.toml`` with our hooks trusted; None where Codex is not here to be asked, or trusts them already."""
+    import tomlkit
+    from tomlkit.exceptions import ParseError
+
+    found = [hook for hook in _listed(base) or [] if ours(hook["command"]) and hook["trustStatus"] != "trusted"]
+    if not found:
+        return None
+    try:
+        document: Any = tomlkit.parse((config or b"").decode())
+    except (ParseError, UnicodeDecodeError) as error:
+        raise UsageError(f"{base / 'config.toml'} is not TOML that can be changed safely: {error}") from error
+    state = document
+    for name in ("hooks", "state"):
+        if name not in state:
+            state[name] = tomlkit.table(is_super_table=True)
+        state = state[name]
+    for hook in found:
+        digest, _, content = hook["currentHash"].partition("/")  # a plugin's hooks: "<handler>/<plugin content>"
+        entry = tomlkit.table()
+        entry["trusted_hash"] = digest
+        if content:
+            entry["trusted_content_hash"] = content
+        state[hook["key"]] = entry
+    return tomlkit.dumps(document).encode()
+
+
+def untrusted(base: Path, ours: Callable[[str], bool]) -> list[str] | None:
+    """Events whose hooks of ours Codex passes over; None where it is not here to be asked."""
+    found = _listed(base)
+    if found is None:
+        return None
+    return [hook["eventName"] for hook in found if ours(hook["command"]) and hook["trustStatus"] != "trusted"]
+
+
+def without(config: bytes, source: str) -> bytes:
+    """``config.toml`` without the trust that hooks of the file *source* were given by us. Other hooks of that file would be
+    asked about again: their keys count positions, which have moved."""
+    import tomlkit
+
+    document: Any = tomlkit.parse(config.decode())
+    state = document.get("hooks", {}).get("state", {})
+    for key in [key for key in state if key.startswith(f"{source}:")]:
+        del state[key]
+    return tomlkit.dumps(document).encode()
+
+
+def _listed(base: Path) -> list[dict[str, Any]] | None:
+    """Every command hook as Codex sees it in an empty folder: {key, command, eventName, currentHash, trustStatus}."""
+    program = shutil.which("codex")
+    if not program:
+        return None
+    with tempfile.TemporaryDirectory() as empty:
+        answer = _ask(os.path.abspath(program), base, empty)
+    if not isinstance(answer, dict):
+        return None
+    rows = [hook for place in answer.get("data") or [] for hook in place.get("hooks") or []]
+    wanted = ("key", "command", "eventName", "currentHash", "trustStatus")
+    return [row for row in rows if all(isinstance(row.get(name), str) for name in wanted)]
+
+
+def _ask(program: str, base: Path, folder: str) -> Any:
+    """One ``hooks/list`` of a short-lived app server."""
+    environment = {**os.environ, "CODEX_HOME": str(base), "MEMSEARCH_DISABLE": "1"}
+    try:
+        server = subprocess.Popen(
+            [program, "app-server"], cwd=folder, env=environment,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+    except OSError:
+        return None
+    answers: queue.Queue[bytes] = queue.Queue()
+    assert server.stdin and server.stdout
+    threading.Thread(target=_forward, args=(server.stdout, answers), daemon=True).start()
+    try:
+        client = {"clientInfo": {"name": "memsearch", "version": "0"}, "capabilities": {"experimentalApi": True}}
+        _send(server.stdin, {"id": 0, "method": "initialize", "params": client})
+        if _answer(answers, 0) is None:
+            return None
+        _send(server.stdin, {"method": "initialized"})
+        _send(server.stdin, {"id": 1, "method": "hooks/list", "params": {"cwds": [folder]}})
+        return _answer(answers, 1)
+    except OSError:
+        return None
+    finally:
+        server.kill()
+        server.wait()
+
+
+def _forward(stream: Any, answers: queue.Queue[bytes]) -> None:
+    for line in stream:
+        answers.put(line)
+    answers.put(b"")
+
+
+def _send(stream: Any, message: dict[str, Any]) -> None:
+    stream.write(json.dumps(message).encode() + b"\n")
+    stream.flush()
+
+
+def _answer(answers: queue.Queue[bytes], number: int) -> Any:
+    end = time.monotonic() + _ANSWER_S
+    while True:
+        try:
+            line = answers.get(timeout=max(0.0, end - time.monotonic()))
+        except queue.Empty:
+            return None
+        if not line:
+            return None
+        try:
+            message = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(message, dict) and message.get("id") == number:
+            return message.get("result")

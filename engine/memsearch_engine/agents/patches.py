@@ -1,0 +1,181 @@
+"""Changing files that belong to the user's agents: planned, shown, backed up, atomic, and exactly reversible.
+
+An installation is a set of patches, each a file with its bytes before and after. They are kept in
+``MEMSEARCH_HOME/plugins/<agent>.json``, so that removing it puts back the very bytes that stood there; where somebody has
+changed a file since, only what is ours is taken out of it.
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import json
+import os
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from memsearch_engine import __version__
+from memsearch_engine.errors import Unreachable
+from memsearch_engine.home import Home
+
+
+class Patch(msgspec.Struct, frozen=True):
+    """One file: ``before`` is None where it does not exist, ``after`` None where it goes."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+    why: str = ""
+
+    @property
+    def changes(self) -> bool:
+        return self.before != self.after
+
+
+class _Kept(msgspec.Struct):
+    path: str
+    before: str | None
+    after: str | None
+
+
+class Record(msgspec.Struct):
+    """What an installation did. ``files``: every file it wrote, with what stood there before the first time."""
+
+    agent: str
+    version: str
+    at: float
+    files: list[_Kept]
+
+
+def read(path: str | os.PathLike[str]) -> bytes | None:
+    """The bytes of a file, None where there is none. Raises Unreachable where it can't be read."""
+    try:
+        return Path(path).read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Unreachable(f"{path} can't be read: {error.strerror}", "nothing was changed") from error
+
+
+def apply(home: Home, agent: str, patches: list[Patch]) -> list[Patch]:
+    """Write the patches that change something; all are checked before the first is written. Returns those."""
+    wanted = [patch for patch in patches if patch.changes]
+    for patch in wanted:
+        if read(patch.path) != patch.before:
+            raise Unreachable(f"{patch.path} changed while it was looked at", "run the command again")
+    old = record(home, agent)
+    first = {kept.path: kept for kept in old.files} if old else {}
+    files = dict(first)
+    for patch in wanted:
+        before = first[patch.path].before if patch.path in first else _encode(patch.before)
+        files[patch.path] = _Kept(patch.path, before, _encode(patch.after))
+    if wanted:
+        _save(home, Record(agent, __version__, time.time(), list(files.values())))
+    done: list[Patch] = []
+    try:
+        for patch in wanted:
+            _write(patch.path, patch.after)
+            done.append(patch)
+    except OSError as error:
+        for patch in reversed(done):
+            with contextlib.suppress(OSError):
+                _write(patch.path, patch.before)
+        raise Unreachable(
+            f"{error.filename or 'a file'} can't be written: {error.strerror}", "everything was put back"
+        ) from error
+    return wanted
+
+
+def revert(home: Home, agent: str, strip: Callable[[str, bytes], bytes | None], *, dry_run: bool = False) -> list[Patch]:
+    """Undo an installation: files that still stand as they were written get their old bytes back; from others *strip* takes
+    what is ours. Returns what changed."""
+    kept = record(home, agent)
+    if kept is None:
+        return []
+    done = []
+    for file in reversed(kept.files):
+        now = read(file.path)
+        if now is None:
+            continue
+        then = _decode(file.before) if now == _decode(file.after) else strip(file.path, now)
+        patch = Patch(file.path, now, then, "restored" if now == _decode(file.after) else "ours removed")
+        if patch.changes:
+            done.append(patch)
+            if not dry_run:
+                _write(file.path, then)
+    if not dry_run:
+        _path(home, agent).unlink(missing_ok=True)
+    return done
+
+
+def record(home: Home, agent: str) -> Record | None:
+    try:
+        return msgspec.json.decode(_path(home, agent).read_bytes(), type=Record)
+    except FileNotFoundError:
+        return None
+    except (OSError, msgspec.DecodeError) as error:
+        raise Unreachable(f"{_path(home, agent)} can't be read: {error}", "move it aside") from error
+
+
+def _path(home: Home, agent: str) -> Path:
+    return home.root / "plugins" / f"{agent}.json"
+
+
+def _save(home: Home, value: Record) -> None:
+    home.ensure()
+    path = _path(home, value.agent)
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    _write(str(path), msgspec.json.format(msgspec.json.encode(value), indent=1), mode=0o600)
+
+
+def _write(path: str, data: bytes | None, mode: int | None = None) -> None:
+    """Put *data* in place of a file in one step, through links, with the mode that it had; None removes it and the folders
+    that it leaves empty."""
+    target = Path(os.path.realpath(path))
+    if data is None:
+        target.unlink(missing_ok=True)
+        for folder in list(target.parents)[:2]:
+            try:
+                folder.rmdir()
+            except OSError:
+                break
+        return
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with contextlib.suppress(FileNotFoundError):
+        mode = target.stat().st_mode & 0o777 if mode is None else mode
+    fd, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with open(fd, "wb") as out:
+            out.write(data)
+            out.flush()
+            os.fsync(out.fileno())
+        os.chmod(temporary, 0o644 if mode is None else mode)
+        os.replace(temporary, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+def _encode(data: bytes | None) -> str | None:
+    return None if data is None else base64.b64encode(data).decode()
+
+
+def _decode(text: str | None) -> bytes | None:
+    return None if text is None else base64.b64decode(text)
+
+
+def json_text(value: object, like: bytes | None) -> bytes:
+    """*value* as JSON in the indentation of the file that it goes into."""
+    indent: int | str = 2
+    for line in (like or b"").decode("utf-8", "replace").splitlines():
+        space = line[: len(line) - len(line.lstrip())]
+        if space:
+            indent = space
+            break
+    text = json.dumps(value, indent=indent, ensure_ascii=False)
+    return (text + ("\n" if like is None or like.endswith(b"\n") else "")).encode()

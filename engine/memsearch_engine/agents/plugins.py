@@ -1,0 +1,392 @@
+"""Installing our plugins into the four agents, taking them out again, and saying how they stand.
+
+What each agent needs is a few lines of its own configuration and our skills beside its own. Nothing is fetched. memsearch's
+own plugins do the same work: beside one of them ours is not installed, unless it takes its place.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memsearch_engine.agents import codex_trust
+from memsearch_engine.agents.discover import PROGRAMS
+from memsearch_engine.agents.patches import Patch, apply, json_text, read, record, revert
+from memsearch_engine.capture.ledger import Ledger
+from memsearch_engine.errors import Conflict, UsageError
+from memsearch_engine.home import Home, user_home
+
+SKILLS = ("memory-recall", "memory-config", "remember", "forget")
+_OURS = re.compile(r"memsearch(?:\.exe)?['\"]? hook (?:claude-code|codex) \w+$")
+_PEERS = re.compile(r"memsearch[^\s]*/(?:plugins/[\w-]+/)?hooks/[\w-]+\.sh|memsearch-(?:opencode|openclaw|claude)")
+
+
+class Status(msgspec.Struct):
+    """How a plugin stands. ``problems``: what keeps it from working; ``peer``: memsearch's own plugin, found beside."""
+
+    agent: str
+    installed: bool
+    version: str
+    program: str
+    files: list[str]
+    problems: list[str]
+    peer: list[str]
+
+
+def bundled() -> Path:
+    """The plugins that this installation brings: in the wheel, or beside the sources."""
+    here = Path(__file__).parent / "bundled"
+    return here if here.is_dir() else Path(__file__).parents[3] / "plugins"
+
+
+def command() -> str:
+    """How an agent calls memsearch: by name where the PATH finds this very one, else by its whole path."""
+    own = Path(sys.executable).parent / "memsearch"
+    found = shutil.which("memsearch")
+    if found and (not own.exists() or os.path.realpath(found) == os.path.realpath(own)) and _lasting(found):
+        return "memsearch"
+    return str(own) if own.exists() else "memsearch"
+
+
+def _lasting(path: str) -> bool:
+    """Whether the PATH of another shell will find it too: an activated environment's is gone with the shell."""
+    active = os.environ.get("VIRTUAL_ENV")
+    return not (active and path.startswith(active + os.sep))
+
+
+def install(
+    home: Home, agent: str, *, dry_run: bool = False, replace_peer: bool = False, trust: bool = True
+) -> list[Patch]:
+    """Install the plugin of *agent*; what stands already is left alone. Returns the changes.
+
+    Args:
+        replace_peer: switch off memsearch's own plugin for this agent; without it, Conflict.
+        trust: let Codex know that its user trusts these hooks (asked of Codex itself).
+    """
+    kind = _kind(agent)
+    peer = kind.peer()
+    if peer and not replace_peer:
+        raise Conflict(
+            f"memsearch's own plugin is active in {agent}: {'; '.join(peer)}",
+            f"two would write everything twice: `memsearch plugins install {agent} --replace` takes its place",
+        )
+    patches = kind.patches(replace_peer=bool(peer))
+    if dry_run:
+        return [patch for patch in patches if patch.changes]
+    done = apply(home, agent, patches)
+    if isinstance(kind, Codex) and trust:
+        done += apply(home, agent, kind.trusted())
+    ledger = Ledger(home)
+    try:
+        ledger.capturing(agent, time.time())
+    finally:
+        ledger.close()
+    return done
+
+
+def uninstall(home: Home, agent: str, *, dry_run: bool = False) -> list[Patch]:
+    """Put the agent's configuration back as it was."""
+    kind = _kind(agent)
+    done = revert(home, agent, kind.strip, dry_run=dry_run)
+    if not dry_run:
+        ledger = Ledger(home)
+        try:
+            ledger.capturing(agent, None)
+        finally:
+            ledger.close()
+    return done
+
+
+def status(home: Home, agent: str) -> Status:
+    kind = _kind(agent)
+    kept = record(home, agent)
+    problems: list[str] = []
+    if kept is not None:
+        changed = [patch.path for patch in kind.patches(replace_peer=False) if patch.changes]
+        problems += [f"{path} is not as it was installed" for path in changed]
+        if not os.access(shutil.which(command()) or command(), os.X_OK):
+            problems.append("the memsearch command is not where the hooks look for it")
+        problems += kind.problems()
+    program = shutil.which(PROGRAMS[agent]) or ""
+    return Status(
+        agent, kept is not None, kept.version if kept else "", program, [f.path for f in kept.files] if kept else [],
+        problems, kind.peer(),
+    )  # fmt: skip
+
+
+class _Agent:
+    """One agent's own configuration."""
+
+    name = ""
+
+    def patches(self, *, replace_peer: bool) -> list[Patch]:
+        raise NotImplementedError
+
+    def peer(self) -> list[str]:
+        """Where memsearch's own plugin is active."""
+        return []
+
+    def problems(self) -> list[str]:
+        return []
+
+    def strip(self, path: str, now: bytes) -> bytes | None:
+        """*now* without what is ours; None where the file is all ours."""
+        return None
+
+    def _skills(self, folder: Path) -> list[Patch]:
+        made = []
+        for skill in SKILLS:
+            text = (bundled() / self.name / "skills" / skill / "SKILL.md").read_text(encoding="utf-8")
+            path = folder / skill / "SKILL.md"
+            made.append(Patch(str(path), read(path), _with_command(text).encode(), "skill"))
+        return made
+
+
+def _with_command(text: str) -> str:
+    """A skill whose commands name the program as this machine finds it."""
+    name = command()
+    if name == "memsearch":
+        return text
+    return text.replace("`memsearch ", f"`{name} ").replace("Bash(memsearch *)", f"Bash({name} *)")
+
+
+class Claude(_Agent):
+    name = "claude-code"
+
+    def __init__(self) -> None:
+        self.base = Path(os.environ.get("CLAUDE_CONFIG_DIR") or user_home() / ".claude")
+        self.settings = self.base / "settings.json"
+
+    def patches(self, *, replace_peer: bool) -> list[Patch]:
+        before = read(self.settings)
+        table = _json(self.settings, before)
+        _merge_hooks(table, self.name)
+        if replace_peer:
+            for key in _peer_plugins(table):
+                table["enabledPlugins"][key] = False
+        return [Patch(str(self.settings), before, _json_like(table, before), "hooks"), *self._skills(self.base / "skills")]
+
+    def peer(self) -> list[str]:
+        table = _json(self.settings, read(self.settings))
+        found = [f"plugin {key} in {self.settings}" for key in _peer_plugins(table)]
+        return found + [f"hook `{line}` in {self.settings}" for line in _commands(table) if _PEERS.search(line)]
+
+    def strip(self, path: str, now: bytes) -> bytes | None:
+        return _without_hooks(path, now) if path == str(self.settings) else None
+
+
+class Codex(_Agent):
+    name = "codex"
+
+    def __init__(self) -> None:
+        self.base = Path(os.environ.get("CODEX_HOME") or user_home() / ".codex")
+        self.hooks = self.base / "hooks.json"
+        self.config = self.base / "config.toml"
+
+    def patches(self, *, replace_peer: bool) -> list[Patch]:
+        before = read(self.hooks)
+        table = _json(self.hooks, before)
+        if replace_peer:
+            _drop_hooks(table, _PEERS)
+        _merge_hooks(table, self.name)
+        return [Patch(str(self.hooks), before, _json_like(table, before), "hooks"), *self._skills(self.base / "skills")]
+
+    def trusted(self) -> list[Patch]:
+        """Codex runs no hook that its user has not trusted; installing it is the user's word for ours, and only ours."""
+        before = read(self.config)
+        after = codex_trust.trust(self.base, before, lambda line: bool(_OURS.search(line)))
+        return [Patch(str(self.config), before, after, "trust for our hooks")] if after is not None else []
+
+    def problems(self) -> list[str]:
+        state = codex_trust.untrusted(self.base, lambda line: bool(_OURS.search(line)))
+        if state is None:
+            return []  # Codex is not here to be asked
+        return [f"Codex does not trust the hook {event} (open codex, `/hooks`)" for event in state]
+
+    def peer(self) -> list[str]:
+        lines = _commands(_json(self.hooks, read(self.hooks)))
+        return [f"hook `{line}` in {self.hooks}" for line in lines if _PEERS.search(line)]
+
+    def strip(self, path: str, now: bytes) -> bytes | None:
+        if path == str(self.hooks):
+            return _without_hooks(path, now)
+        return codex_trust.without(now, str(self.hooks)) if path == str(self.config) else None
+
+
+class OpenCode(_Agent):
+    name = "opencode"
+
+    def __init__(self) -> None:
+        self.base = Path(os.environ.get("XDG_CONFIG_HOME") or user_home() / ".config") / "opencode"
+
+    def patches(self, *, replace_peer: bool) -> list[Patch]:
+        text = (bundled() / "opencode" / "memsearch.ts").read_text(encoding="utf-8")
+        text = text.replace('const MEMSEARCH = "memsearch"', f"const MEMSEARCH = {json.dumps(command())}")
+        path = self.base / "plugins" / "memsearch.ts"
+        made = [Patch(str(path), read(path), text.encode(), "plugin"), *self._skills(self.base / "skills")]
+        if replace_peer:
+            for config in self._configs():
+                before = read(config)
+                table = _json(config, before)
+                if isinstance(table.get("plugin"), list):
+                    table["plugin"] = [entry for entry in table["plugin"] if not _PEERS.search(str(entry))]
+                    made.append(Patch(str(config), before, _json_like(table, before), "memsearch's own plugin off"))
+        return made
+
+    def peer(self) -> list[str]:
+        found = []
+        for config in self._configs():
+            try:
+                entries = _json(config, read(config)).get("plugin")
+            except UsageError:
+                continue  # JSON with comments: nothing of it is needed
+            found += [f"plugin {e} in {config}" for e in entries or [] if _PEERS.search(str(e))]
+        return found
+
+    def _configs(self) -> Iterable[Path]:
+        return [path for name in ("opencode.json", "opencode.jsonc") if (path := self.base / name).exists()]
+
+
+class OpenClaw(_Agent):
+    name = "openclaw"
+
+    def __init__(self) -> None:
+        self.base = Path(os.environ.get("OPENCLAW_STATE_DIR") or user_home() / ".openclaw")
+        self.config = self.base / "openclaw.json"
+
+    def patches(self, *, replace_peer: bool) -> list[Patch]:
+        before = read(self.config)
+        table = _json(self.config, before)
+        folder = self.base / "extensions" / "memsearch"
+        plugins = table.setdefault("plugins", {})
+        entry = plugins.setdefault("entries", {}).setdefault("memsearch", {})
+        entry["enabled"] = True
+        entry.setdefault("hooks", {}).update(allowConversationAccess=True, allowPromptInjection=True)
+        if isinstance(plugins.get("allow"), list) and "memsearch" not in plugins["allow"]:
+            plugins["allow"].append("memsearch")
+        made = [Patch(str(self.config), before, _json_like(table, before), "plugin entry")]
+        for name in ("index.js", "openclaw.plugin.json", "package.json"):
+            text = (bundled() / "openclaw" / name).read_text(encoding="utf-8")
+            text = text.replace('const MEMSEARCH = "memsearch"', f"const MEMSEARCH = {json.dumps(command())}")
+            made.append(Patch(str(folder / name), read(folder / name), text.encode(), "plugin"))
+        return made + self._skills(folder / "skills")
+
+    def peer(self) -> list[str]:
+        folder = self.base / "extensions" / "memsearch"
+        manifest = read(folder / "package.json")
+        if manifest is not None and b"memsearch-openclaw-plugin" not in manifest:
+            return [f"plugin in {folder}"]
+        return []
+
+    def strip(self, path: str, now: bytes) -> bytes | None:
+        if path != str(self.config):
+            return None
+        table = _json(self.config, now)
+        plugins = table.get("plugins", {})
+        plugins.get("entries", {}).pop("memsearch", None)
+        if isinstance(plugins.get("allow"), list):
+            plugins["allow"] = [name for name in plugins["allow"] if name != "memsearch"]
+        return _json_like(table, now)
+
+
+_KINDS: dict[str, type[_Agent]] = {kind.name: kind for kind in (Claude, Codex, OpenCode, OpenClaw)}
+AGENTS = tuple(_KINDS)
+
+
+def _kind(agent: str) -> _Agent:
+    if agent not in _KINDS:
+        raise UsageError(f"no agent named {agent}", f"known: {', '.join(_KINDS)}")
+    return _KINDS[agent]()
+
+
+# -- JSON with hooks in it ----------------------------------------------------------------------------------
+
+
+def _json(path: Path, data: bytes | None) -> dict[str, Any]:
+    if data is None or not data.strip():
+        return {}
+    try:
+        value = json.loads(data)
+    except ValueError as error:
+        raise UsageError(f"{path} is not JSON that can be changed safely: {error}", "correct it, then try again") from error
+    if not isinstance(value, dict):
+        raise UsageError(f"{path} holds no object", "correct it, then try again")
+    return value
+
+
+def _json_like(table: dict[str, Any], before: bytes | None) -> bytes:
+    """*table* as the file would be written; the very bytes of *before* where nothing changed in it."""
+    if before is not None and before.strip() and json.loads(before) == table:
+        return before
+    return json_text(table, before)
+
+
+def _merge_hooks(table: dict[str, Any], agent: str) -> None:
+    """Our hooks beside the user's own; older ones of ours give way."""
+    wanted = json.loads((bundled() / agent / "hooks" / "hooks.json").read_text(encoding="utf-8"))["hooks"]
+    program = command()
+    for groups in wanted.values():
+        for hook in groups[0]["hooks"]:
+            quoted = f'"{program}"' if " " in program else program
+            hook["command"] = hook["command"].replace("memsearch", quoted, 1)
+    hooks = table.setdefault("hooks", {})
+    if not isinstance(hooks, dict):
+        raise UsageError("`hooks` is not an object", "correct it, then try again")
+    if all(group in (hooks.get(event) or []) for event, groups in wanted.items() for group in groups):
+        return
+    _drop_hooks(table, _OURS)
+    hooks = table.setdefault("hooks", {})
+    for event, groups in wanted.items():
+        hooks[event] = [*(hooks.get(event) or []), *groups]
+
+
+def _drop_hooks(table: dict[str, Any], which: re.Pattern[str]) -> None:
+    hooks = table.get("hooks")
+    if not isinstance(hooks, dict):
+        return
+    for event, groups in list(hooks.items()):
+        if not isinstance(groups, list):
+            continue
+        kept = []
+        for group in groups:
+            inner = group.get("hooks") if isinstance(group, dict) else None
+            if isinstance(inner, list):
+                left = [h for h in inner if not (isinstance(h, dict) and which.search(str(h.get("command", ""))))]
+                if len(left) < len(inner) and not left:
+                    continue
+                group = {**group, "hooks": left}
+            kept.append(group)
+        if kept or not groups:
+            hooks[event] = kept
+        else:
+            del hooks[event]
+    if not hooks:
+        del table["hooks"]
+
+
+def _without_hooks(path: str, now: bytes) -> bytes:
+    table = _json(Path(path), now)
+    _drop_hooks(table, _OURS)
+    return _json_like(table, now)
+
+
+def _commands(table: dict[str, Any]) -> list[str]:
+    hooks = table.get("hooks")
+    groups = [g for value in hooks.values() if isinstance(value, list) for g in value] if isinstance(hooks, dict) else []
+    inner = [h for group in groups if isinstance(group, dict) for h in group.get("hooks") or [] if isinstance(h, dict)]
+    return [str(hook.get("command", "")) for hook in inner]
+
+
+def _peer_plugins(table: dict[str, Any]) -> list[str]:
+    enabled = table.get("enabledPlugins")
+    names = enabled if isinstance(enabled, dict) else {}
+    return [key for key, on in names.items() if on and key.startswith("memsearch@") and "memsearch-tui" not in key]

@@ -1,0 +1,69 @@
+"""Where a folder's project lies, from the file system alone and with the standard library alone: hooks ask it.
+
+The main worktree's root (through git's common directory), else the nearest folder that has a ``.memsearch``, else the
+folder itself. One function decides it, for hooks, commands, the service and the app alike.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+MARKER = ".memsearch"
+
+
+def find(cwd: str, home_root: str) -> tuple[str, str, str]:
+    """(project root, its memory folder, git's common directory) for *cwd*; works for folders that are gone.
+
+    Args:
+        home_root: ``MEMSEARCH_HOME``, which is no project's ``.memsearch``.
+    """
+    start = os.path.realpath(cwd)
+    home_root = os.path.realpath(home_root)
+    git_root, common = _git(start)
+    root = git_root or _marked(start, home_root) or start
+    override = os.environ.get("MEMSEARCH_DIR")
+    base = os.path.abspath(os.path.expanduser(override)) if override else os.path.join(root, MARKER)
+    if os.path.realpath(base) == home_root:  # a session started in the user's home folder itself
+        base = os.path.join(home_root, "home-project")
+    return root, os.path.join(base, "memory"), common
+
+
+def _ancestors(start: str) -> list[str]:
+    path = Path(start)
+    return [str(path), *(str(parent) for parent in path.parents)]
+
+
+def _git(start: str) -> tuple[str, str]:
+    """(root of the main worktree, git's common directory), or ('', '')."""
+    for folder in _ancestors(start):
+        dot = os.path.join(folder, ".git")
+        if os.path.isdir(dot) and os.path.exists(os.path.join(dot, "HEAD")):
+            return folder, dot
+        if os.path.isfile(dot):
+            return _linked(folder, dot)
+    return "", ""
+
+
+def _linked(folder: str, dot: str) -> tuple[str, str]:
+    """A worktree's or submodule's ``.git`` file."""
+    try:
+        text = Path(dot).read_text(errors="replace")[:4096]
+        git_dir = os.path.join(folder, text.removeprefix("gitdir:").strip())
+        pointer = Path(git_dir) / "commondir"
+        if not pointer.exists():
+            return folder, os.path.realpath(git_dir)  # a submodule is a project of its own
+        common = os.path.realpath(os.path.join(git_dir, pointer.read_text().strip()))
+    except OSError:
+        return folder, ""
+    if os.path.basename(common) == ".git":
+        return os.path.dirname(common), common
+    return common, common  # worktrees of a bare repository share the memory beside it
+
+
+def _marked(start: str, home_root: str) -> str:
+    for folder in _ancestors(start):
+        marker = os.path.join(folder, MARKER)
+        if os.path.isdir(marker) and os.path.realpath(marker) != home_root:
+            return folder
+    return ""

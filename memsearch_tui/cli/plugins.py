@@ -1,0 +1,96 @@
+"""Installing into the agents, and taking out again."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+from memsearch_engine.home import Home
+
+from memsearch_tui.cli import output
+from memsearch_tui.cli.options import as_json
+
+AGENTS = click.Choice(["claude-code", "codex", "opencode", "openclaw"])
+
+
+@click.group()
+def plugins() -> None:
+    """Install memsearch into your agents, and take it out again."""
+
+
+@plugins.command(
+    "install",
+    epilog="\b\nExamples:\n  memsearch plugins install claude-code --dry-run     show what would change\n  memsearch plugins install codex opencode",
+)
+@click.argument("names", nargs=-1, required=True, type=AGENTS, metavar="AGENT...")
+@click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
+@click.option("--replace", is_flag=True, help="Take the place of memsearch's own plugin where it is active.")
+@click.option("--no-trust", is_flag=True, help="Codex: leave trusting the hooks to its own review (`/hooks`).")
+@as_json
+def plugins_install(names: tuple[str, ...], dry_run: bool, replace: bool, no_trust: bool, json_: bool) -> None:
+    """Add memsearch's hooks and skills to the agents' own configuration. Everything else in it stays as it is."""
+    from memsearch_engine.agents import plugins as engine
+
+    home = Home.from_env()
+    done: dict[str, Any] = {}
+    for agent in names:
+        changes = engine.install(home, agent, dry_run=dry_run, replace_peer=replace, trust=not no_trust)
+        done[agent] = [{"path": patch.path, "what": patch.why} for patch in changes]
+        if not json_:
+            _tell(agent, changes, "would change" if dry_run else "installed", "is installed already")
+            for problem in engine.status(home, agent).problems if not dry_run else []:
+                output.say(f"  ! {output.safe(problem)}")
+    if json_:
+        output.emit({"changed": done, "dry_run": dry_run})
+    elif not dry_run:
+        output.say("new sessions are captured from now on; `memsearch coverage` shows it")
+
+
+@plugins.command("uninstall", epilog="\b\nExample:\n  memsearch plugins uninstall claude-code")
+@click.argument("names", nargs=-1, required=True, type=AGENTS, metavar="AGENT...")
+@click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
+@as_json
+def plugins_uninstall(names: tuple[str, ...], dry_run: bool, json_: bool) -> None:
+    """Put the agents' configuration back as it was. Memories stay."""
+    from memsearch_engine.agents import plugins as engine
+
+    done: dict[str, Any] = {}
+    for agent in names:
+        changes = engine.uninstall(Home.from_env(), agent, dry_run=dry_run)
+        done[agent] = [{"path": patch.path, "what": patch.why} for patch in changes]
+        if not json_:
+            _tell(agent, changes, "would change" if dry_run else "taken out", "is not installed")
+    if json_:
+        output.emit({"changed": done, "dry_run": dry_run})
+
+
+@plugins.command("status")
+@click.argument("names", nargs=-1, type=AGENTS, metavar="[AGENT]...")
+@as_json
+def plugins_status(names: tuple[str, ...], json_: bool) -> int:
+    """Which agents memsearch is installed in, and what keeps it from working."""
+    import msgspec
+    from memsearch_engine.agents import plugins as engine
+
+    rows = [engine.status(Home.from_env(), agent) for agent in names or engine.AGENTS]
+    if json_:
+        output.emit({"plugins": msgspec.to_builtins(rows)})
+    else:
+        for row in rows:
+            state = f"installed ({row.version})" if row.installed else "not installed"
+            click.echo(f"{output.style(f'{row.agent:12s}', bold=True)} {state}{'' if row.program else ', program not on PATH'}")
+            for problem in row.problems:
+                click.echo(f"  ! {output.safe(problem)}")
+            for peer in row.peer:
+                click.echo(f"  ! memsearch's own plugin is active: {output.safe(peer)}")
+    return 5 if any(row.problems for row in rows) else 0
+
+
+def _tell(agent: str, changes: list[Any], done: str, nothing: str) -> None:
+    if not changes:
+        click.echo(f"{output.style(agent, bold=True)} {nothing}")
+        return
+    click.echo(f"{output.style(agent, bold=True)} {done}:")
+    for patch in changes:
+        verb = "add" if patch.before is None else "remove" if patch.after is None else "change"
+        click.echo(f"  {verb:6s} {output.safe(patch.path)}  {output.style(patch.why, dim=True)}")

@@ -1,0 +1,78 @@
+// memsearch for OpenClaw: hands finished turns over, tells a session what is known, and offers three tools.
+// No logic: everything is done by the `memsearch` command. `memsearch plugins install openclaw` puts its path in here.
+const MEMSEARCH = "memsearch"
+const TIMEOUT_MS = 20_000
+
+const schema = (properties, required) => ({ type: "object", properties, required, additionalProperties: false })
+const ID = { id: { type: "string", description: "the note's chunk_hash or entry_id" } }
+
+export default {
+  id: "memsearch",
+  name: "memsearch",
+  description: "Keeps every finished turn as a memory that you own, and finds it again.",
+  register(api) {
+    const told = new Map() // session -> what it is told, asked for once
+    const run = async (args, cwd, input) => {
+      try {
+        return await api.runtime.system.runCommandWithTimeout([MEMSEARCH, ...args], { timeoutMs: TIMEOUT_MS, cwd, input })
+      } catch (error) {
+        return { code: 1, stdout: "", stderr: String(error) }
+      }
+    }
+    const hook = (event, ctx) =>
+      run(
+        ["hook", "openclaw", event],
+        ctx.workspaceDir,
+        JSON.stringify({ session_id: ctx.sessionId, cwd: ctx.workspaceDir, hook_event_name: event }),
+      )
+    const ours = (ctx) => ctx?.sessionId && ctx.workspaceDir && ctx.trigger !== "heartbeat"
+
+    api.on("agent_end", async (_event, ctx) => {
+      if (ours(ctx)) await hook("Stop", ctx)
+    })
+    api.on("before_prompt_build", async (_event, ctx) => {
+      if (!ours(ctx)) return
+      const key = `${ctx.agentId}/${ctx.sessionId}`
+      if (told.has(key)) return
+      told.set(key, true)
+      try {
+        const text = JSON.parse((await hook("SessionStart", ctx)).stdout)?.hookSpecificOutput?.additionalContext
+        return text ? { prependContext: text } : undefined
+      } catch {
+        return undefined
+      }
+    })
+
+    const offer = (name, description, parameters, argv) =>
+      api.registerTool(
+        (ctx) => ({
+          name,
+          description,
+          parameters,
+          async execute(_id, params) {
+            const done = await run(argv(params), ctx?.workspaceDir)
+            return { content: [{ type: "text", text: done.stdout.trim() || done.stderr.trim() || "nothing found" }] }
+          },
+        }),
+        { name },
+      )
+    offer(
+      "memory_search",
+      "Search notes about earlier sessions of every coding agent on this project (decisions, fixes, errors). " +
+        'Filters are words of the query: agent:codex after:30d "exact phrase" -word project:*.',
+      schema({ query: { type: "string" }, limit: { type: "integer", minimum: 1, maximum: 50 } }, ["query"]),
+      (params) => ["search", String(params.query), "--json", "-k", String(params.limit ?? 8)],
+    )
+    offer("memory_get", "The whole note behind a search hit.", schema(ID, ["id"]), (params) => [
+      "expand",
+      String(params.id),
+      "--json",
+    ])
+    offer(
+      "memory_transcript",
+      "The conversation that a note came from, with turns around it.",
+      schema({ ...ID, context: { type: "integer", minimum: 0, maximum: 20 } }, ["id"]),
+      (params) => ["transcript", String(params.id), "--context", String(params.context ?? 1), "--json"],
+    )
+  },
+}

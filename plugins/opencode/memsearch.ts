@@ -1,0 +1,116 @@
+// memsearch for OpenCode: hands finished turns over, tells new sessions what is known, and offers three tools.
+// No daemon and no logic: everything is done by the `memsearch` command. `memsearch plugins install opencode` puts its
+// path in here.
+import { spawn } from "node:child_process"
+import { tool } from "@opencode-ai/plugin"
+
+const MEMSEARCH = "memsearch"
+const MAX_OUTPUT = 200_000
+
+type Reply = { code: number | null; out: string; err: string }
+
+/** Run memsearch in `cwd`; `detached` children outlive OpenCode and are not waited for. */
+function run(args: string[], cwd: string, options: { input?: string; detached?: boolean; signal?: AbortSignal } = {}): Promise<Reply> {
+  return new Promise((resolve) => {
+    const reply: Reply = { code: null, out: "", err: "" }
+    try {
+      const child = spawn(MEMSEARCH, args, {
+        cwd,
+        detached: options.detached ?? false,
+        signal: options.signal,
+        stdio: ["pipe", options.detached ? "ignore" : "pipe", options.detached ? "ignore" : "pipe"],
+      })
+      child.on("error", (error) => resolve({ ...reply, err: String(error) }))
+      child.stdin?.on("error", () => {})
+      child.stdin?.end(options.input ?? "")
+      if (options.detached) {
+        child.unref()
+        resolve(reply)
+        return
+      }
+      child.stdout?.on("data", (data) => { if (reply.out.length < MAX_OUTPUT) reply.out += data })
+      child.stderr?.on("data", (data) => { if (reply.err.length < MAX_OUTPUT) reply.err += data })
+      child.on("close", (code) => resolve({ ...reply, code }))
+    } catch (error) {
+      resolve({ ...reply, err: String(error) })
+    }
+  })
+}
+
+const answer = (reply: Reply) => reply.out.trim() || reply.err.trim() || "nothing found"
+
+export const Memsearch = async ({ directory }: { directory: string }) => {
+  const told = new Map<string, Promise<string>>() // session -> what it is told, asked for once
+  const open = new Set<string>() // sessions with turns that were not handed over yet
+
+  const hook = (event: string, sessionID: string, detached: boolean) =>
+    run(["hook", "opencode", event], directory, {
+      input: JSON.stringify({ session_id: sessionID, cwd: directory, hook_event_name: event }),
+      detached,
+    })
+
+  const context = (sessionID: string): Promise<string> => {
+    let text = told.get(sessionID)
+    if (!text) {
+      text = hook("SessionStart", sessionID, false).then((reply) => {
+        try {
+          return JSON.parse(reply.out)?.hookSpecificOutput?.additionalContext ?? ""
+        } catch {
+          return ""
+        }
+      })
+      told.set(sessionID, text)
+    }
+    return text
+  }
+
+  return {
+    event: async ({ event }: { event: { type: string; properties?: any } }) => {
+      const sessionID = event.properties?.sessionID
+      if (event.type === "session.status" && event.properties?.status?.type === "busy" && sessionID) open.add(sessionID)
+      if (event.type === "session.idle" && sessionID) {
+        open.delete(sessionID)
+        await hook("Stop", sessionID, true)
+      }
+    },
+    // `opencode run` ends without waiting for event handlers; this one it waits for
+    dispose: async () => {
+      await Promise.all([...open].map((sessionID) => hook("SessionEnd", sessionID, true)))
+    },
+    "experimental.chat.system.transform": async (input: { sessionID?: string }, output: { system: string[] }) => {
+      // the agents that make titles and summaries have prompts of their own; memory has no place there
+      if (!input.sessionID || /^You are a (title|summar)/i.test(output.system[0] ?? "")) return
+      const text = await context(input.sessionID)
+      if (text && !output.system.includes(text)) output.system.push(text)
+    },
+    tool: {
+      memory_search: tool({
+        description:
+          "Search notes about earlier sessions of every coding agent on this project (decisions, fixes, errors). " +
+          "Filters are words of the query: agent:codex after:30d \"exact phrase\" -word project:*.",
+        args: {
+          query: tool.schema.string().describe("what to look for, in words"),
+          limit: tool.schema.number().int().min(1).max(50).optional().describe("how many notes, 8 unless told"),
+        },
+        execute: async (args, ctx) =>
+          answer(await run(["search", args.query, "--json", "-k", String(args.limit ?? 8)], ctx.directory, { signal: ctx.abort })),
+      }),
+      memory_get: tool({
+        description: "The whole note behind a search hit, by its chunk_hash or entry_id.",
+        args: { id: tool.schema.string() },
+        execute: async (args, ctx) => answer(await run(["expand", args.id, "--json"], ctx.directory, { signal: ctx.abort })),
+      }),
+      memory_transcript: tool({
+        description: "The conversation that a note came from, with turns around it, by the note's entry_id.",
+        args: {
+          id: tool.schema.string(),
+          context: tool.schema.number().int().min(0).max(20).optional().describe("turns before and after, 1 unless told"),
+        },
+        execute: async (args, ctx) =>
+          answer(
+            await run(["transcript", args.id, "--context", String(args.context ?? 1), "--json"], ctx.directory, { signal: ctx.abort }),
+          ),
+      }),
+    },
+  }
+}
