@@ -50,7 +50,13 @@ def opening(report: Report, base: Path, home: Home, size: int) -> None:
 
     def open_turn(cache: Path | None) -> Callable[[], object]:
         return lambda: open_anchor(
-            "claude-code", file.stem, f"turn-{chance.randrange(turns):06d}-0000-4000", str(file), folders, context=1, cache=cache
+            "claude-code",
+            file.stem,
+            f"turn-{chance.randrange(turns):06d}-0000-4000",
+            str(file),
+            folders,
+            context=1,
+            cache=cache,
         )
 
     first = timed(open_turn(home.offsets), 1)
@@ -111,9 +117,18 @@ def write_session(file: Path, size: int, *, request: int, least: int = 1, cwd: s
 
 def lines(number: int, session: str, cwd: str, request: int, chance: random.Random) -> list[dict]:
     day, minute = 1 + number // 60 % 27, number % 60
-    common = {"sessionId": session, "cwd": cwd, "timestamp": f"2026-{1 + number // 1700 % 10:02d}-{day:02d}T10:{minute:02d}:00Z"}
+    common = {
+        "sessionId": session,
+        "cwd": cwd,
+        "timestamp": f"2026-{1 + number // 1700 % 10:02d}-{day:02d}T10:{minute:02d}:00Z",
+    }
     said = " ".join(chance.choices(WORDS, k=40))
-    call = {"type": "tool_use", "id": f"c{number}", "name": "Bash", "input": {"command": f"pytest -k {chance.choice(WORDS)}"}}
+    call = {
+        "type": "tool_use",
+        "id": f"c{number}",
+        "name": "Bash",
+        "input": {"command": f"pytest -k {chance.choice(WORDS)}"},
+    }
     result = {"type": "tool_result", "tool_use_id": f"c{number}", "content": "passed\n" * 40}
     return [
         {"type": "user", "promptId": f"turn-{number:06d}-0000-4000", "promptSource": "typed", "message": {"content": f"Fix {said}"}, **common},

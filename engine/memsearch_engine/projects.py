@@ -13,6 +13,7 @@ from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
 from memsearch_engine.place import find
 
+
 class Place(msgspec.Struct, frozen=True):
     """Where a project lives on disk, found from the file system alone."""
 

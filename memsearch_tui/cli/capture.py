@@ -1,28 +1,37 @@
-"""Capture: the hook entry point and the inbox."""
+"""Capture: the hook entry point, the inbox, coverage, and what new sessions are told."""
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import click
 from memsearch_engine.client import Memory
+from memsearch_engine.errors import UsageError
+from memsearch_engine.home import Home
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json
+
+AGENTS = click.Choice(["claude-code", "codex", "opencode", "openclaw"])
 
 
 @click.command()
 @click.argument("agent")
 @click.argument("event")
 def hook(agent: str, event: str) -> int:
-    """Take one hook event of AGENT (claude-code) from stdin. Always exits 0."""
+    """Take one hook event of AGENT (claude-code, codex, opencode, openclaw) from stdin. Always exits 0."""
     from memsearch_engine.capture.hook import main
 
     return main(agent, event)
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @as_json
-def inbox(json_: bool) -> int:
+@click.pass_context
+def inbox(ctx: click.Context, json_: bool) -> int:
     """Work off what hooks have left, then list what still waits."""
+    if ctx.invoked_subcommand is not None:
+        return 0
     state = Memory().call("inbox", dict, timeout_s=300)
     if json_:
         output.emit(state)
@@ -31,3 +40,110 @@ def inbox(json_: bool) -> int:
         for item in state["waiting"]:
             click.echo(f"waits  {item['event']}: {output.safe(item['reason'])}")
     return 5 if state["waiting"] else 0
+
+
+@inbox.command("retry")
+@as_json
+def inbox_retry(json_: bool) -> None:
+    """Try events again that could not be read, and turns that failed."""
+    from memsearch_engine.capture.worker import retry
+
+    count = retry(Home.from_env())
+    state = Memory().call("inbox", dict, timeout_s=300)
+    if json_:
+        output.emit({"retried": count, **state})
+    else:
+        click.echo(f"{count} events tried again; {state['captured']} captured, {len(state['waiting'])} wait")
+
+
+@inbox.command("drop")
+@click.argument("names", nargs=-1, metavar="[EVENT]...")
+@click.option("--all", "everything", is_flag=True, help="All that wait.")
+@click.option("--yes", "-y", is_flag=True, help="Don't ask.")
+@as_json
+def inbox_drop(names: tuple[str, ...], everything: bool, yes: bool, json_: bool) -> None:
+    """Forget waiting events. Their turns stay in the agents' transcripts."""
+    from memsearch_engine.capture.worker import drop
+
+    if bool(names) == everything:
+        raise UsageError("name events, or pass --all", "`memsearch inbox` lists them")
+    output.confirm("Forget " + (f"{len(names)} events?" if names else "all waiting events?"), yes)
+    count = drop(Home.from_env(), list(names))
+    output.emit({"dropped": count}) if json_ else click.echo(f"{count} events forgotten")
+
+
+@click.command(epilog="\b\nExample:\n  memsearch coverage --since 7d")
+@click.option("--since", help="Only from this day on (2026-01-31, 7d).")
+@as_json
+def coverage(since: str | None, json_: bool) -> int:
+    """Turns seen in transcripts against turns in memory, by agent and day, since capture began."""
+    from datetime import date
+
+    from memsearch_engine.search.query import parse_date
+
+    span = parse_date(since, date.today()) if since else None
+    if since and span is None:
+        raise UsageError(f"{since!r} is no day", "write 2026-02-09, yesterday or 7d")
+    state = Memory().call("coverage", dict, timeout_s=300, since=span[0] if span else "")
+    if json_:
+        output.emit(state)
+        return 0
+    if not state["agents"]:
+        click.echo("nothing is captured yet - `memsearch plugins install AGENT` begins, `memsearch agents` lists yours")
+        return 0
+    click.echo(
+        f"{state['percent']} % of {state['seen']} turns ({state['captured']} captured, {state['trivial']} trivial)"
+    )
+    for row in state["days"]:
+        left = "".join(f", {row[name]} {name}" for name in ("waiting", "failed") if row[name])
+        click.echo(f"{row['day']}  {row['agent']:12s} {row['captured'] + row['trivial']:4d} of {row['seen']:<4d}{left}")
+    for alarm in state["alarms"]:
+        output.say(f"! {output.safe(alarm)}")
+    return 0
+
+
+@click.command(
+    epilog="\b\nExamples:\n  memsearch context claude-code        what a new session here would be told\n  memsearch context --log              what sessions were told"
+)
+@click.argument("agent", type=AGENTS, default="claude-code")
+@click.option("--log", "log_", is_flag=True, help="What was given to which session, newest first.")
+@click.option("--session", default="", help="Only this session's (with --log).")
+@as_json
+def context(agent: str, log_: bool, session: str, json_: bool) -> int:
+    """Show exactly what a new session of AGENT in this folder would be told, and how many tokens that is."""
+    from memsearch_engine.capture.context import build, injections
+    from memsearch_engine.capture.hook import CONTEXT_LINES
+    from memsearch_engine.settings import load
+
+    memory = Memory()
+    if log_ or session:
+        rows = injections(memory.home, session)
+        if json_:
+            output.emit({"injections": rows})
+        for row in rows if not json_ else []:
+            when = datetime.fromtimestamp(row["at"]).strftime("%Y-%m-%d %H:%M:%S")
+            click.echo(
+                f"{when}  {row['agent']:12s} {output.safe(row['session'])}  {row['tokens']} tokens  {output.safe(row['cwd'])}"
+            )
+        return 0 if rows else 1
+    recall = load(memory.home).recall
+    made = build(memory.place.memory, CONTEXT_LINES[agent], recall.max_tokens if recall.inject else 0)
+    if json_:
+        output.emit(
+            {
+                "agent": agent,
+                "text": made.text,
+                "tokens": made.tokens,
+                "memories": made.memories,
+                "held_back": made.left_out,
+            }
+        )
+        return 0
+    if made.text:
+        click.echo(output.safe(made.text))
+    output.say(
+        f"about {made.tokens} tokens" + (f"; {made.left_out} entries held back" if made.left_out else "")
+        if made.text
+        else "nothing: no notes here yet, or `recall.inject` is off"
+    )
+    return 0

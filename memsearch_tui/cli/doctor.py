@@ -145,6 +145,8 @@ def _service(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
             "memsearch doctor --fix reads every file again; memsearch reset builds it anew",
         ),
     ]
+    alarms = state.get("alarms", [])
+    checks.append(_check("capture", not alarms, "; ".join(alarms) or "no turn is late", "memsearch plugins status"))
     waiting = inbox["waiting"]
     checks.append(
         _check(

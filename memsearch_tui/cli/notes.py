@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from datetime import date, datetime
@@ -43,6 +44,7 @@ def add(text: str | None, day: str | None, json_: bool) -> None:
         datetime.now().strftime("%H:%M"),
         escape_block(clean),
     )
+    _tell_next_session(memory)
     for finding in found:
         output.say(f"note: a secret was replaced by {finding.placeholder}")
     if json_:
@@ -52,6 +54,18 @@ def add(text: str | None, day: str | None, json_: bool) -> None:
         output.say(
             f"written to {added.path} - `memsearch expand {added.entry_id}` shows it, `memsearch undo` takes it back"
         )
+
+
+def _tell_next_session(memory: Memory) -> None:
+    """Make what the next session is told include this note, also where no service runs."""
+    from memsearch_engine.capture.context import prebuild
+    from memsearch_engine.errors import MemsearchError
+    from memsearch_engine.settings import load
+
+    with contextlib.suppress(OSError, MemsearchError):
+        recall = load(memory.home).recall
+        memory.projects  # noqa: B018 - registers this one, so that the service will know it
+        prebuild(memory.home, memory.place.memory, recall.max_tokens if recall.inject else 0, hint=recall.hint)
 
 
 @click.command(

@@ -78,7 +78,9 @@ def plugins_status(names: tuple[str, ...], json_: bool) -> int:
     else:
         for row in rows:
             state = f"installed ({row.version})" if row.installed else "not installed"
-            click.echo(f"{output.style(f'{row.agent:12s}', bold=True)} {state}{'' if row.program else ', program not on PATH'}")
+            click.echo(
+                f"{output.style(f'{row.agent:12s}', bold=True)} {state}{'' if row.program else ', program not on PATH'}"
+            )
             for problem in row.problems:
                 click.echo(f"  ! {output.safe(problem)}")
             for peer in row.peer:

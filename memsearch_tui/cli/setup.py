@@ -63,6 +63,8 @@ def status(json_: bool = False) -> None:
             else "not running (starts when needed)"
         )
     )
+    for alarm in service.get("alarms", []):
+        output.say(f"! {output.safe(alarm)}")
 
 
 @click.command()

@@ -90,7 +90,9 @@ def apply(home: Home, agent: str, patches: list[Patch]) -> list[Patch]:
     return wanted
 
 
-def revert(home: Home, agent: str, strip: Callable[[str, bytes], bytes | None], *, dry_run: bool = False) -> list[Patch]:
+def revert(
+    home: Home, agent: str, strip: Callable[[str, bytes], bytes | None], *, dry_run: bool = False
+) -> list[Patch]:
     """Undo an installation: files that still stand as they were written get their old bytes back; from others *strip* takes
     what is ours. Returns what changed."""
     kept = record(home, agent)

@@ -173,7 +173,10 @@ class Claude(_Agent):
         if replace_peer:
             for key in _peer_plugins(table):
                 table["enabledPlugins"][key] = False
-        return [Patch(str(self.settings), before, _json_like(table, before), "hooks"), *self._skills(self.base / "skills")]
+        return [
+            Patch(str(self.settings), before, _json_like(table, before), "hooks"),
+            *self._skills(self.base / "skills"),
+        ]
 
     def peer(self) -> list[str]:
         table = _json(self.settings, read(self.settings))
@@ -317,7 +320,9 @@ def _json(path: Path, data: bytes | None) -> dict[str, Any]:
     try:
         value = json.loads(data)
     except ValueError as error:
-        raise UsageError(f"{path} is not JSON that can be changed safely: {error}", "correct it, then try again") from error
+        raise UsageError(
+            f"{path} is not JSON that can be changed safely: {error}", "correct it, then try again"
+        ) from error
     if not isinstance(value, dict):
         raise UsageError(f"{path} holds no object", "correct it, then try again")
     return value
@@ -381,7 +386,9 @@ def _without_hooks(path: str, now: bytes) -> bytes:
 
 def _commands(table: dict[str, Any]) -> list[str]:
     hooks = table.get("hooks")
-    groups = [g for value in hooks.values() if isinstance(value, list) for g in value] if isinstance(hooks, dict) else []
+    groups = (
+        [g for value in hooks.values() if isinstance(value, list) for g in value] if isinstance(hooks, dict) else []
+    )
     inner = [h for group in groups if isinstance(group, dict) for h in group.get("hooks") or [] if isinstance(h, dict)]
     return [str(hook.get("command", "")) for hook in inner]
 

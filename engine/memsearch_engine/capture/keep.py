@@ -78,6 +78,17 @@ class Keeper:
                 pass  # the agent still has it; `memsearch evidence archive` makes up for it, and doctor says so
         return self._note(turn, when, cwd, Kept("captured", memory, added.entry_id, added.written))
 
+    @staticmethod
+    def started(turn: Turn) -> float:
+        """When the turn began, in seconds since 1970; 0 where it does not say."""
+        when = local_time(turn.started)
+        return when.timestamp() if when else 0.0
+
+    def note_new(self, turn: Turn) -> None:
+        """Note that a turn was seen and is not taken yet."""
+        when = local_time(turn.started) or datetime.now().astimezone()
+        self._note(turn, when, turn.cwd, Kept("new"))
+
     def _note(self, turn: Turn, when: datetime, cwd: str, kept: Kept, reason: str = "") -> Kept:
         day, started = when.date().isoformat(), when.timestamp()
         seen = SeenTurn(turn.agent, turn.session, turn.turn, day, cwd, kept.outcome, reason, started)

@@ -143,6 +143,23 @@ class Ledger:
                 (since,),
             ).fetchall()
 
+    def counts_since(self, since: dict[str, float], day: str = "") -> list[tuple[str, str, str, int]]:
+        """(agent, day, outcome, turns) of turns begun after each agent's capture did, newest day first."""
+        rows: list[tuple[str, str, str, int]] = []
+        with self._using() as db:
+            for agent, begun in since.items():
+                rows += db.execute(
+                    "SELECT agent, day, outcome, count(*) FROM seen_turns WHERE agent=? AND started>=? AND day>=? GROUP BY 2, 3",
+                    (agent, begun, day),
+                ).fetchall()
+        return sorted(rows, key=lambda row: (row[1], row[0]), reverse=True)
+
+    def late(self, agent: str, since: float, before: float) -> int:
+        """Turns between two times that were seen and not taken."""
+        with self._using() as db:
+            query = "SELECT count(*) FROM seen_turns WHERE agent=? AND outcome IN ('new','failed') AND started BETWEEN ? AND ?"
+            return int(db.execute(query, (agent, since, before)).fetchone()[0])
+
     def waiting(self, outcomes: tuple[Outcome, ...] = ("failed",), limit: int = 100) -> list[dict[str, Any]]:
         with self._using() as db:
             marks = ",".join("?" * len(outcomes))

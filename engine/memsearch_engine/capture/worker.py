@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from memsearch_engine.capture.context import log_injection
-from memsearch_engine.capture.keep import Keeper
+from memsearch_engine.capture.keep import Keeper, home_of
 from memsearch_engine.capture.ledger import known_folders
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.home import AgentFolders, Home
@@ -26,16 +26,20 @@ from memsearch_engine.transcripts.locate import READERS, find_session, open_sess
 #: A turn whose answer is not in the transcript yet is waited for: Claude Code's file may lag its Stop hook.
 _SETTLE_S = 3.0
 _GIVE_UP_S = 24 * 3600
+#: A plugin that was loaded without our installer: its first event is the end of a turn that had begun before.
+_BEGAN_BEFORE_S = 3600.0
 
 
 class Outcome(msgspec.Struct):
-    """What became of the inbox. ``waiting``: events that are kept for later, with the reason."""
+    """What became of the inbox. ``waiting``: events that are kept for later, with the reason; ``memories``: folders that
+    were written; ``opened``: folders in which sessions have begun."""
 
     captured: int = 0
     skipped: int = 0
     already: int = 0
     waiting: list[tuple[str, str]] = []
     memories: list[str] = []
+    opened: list[str] = []
 
 
 class Event(msgspec.Struct):
@@ -89,7 +93,7 @@ def work(home: Home, journal: Journal | None = None, *, enabled: bool = True, ev
         evidence: keep the conversations behind the entries.
     """
     journal = journal or Journal(home)
-    outcome = Outcome(waiting=[], memories=[])
+    outcome = Outcome(waiting=[], memories=[], opened=[])
     if not home.inbox.is_dir():
         return outcome
     lock = os.open(home.inbox, os.O_RDONLY | os.O_CLOEXEC)
@@ -106,6 +110,26 @@ def work(home: Home, journal: Journal | None = None, *, enabled: bool = True, ev
     finally:
         os.close(lock)
     return outcome
+
+
+def retry(home: Home) -> int:
+    """Give events that were set aside another try. Returns how many."""
+    count = 0
+    for path in home.inbox.glob("*.bad"):
+        path.rename(path.with_suffix(".json"))
+        count += 1
+    return count
+
+
+def drop(home: Home, names: list[str]) -> int:
+    """Forget waiting events by file name; all of them where *names* is empty. Their turns stay in the agents' transcripts,
+    where reconciling or an import can still find them. Returns how many went."""
+    count = 0
+    for path in home.inbox.glob("*.*"):
+        if path.suffix in (".json", ".bad") and (not names or path.name in names):
+            path.unlink(missing_ok=True)
+            count += 1
+    return count
 
 
 def _work(keeper: Keeper, outcome: Outcome) -> None:
@@ -130,6 +154,9 @@ def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
     if event.context:
         log_injection(keeper.home, event.at, event.agent, event.session, event.event, event.cwd, event.context)
     if event.event == "SessionStart":
+        memory = os.path.join(event.memsearch_dir, "memory") if event.memsearch_dir else home_of(event.cwd, keeper.home)
+        if os.path.isdir(memory) and memory not in outcome.opened:
+            outcome.opened.append(memory)
         return True, ""
     folders = AgentFolders.from_env(seen=known_folders(keeper.home))
     where = find_session(event.agent, event.session, event.transcript, folders)
@@ -138,6 +165,7 @@ def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
     conversation = open_session(where, keeper.home.offsets)
     if conversation.parent:
         return True, ""
+    keeper.ledger.capturing(event.agent, event.at - _BEGAN_BEFORE_S)
     settled = age >= _SETTLE_S or event.event not in ("Stop", "StopFailure")
     known = keeper.ledger.outcomes(event.agent, conversation.session)
     for place, name in enumerate(conversation.ids):

@@ -17,8 +17,11 @@ import msgspec
 from memsearch_engine import __version__
 from memsearch_engine.capture import worker as inbox
 from memsearch_engine.capture.context import prebuild
+from memsearch_engine.capture.coverage import alarms, reconcile, report
+from memsearch_engine.capture.keep import Keeper
+from memsearch_engine.capture.ledger import known_folders
 from memsearch_engine.errors import MemsearchError, UsageError
-from memsearch_engine.home import Home
+from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.projects import Place, Project, locate
 from memsearch_engine.registry import Registry
@@ -30,6 +33,8 @@ from memsearch_engine.settings import Settings, load
 
 log = logging.getLogger("memsearch.service")
 _TICK_S = 1.0
+#: How often transcripts are looked through for what hooks missed; unchanged ones cost a stat each.
+_RECONCILE_S = 300.0
 
 
 class Engine:
@@ -70,9 +75,12 @@ class Engine:
         """Reconcile now and then: the inbox fills, watches can be lost, settings can change, projects appear."""
         for project in self._registered():
             self.indexer.attach(project)
-        told = -1
+        told, reconciled = -1, 0.0
         while not self.stopping.wait(_TICK_S):
             self.drain()
+            if time.monotonic() - reconciled > _RECONCILE_S:
+                self._reconcile()
+                reconciled = time.monotonic()
             if told != self.version:
                 told = self.version
                 self._prepare_contexts()
@@ -84,6 +92,24 @@ class Engine:
                     self.indexer.settings = load(self.home)
                 except MemsearchError as error:
                     log.warning("settings not reloaded: %s", error)
+
+    def _reconcile(self) -> None:
+        """Take the turns that no hook brought."""
+        settings = self.settings
+        if not settings.capture.enabled:
+            return
+        keeper = Keeper(self.home, self.journal, evidence=settings.evidence.enabled)
+        try:
+            written = reconcile(keeper, AgentFolders.from_env(seen=known_folders(self.home)))
+        except MemsearchError as error:
+            log.warning("not reconciled: %s", error)
+            return
+        finally:
+            keeper.close()
+        if written:
+            log.info("turns that no hook brought were written to %s", ", ".join(written))
+            self._look_at(written)
+            self._bump()
 
     def _prepare_contexts(self) -> None:
         """Keep ready what new sessions are told; hooks only print it."""
@@ -108,8 +134,10 @@ class Engine:
         outcome = inbox.work(
             self.home, self.journal, enabled=settings.capture.enabled, evidence=settings.evidence.enabled
         )
-        self._look_at(outcome.memories)
-        if outcome.captured:
+        known = {project.memory for project in self.indexer.known.values()} if outcome.opened else set()
+        opened = [memory for memory in outcome.opened if memory not in known]
+        self._look_at([*outcome.memories, *opened])
+        if outcome.captured or opened:
             self._bump()
         return outcome
 
@@ -249,9 +277,20 @@ class Engine:
             "rss_mb": round(psutil.Process().memory_info().rss / 1e6, 1),
             "index": self.indexer.state,
             "reason": self.indexer.problem,
+            "alarms": self._alarms(),
             "progress": self.indexer.progress,
             "projects": len(self.indexer.known),
         }
+
+    def _alarms(self) -> list[str]:
+        """Agents whose turns don't arrive."""
+        keeper = Keeper(self.home, self.journal)
+        try:
+            return alarms(keeper)
+        except MemsearchError as error:
+            return [str(error)]
+        finally:
+            keeper.close()
 
     def wait(self, call: Call, version: int = 0) -> dict[str, Any]:
         """Block until something changed after *version* (screens live by this), or the client's deadline."""
@@ -273,6 +312,16 @@ class Engine:
         self._look_at([memory for memory in memories if os.path.isdir(memory)])
         self._bump()
         return {"attached": len(memories)}
+
+    def coverage(self, call: Call, since: str = "") -> dict[str, Any]:
+        """Turns seen against turns in memory, counted now."""
+        self.drain()
+        self._reconcile()
+        keeper = Keeper(self.home, self.journal)
+        try:
+            return report(keeper, since)
+        finally:
+            keeper.close()
 
     def inbox(self, call: Call) -> dict[str, Any]:
         """Drain the inbox now and say what waits."""

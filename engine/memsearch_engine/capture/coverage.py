@@ -1,0 +1,146 @@
+"""Is what was said in memory? Turns in transcripts against turns in the journal, and making up for what hooks missed.
+
+Only turns since an agent's capture began count: what lies before is history, which `import` brings in on request.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import msgspec
+
+from memsearch_engine.capture.backfill import is_summariser
+from memsearch_engine.capture.keep import Keeper
+from memsearch_engine.capture.ledger import SeenSession
+from memsearch_engine.errors import MemsearchError
+from memsearch_engine.home import AgentFolders
+from memsearch_engine.transcripts.locate import READERS, all_sessions, open_session
+from memsearch_engine.transcripts.model import Conversation
+
+#: A turn is finished for sure when its session has been quiet for so long, whatever its last line says.
+_QUIET_S = 120.0
+#: Turns that are older than this and not taken mean that capture has stopped.
+_ALARM_S = 900.0
+_DONE = ("captured", "trivial", "deleted", "homeless")
+
+
+class Share(msgspec.Struct):
+    """Turns of one agent on one day. ``seen`` is the sum of the others."""
+
+    agent: str
+    day: str
+    seen: int = 0
+    captured: int = 0
+    trivial: int = 0
+    waiting: int = 0
+    failed: int = 0
+
+    @property
+    def percent(self) -> int:
+        """Trivial turns are covered: they were looked at and left out on purpose."""
+        return 100 if not self.seen else int(100 * (self.captured + self.trivial) / self.seen)
+
+
+def reconcile(
+    keeper: Keeper, folders: AgentFolders, *, agents: tuple[str, ...] = (), take: bool = True, memory: str = ""
+) -> list[str]:
+    """Look through sessions that changed since they were last read, and (with *take*) write finished turns that no hook
+    brought: a crash, an older client, a hook that is not trusted. Returns the memory folders that were written."""
+    since = keeper.ledger.captured_since()
+    written: list[str] = []
+    for agent in agents or tuple(since):
+        if agent not in since or agent not in READERS:
+            continue
+        seen = keeper.ledger.sessions()
+        for where in all_sessions(agent, folders):
+            if where.modified < since[agent]:
+                continue
+            before = seen.get((where.agent, where.path, where.session))
+            if before and (before.modified, before.size) == (where.modified, where.size):
+                continue
+            try:
+                conversation = open_session(where, keeper.home.offsets)
+                whole = _reconcile(keeper, conversation, since[agent], take, written)
+            except (OSError, MemsearchError):
+                continue
+            if whole:  # what is still open is looked at again
+                state = SeenSession(
+                    where.agent, where.session, where.path, where.modified, where.size, len(conversation.ids),
+                    conversation.parent, conversation.version,
+                )  # fmt: skip
+                keeper.ledger.note_session(state, conversation.unknown)
+    return written
+
+
+def _reconcile(keeper: Keeper, conversation: Conversation, since: float, take: bool, written: list[str]) -> bool:
+    """Returns whether nothing is left to be looked at again."""
+    where = conversation.where
+    if conversation.parent:
+        return True
+    known = keeper.ledger.outcomes(where.agent, conversation.session)
+    quiet = time.time() - where.modified > _QUIET_S
+    whole = True
+    for place, name in enumerate(conversation.ids):
+        if known.get(name) in _DONE:
+            continue
+        for turn in conversation.turns(place, place + 1):
+            if keeper.started(turn) < since or is_summariser(turn):
+                continue
+            open_still = place == len(conversation.ids) - 1 and turn.status == "interrupted" and not quiet
+            if open_still or not take:
+                whole = False
+                keeper.note_new(turn)
+                continue
+            kept = keeper.keep(turn, where)
+            if kept.written and kept.memory not in written:
+                written.append(kept.memory)
+    return whole
+
+
+def shares(keeper: Keeper, since_day: str = "") -> list[Share]:
+    """Coverage by agent and day, newest day first, of turns since each agent's capture began."""
+    found: dict[tuple[str, str], Share] = {}
+    since = keeper.ledger.captured_since()
+    for agent, day, outcome, count in keeper.ledger.counts_since(since, since_day):
+        share = found.setdefault((agent, day), Share(agent, day))
+        share.seen += count
+        if outcome in ("captured", "deleted"):
+            share.captured += count
+        elif outcome in ("trivial", "homeless"):
+            share.trivial += count
+        elif outcome == "failed":
+            share.failed += count
+        else:
+            share.waiting += count
+    return list(found.values())
+
+
+def alarms(keeper: Keeper) -> list[str]:
+    """Agents that are used and whose turns don't arrive, each in a sentence."""
+    said = []
+    now = time.time()
+    for agent, since in keeper.ledger.captured_since().items():
+        late = keeper.ledger.late(agent, since, now - _ALARM_S)
+        if late:
+            said.append(
+                f"{agent}: {late} turns are not in memory: capture has stopped (`memsearch plugins status {agent}`)"
+            )
+    return said
+
+
+def report(keeper: Keeper, since_day: str = "") -> dict[str, Any]:
+    rows = shares(keeper, since_day)
+    seen = sum(row.seen for row in rows)
+    done = sum(row.captured + row.trivial for row in rows)
+    return {
+        "agents": keeper.ledger.captured_since(),
+        "percent": int(100 * done / seen) if seen else 100,
+        "seen": seen,
+        "captured": sum(row.captured for row in rows),
+        "trivial": sum(row.trivial for row in rows),
+        "waiting": sum(row.waiting for row in rows),
+        "failed": sum(row.failed for row in rows),
+        "days": [{**msgspec.structs.asdict(row), "percent": row.percent} for row in rows],
+        "alarms": alarms(keeper),
+    }
