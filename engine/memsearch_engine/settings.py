@@ -19,6 +19,8 @@ import msgspec
 from memsearch_engine.errors import SettingsError
 from memsearch_engine.home import Home
 
+#: Tables whose keys are names that the user gives.
+_NAMED = ("tui.keys.", "llm.providers.", "plugins.")
 #: The only keys that a file inside a repository may set.
 PROJECT_KEYS = (
     "embedding.batch_size",
@@ -69,10 +71,45 @@ class Service(msgspec.Struct, kw_only=True):
     idle_minutes: float = 15.0
 
 
-class Capture(msgspec.Struct, kw_only=True):
-    """``enabled`` off: finished turns leave no trace; search goes on."""
+class Summarize(msgspec.Struct, kw_only=True):
+    """``provider``: extractive (free, no model), native (the command line of the agent that the turn came from), or a name
+    under ``llm.providers``. ``model``: another model than the provider's own."""
 
     enabled: bool = True
+    provider: str = "extractive"
+    model: str = ""
+
+
+class Capture(msgspec.Struct, kw_only=True):
+    """``enabled`` off: finished turns leave no trace; search goes on. ``daily_tokens``, ``per_turn_tokens``: what summaries
+    may use at most; what does not fit stays extractive."""
+
+    enabled: bool = True
+    summarize: Summarize = msgspec.field(default_factory=Summarize)
+    daily_tokens: Annotated[int, msgspec.Meta(ge=0)] = 200_000
+    per_turn_tokens: Annotated[int, msgspec.Meta(ge=200)] = 6_000
+
+
+class Plugin(msgspec.Struct, kw_only=True):
+    """memsearch's own table of an agent; its ``summarize`` goes before ``capture.summarize``."""
+
+    summarize: Summarize | None = None
+
+
+class Provider(msgspec.Struct, kw_only=True):
+    """A model behind an API. ``api_key``: a key, or ``env:NAME``; prices in US dollars per million tokens, for ``spend``."""
+
+    type: Literal["openai", "anthropic"] = "openai"
+    model: str = ""
+    base_url: str = ""
+    api_key: str = ""
+    price_in: float = 0.0
+    price_out: float = 0.0
+
+
+class Llm(msgspec.Struct, kw_only=True):
+    providers: dict[str, Provider] = {}
+    timeout_s: Annotated[float, msgspec.Meta(ge=1, le=600)] = 60.0
 
 
 class Recall(msgspec.Struct, kw_only=True):
@@ -109,6 +146,8 @@ class Settings(msgspec.Struct, kw_only=True):
     search: Search = msgspec.field(default_factory=Search)
     service: Service = msgspec.field(default_factory=Service)
     capture: Capture = msgspec.field(default_factory=Capture)
+    llm: Llm = msgspec.field(default_factory=Llm)
+    plugins: dict[str, Plugin] = {}
     recall: Recall = msgspec.field(default_factory=Recall)
     evidence: Evidence = msgspec.field(default_factory=Evidence)
     tui: Tui = msgspec.field(default_factory=Tui)
@@ -155,7 +194,7 @@ def load(home: Home, project_file: Path | None = None, overrides: dict[str, Any]
 def _typed(merged: dict[str, Any], sources: dict[str, tuple[Path, str]], warnings: list[str]) -> Settings:
     known = keys()
     for key in list(flatten(merged)):
-        if key not in known and not key.startswith("tui.keys."):
+        if key not in known and not key.startswith(_NAMED):
             path, text = sources.get(key, (None, ""))
             if path is None:
                 raise SettingsError(f"unknown setting `{key}`", "`memsearch config list` shows them all")
@@ -200,13 +239,34 @@ def flatten(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def keys() -> dict[str, Any]:
-    """Every settable key with its type."""
+    """Every settable key with its type; tables with names of the user's own are left out."""
+    return _keys(Settings, "")
+
+
+def _keys(struct: type, prefix: str) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    for section, kind in typing.get_type_hints(Settings).items():
-        if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-            for name, hint in typing.get_type_hints(kind, include_extras=True).items():
-                found[f"{section}.{name}"] = hint
+    for name, hint in typing.get_type_hints(struct, include_extras=True).items():
+        if isinstance(hint, type) and issubclass(hint, msgspec.Struct):
+            found |= _keys(hint, f"{prefix}{name}.")
+        elif prefix and typing.get_origin(hint) is not dict:
+            found[f"{prefix}{name}"] = hint
     return found
+
+
+def value_of(settings: Settings, key: str) -> Any:
+    """The value of a dotted key."""
+    value: Any = settings
+    for name in key.split("."):
+        value = getattr(value, name)
+    return value
+
+
+def _hint(key: str) -> Any:
+    if key.startswith("tui.keys."):
+        return str
+    if key.startswith("llm.providers.") and key.count(".") == 3:
+        return typing.get_type_hints(Provider, include_extras=True).get(key.rpartition(".")[2])
+    return keys().get(key)
 
 
 def type_name(hint: Any) -> str:
@@ -223,7 +283,7 @@ def set_value(home: Home, key: str, raw: str) -> Any:
     """Write one key into the user's ``config.toml``, keeping its comments. Returns the typed value."""
     import tomlkit  # only here: 40 ms
 
-    hint = keys().get(key) or (str if key.startswith("tui.keys.") else None)
+    hint = _hint(key)
     if hint is None:
         raise SettingsError(f"unknown setting `{key}`", "`memsearch config list` shows them all")
     value = _parse_value(key, raw, hint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
 import click
 from memsearch_engine.client import Memory
@@ -45,10 +46,11 @@ def inbox(ctx: click.Context, json_: bool) -> int:
 @inbox.command("retry")
 @as_json
 def inbox_retry(json_: bool) -> None:
-    """Try events again that could not be read, and turns that failed."""
+    """Try events again that could not be read, and summaries that failed."""
+    from memsearch_engine.capture import summaries
     from memsearch_engine.capture.worker import retry
 
-    count = retry(Home.from_env())
+    count = retry(Home.from_env()) + summaries.retry(Home.from_env())
     state = Memory().call("inbox", dict, timeout_s=300)
     if json_:
         output.emit({"retried": count, **state})
@@ -146,4 +148,52 @@ def context(agent: str, log_: bool, session: str, json_: bool) -> int:
         if made.text
         else "nothing: no notes here yet, or `recall.inject` is off"
     )
+    return 0
+
+
+@click.command(epilog="\b\nExample:\n  memsearch spend --since 30d")
+@click.option("--since", default="30d", show_default=True, help="From this day on (2026-01-31, 7d).")
+@as_json
+def spend(since: str, json_: bool) -> int:
+    """What models have cost by day, the day's cap, and summaries that wait or failed. Nothing is spent unless you chose a
+    model (`capture.summarize.provider`)."""
+    from datetime import date
+
+    from memsearch_engine.capture import summaries
+    from memsearch_engine.llm import spend as book
+    from memsearch_engine.search.query import parse_date
+    from memsearch_engine.settings import load
+
+    span = parse_date(since, date.today())
+    if span is None:
+        raise UsageError(f"{since!r} is no day", "write 2026-02-09, yesterday or 7d")
+    home = Home.from_env()
+    settings = load(home)
+    rows = book.by_day(home, span[0])
+    used = book.today(home, summaries.PURPOSE)
+    state: dict[str, Any] = {
+        "today_tokens": used,
+        "daily_tokens": settings.capture.daily_tokens,
+        "provider": settings.capture.summarize.provider,
+        "summaries": summaries.waiting(home),
+        "failures": summaries.failures(home),
+        "days": rows,
+    }
+    if json_:
+        output.emit(state)
+        return 0
+    if not rows:
+        click.echo(f"nothing spent since {span[0]} (summaries: {state['provider']})")
+    for row in rows:
+        about = "" if row["counted"] else " (estimated)"
+        usd = f"  ${row['usd']:.4f}" if row["usd"] else ""
+        name = f"{row['provider']} {row['model']}".strip()
+        click.echo(
+            f"{row['day']}  {row['purpose']:10s} {name:24s} {row['calls']:4d} calls  "
+            f"{row['input_tokens']:,} in, {row['output_tokens']:,} out{about}{usd}"
+        )
+    if settings.capture.summarize.provider != "extractive":
+        click.echo(f"today {used:,} of {settings.capture.daily_tokens:,} tokens")
+    for failure in state["failures"]:
+        output.say(f"! {failure['entry_id']} ({failure['tries']} tries): {output.safe(failure['reason'])}")
     return 0

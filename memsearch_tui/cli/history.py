@@ -63,6 +63,13 @@ def agents(versions: bool, json_: bool) -> int:
 @click.option(
     "--orphans", metavar="FOLDER", help="Where turns go whose own project folder is gone (else they are skipped)."
 )
+@click.option(
+    "--summarize",
+    type=click.Choice(["extractive", "llm"]),
+    default="extractive",
+    show_default=True,
+    help="llm: by the model of capture.summarize, within its budgets; the extractive note is there at once.",
+)
 @click.option("--dry-run", is_flag=True, help="Show counts and write nothing.")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
@@ -72,13 +79,14 @@ def import_(
     since: str | None,
     project: str | None,
     orphans: str | None,
+    summarize: str,
     dry_run: bool,
     yes: bool,
     json_: bool,
 ) -> int:
     """Bring the agents' old sessions into memory, under the day and time they happened.
 
-    Free and offline: notes are taken without a model. A second run writes nothing; an interrupted one goes on. Turns of
+    Free and offline unless --summarize llm is given: notes are taken without a model. A second run writes nothing; an interrupted one goes on. Turns of
     sub-agents, of summarisers and trivial ones are counted and left out; secrets are replaced before anything is written.
     """
     from memsearch_engine.capture import backfill
@@ -89,14 +97,22 @@ def import_(
     choice = backfill.Choice(
         _agents(memory, names, everything), _since(since), _memory_of(memory, project), _folder(orphans)
     )
-    keeper = Keeper(memory.home, evidence=load(memory.home).evidence.enabled)
+    settings = load(memory.home)
+    if summarize == "extractive":
+        settings.capture.summarize.provider, settings.plugins = "extractive", {}
+    elif settings.capture.summarize.provider == "extractive":
+        raise UsageError(
+            "no model is chosen for summaries",
+            "memsearch config set capture.summarize.provider native (or a provider's name)",
+        )
+    keeper = Keeper(memory.home, settings=settings)
     progress = output.Progress()
     stopped = threading.Event()
     try:
         made = backfill.plan(memory.home, keeper, memory.folders, choice, _told(progress))
         progress.close()
         if not json_:
-            _show_plan(made, choice)
+            _show_plan(made, settings)
         if dry_run or not made.new:
             if json_:
                 output.emit(_plan_json(made, None))
@@ -168,13 +184,19 @@ def _told(progress: output.Progress) -> Any:
     return lambda phase, done, total: progress({"phase": phase, "done": done, "total": total})
 
 
-def _show_plan(made: Any, choice: Any) -> None:
+def _show_plan(made: Any, settings: Any) -> None:
+    from memsearch_engine.capture.summaries import chosen
+
     for agent, count in made.counts.items():
         days = f", {count.first_day} to {count.last_day}" if count.new else ""
         click.echo(f"{output.style(agent, bold=True)}: {count.sessions} sessions, {count.turns} turns")
-        click.echo(
-            f"  {count.new} to write{days} (about {count.tokens:,} tokens, if a model summarised them; none are spent)"
+        who = chosen(settings, agent).provider
+        cost = (
+            f"about {count.tokens:,} tokens, if a model summarised them; none are spent"
+            if who == "extractive"
+            else f"about {count.tokens:,} tokens by {who}, at most {settings.capture.daily_tokens:,} a day"
         )
+        click.echo(f"  {count.new} to write{days} ({cost})")
         left = {
             "in memory already": count.known,
             "trivial": count.trivial,

@@ -44,6 +44,7 @@ COMMANDS = {
         "hook": ("capture", "hook", "Entry point of the agents' hooks (reads a payload on stdin)."),
         "inbox": ("capture", "inbox", "Work off and list what hooks have left."),
         "coverage": ("capture", "coverage", "Turns seen and captured, by agent and day."),
+        "spend": ("capture", "spend", "What models have cost, and what summaries wait."),
         "context": ("capture", "context", "Show what a new session would be told."),
         "agents": ("history", "agents", "Which agents are here, where their sessions are, what is captured."),
         "import": ("history", "import_", "Bring old sessions of the agents into memory."),

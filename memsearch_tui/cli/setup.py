@@ -161,10 +161,11 @@ def config_init() -> None:
     output.say(f"written to {home.config}")
 
 
-def _value(settings: object, key: str) -> object:
-    section, _, name = key.partition(".")
-    value = getattr(getattr(settings, section), name)
-    if name in ("api_key", "token") and value and not str(value).startswith("env:"):
+def _value(settings: Any, key: str) -> object:
+    from memsearch_engine.settings import value_of
+
+    value = value_of(settings, key)
+    if key.endswith(("api_key", ".token")) and value and not str(value).startswith("env:"):
         return "(set)"
     return value
 

@@ -132,11 +132,10 @@ class Lab(Box):
         found = []
         for process in psutil.process_iter():
             try:
-                if process.environ().get("MEMSEARCH_HOME") == str(self.home.root) and "service.server" not in " ".join(
-                    process.cmdline()
-                ):
-                    if "memsearch" in " ".join(process.cmdline()):
-                        found.append(" ".join(process.cmdline()))
+                line = " ".join(process.cmdline())
+                ours = "memsearch" in line and "service.server" not in line
+                if ours and process.environ().get("MEMSEARCH_HOME") == str(self.home.root):
+                    found.append(line)
             except psutil.Error:
                 continue
         return found

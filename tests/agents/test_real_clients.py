@@ -193,3 +193,32 @@ def test_no_client_is_slowed_by_a_hook_whose_program_is_gone(lab: Lab):
     subprocess.run(["true"], check=True)
     state = lab.run("plugins", "status", "claude-code", "--json").json["plugins"][0]
     assert state["problems"]
+
+
+def test_the_real_command_lines_summarise_and_leave_no_trace(lab: Lab):
+    lab.have("claude")
+    lab.have("codex")
+    lab.model.replies = lambda request: (
+        "- User asked about limits\n- Agent set them to five" if "[memsearch summariser]" in json.dumps(request) else None
+    )
+    lab.ok("config", "set", "capture.summarize.provider", "native")
+    lab.ok("plugins", "install", "claude-code", "codex")
+    lab.claude('Set the limits <<{"say": "They are five now."}>>')
+    lab.codex('Set the limits <<{"say": "They are five now, too."}>>')
+    lab.captured(2)
+
+    def summarised():
+        found = lab.run("entries", "--json").json["entries"]
+        return found if all(e["body"].startswith("- User asked about limits") for e in found) else None
+
+    from tests.conftest import until
+
+    entries = until(summarised, 60, "two summaries")
+    assert all(e["marks"] == {} for e in entries)
+    state = lab.ok("spend", "--json").json
+    assert state["summaries"] == {"done": 2} and state["today_tokens"] > 0
+    # the summarisers' own calls are no sessions: nothing of them is on disk, nothing of them is captured
+    rows = {row["agent"]: row["sessions"] for row in lab.ok("agents", "--no-versions", "--json").json["agents"]}
+    assert (rows["claude-code"], rows["codex"]) == (1, 1)
+    lab.captured(2)
+    assert lab.leftovers() == []

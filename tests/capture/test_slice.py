@@ -16,6 +16,7 @@ from memsearch_engine.capture.worker import events
 from memsearch_engine.home import Home
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.secrets.scan import redact
+from memsearch_engine.settings import Capture, Settings
 from memsearch_engine.transcripts.model import ToolCall, Turn
 
 SAMPLES = Path(__file__).parent.parent / "samples" / "claude-code"
@@ -124,7 +125,8 @@ def test_a_sub_agents_stop_and_a_disabled_hook_leave_nothing(place, monkeypatch)
 
 def test_capture_that_is_switched_off_reads_and_writes_nothing(place):
     place.run("hook", "claude-code", "Stop", stdin=place.payload(TURNS[0]))
-    outcome = worker.work(place.home, Journal(place.home), enabled=False)
+    off = Settings(capture=Capture(enabled=False))
+    outcome = worker.work(place.home, Journal(place.home), off)
     assert (outcome.captured, outcome.skipped) == (0, 1) and list(events(place.home)) == []
     assert not (place.project / ".memsearch").exists()
 

@@ -10,7 +10,8 @@ from datetime import datetime
 
 import msgspec
 
-from memsearch_engine.capture.context import without_injected
+from memsearch_engine.capture import summaries
+from memsearch_engine.capture.clean import redacted
 from memsearch_engine.capture.extract import extract, is_trivial
 from memsearch_engine.capture.ledger import Ledger, Outcome, SeenTurn
 from memsearch_engine.errors import Unreachable
@@ -18,8 +19,8 @@ from memsearch_engine.home import Home
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.projects import locate
-from memsearch_engine.secrets.scan import redact
-from memsearch_engine.transcripts.evidence import Archive, shortened
+from memsearch_engine.settings import Settings
+from memsearch_engine.transcripts.evidence import Archive
 from memsearch_engine.transcripts.model import Session, Turn
 
 
@@ -35,11 +36,12 @@ class Kept(msgspec.Struct, frozen=True):
 class Keeper:
     """Writes turns of one home. Not shared between threads."""
 
-    def __init__(self, home: Home, journal: Journal | None = None, *, evidence: bool = True) -> None:
+    def __init__(self, home: Home, journal: Journal | None = None, settings: Settings | None = None) -> None:
         self.home = home
         self.journal = journal or Journal(home)
+        self.settings = settings or Settings()
         self.ledger = Ledger(home)
-        self.archive = Archive(home) if evidence else None
+        self.archive = Archive(home) if self.settings.evidence.enabled else None
 
     def close(self) -> None:
         self.ledger.close()
@@ -66,6 +68,9 @@ class Keeper:
         clean = redacted(turn)
         anchor = Anchor(turn.session, turn.turn, turn.agent, where.kind, where.path)
         marks = {"trust": "outside"} if turn.outside else {}
+        by_model = summaries.chosen(self.settings, turn.agent).provider != "extractive"
+        if by_model:
+            marks["summary"] = "pending"
         added = self.journal.append_turn(
             memory, when.date().isoformat(), when.strftime("%H:%M"), extract(clean), anchor, marks
         )
@@ -76,6 +81,8 @@ class Keeper:
                 self.archive.put(clean)
             except Unreachable:
                 pass  # the agent still has it; `memsearch evidence archive` makes up for it, and doctor says so
+        if by_model and added.written:
+            summaries.enqueue(self.home, turn, memory, added.entry_id, added.path, where.path)
         return self._note(turn, when, cwd, Kept("captured", memory, added.entry_id, added.written))
 
     @staticmethod
@@ -102,17 +109,6 @@ def home_of(cwd: str, home: Home) -> str:
         return ""
     place = locate(cwd, home)
     return place.memory if os.path.isdir(place.root) else ""
-
-
-def redacted(turn: Turn) -> Turn:
-    """The turn with secrets replaced, outputs without their middle, and no memory that was injected into it."""
-    user, assistant = (redact(without_injected(text))[0] for text in (turn.user, turn.assistant))
-    clean = msgspec.structs.replace(turn, user=user, assistant=assistant)
-    clean.tools = [
-        msgspec.structs.replace(tool, input=redact(shortened(tool.input))[0], output=redact(shortened(tool.output))[0])
-        for tool in turn.tools
-    ]
-    return clean
 
 
 def local_time(stamp: str) -> datetime | None:

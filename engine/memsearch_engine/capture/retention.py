@@ -10,7 +10,7 @@ from pathlib import Path
 
 import msgspec
 
-from memsearch_engine.capture.keep import redacted
+from memsearch_engine.capture.clean import redacted
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.journal.files import list_days, read_day

@@ -21,6 +21,7 @@ from memsearch_engine.capture.ledger import known_folders
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.journal.write import Journal
+from memsearch_engine.settings import Settings
 from memsearch_engine.transcripts.locate import READERS, find_session, open_session
 
 #: A turn whose answer is not in the transcript yet is waited for: Claude Code's file may lag its Stop hook.
@@ -85,12 +86,11 @@ def events(home: Home) -> Iterator[Event]:
             path.replace(path.with_suffix(".bad"))
 
 
-def work(home: Home, journal: Journal | None = None, *, enabled: bool = True, evidence: bool = True) -> Outcome:
+def work(home: Home, journal: Journal | None = None, settings: Settings | None = None) -> Outcome:
     """Take every event that can be taken now. Where another process is at it, nothing is done.
 
     Args:
-        enabled: with capture switched off, events are dropped and nothing is read or written.
-        evidence: keep the conversations behind the entries.
+        settings: with ``capture.enabled`` off, events are dropped and nothing is read or written.
     """
     journal = journal or Journal(home)
     outcome = Outcome(waiting=[], memories=[], opened=[])
@@ -99,8 +99,8 @@ def work(home: Home, journal: Journal | None = None, *, enabled: bool = True, ev
     lock = os.open(home.inbox, os.O_RDONLY | os.O_CLOEXEC)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        if enabled:
-            _work(Keeper(home, journal, evidence=evidence), outcome)
+        if settings is None or settings.capture.enabled:
+            _work(Keeper(home, journal, settings), outcome)
         else:
             for event in events(home):
                 Path(event.path).unlink(missing_ok=True)

@@ -126,6 +126,20 @@ class Journal:
 
         return self._splice(memory, "mark", [target], change)[0]
 
+    def upgrade(self, memory: str, target: Target, body: str | None) -> Entry:
+        """Settle a pending summary: *body* takes the place of the extractive one (None: that one stays), and the mark goes.
+        No step of the owner's undo: it is capture's second half. Raises Conflict where somebody edited meanwhile."""
+
+        def change(document: Document, entry: Entry) -> bytes:
+            marks = {name: value for name, value in entry.marks.items() if name != "summary"}
+            new = _with_marks(document, entry, marks)
+            if body is None:
+                return new
+            old = entry.raw[entry.body_start - entry.start :]
+            return new[: len(new) - len(old)] + body.replace("\n", document.newline).encode("utf-8")
+
+        return self._splice(memory, "edit", [target], change, undoable=False)[0]
+
     def delete(self, memory: str, targets: list[Target]) -> None:
         """Remove entries, each only if it is still what was seen; undone together."""
         self._splice(memory, "delete", targets, None)

@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from memsearch_engine import __version__
+from memsearch_engine.capture import summaries
 from memsearch_engine.capture import worker as inbox
 from memsearch_engine.capture.context import prebuild
 from memsearch_engine.capture.coverage import alarms, reconcile, report
@@ -30,11 +31,13 @@ from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.query import parse
 from memsearch_engine.service.indexing import Call, Indexer, distinct
 from memsearch_engine.settings import Settings, load
+from memsearch_engine.transcripts.locate import READERS
 
 log = logging.getLogger("memsearch.service")
 _TICK_S = 1.0
 #: How often transcripts are looked through for what hooks missed; unchanged ones cost a stat each.
 _RECONCILE_S = 300.0
+_SUMMARIES_S = 15.0
 
 
 class Engine:
@@ -50,7 +53,9 @@ class Engine:
         self.journal = Journal(home)
         self.indexer = Indexer(home, self.registry, self.stopping, self._bump)
         self._config_stamp = _stamp(home.config)
+        self._summarise_now = threading.Event()
         threading.Thread(target=self._keeper, name="keeper", daemon=True).start()
+        threading.Thread(target=self._summariser, name="summaries", daemon=True).start()
 
     @property
     def settings(self) -> Settings:
@@ -62,6 +67,7 @@ class Engine:
 
     def close(self) -> None:
         self.stopping.set()
+        self._summarise_now.set()
         self._bump()
         self.indexer.close()
         self.registry.close()
@@ -93,12 +99,30 @@ class Engine:
                 except MemsearchError as error:
                     log.warning("settings not reloaded: %s", error)
 
+    def _summariser(self) -> None:
+        """Ask models for better notes where the user agreed to it; a thread of its own, since an answer takes seconds."""
+        while not self.stopping.is_set():
+            try:
+                if self._asks_models():
+                    self._look_at(summaries.work(self.home, self.journal, self.settings))
+            except MemsearchError as error:
+                log.warning("summaries: %s", error)
+            except Exception:
+                log.exception("summaries")
+            self._summarise_now.wait(_SUMMARIES_S)
+            self._summarise_now.clear()
+
+    def _asks_models(self) -> bool:
+        settings = self.settings
+        return settings.capture.enabled and any(
+            summaries.chosen(settings, agent).provider != "extractive" for agent in READERS
+        )
+
     def _reconcile(self) -> None:
         """Take the turns that no hook brought."""
-        settings = self.settings
-        if not settings.capture.enabled:
+        if not self.settings.capture.enabled:
             return
-        keeper = Keeper(self.home, self.journal, evidence=settings.evidence.enabled)
+        keeper = Keeper(self.home, self.journal, self.settings)
         try:
             written = reconcile(keeper, AgentFolders.from_env(seen=known_folders(self.home)))
         except MemsearchError as error:
@@ -130,13 +154,12 @@ class Engine:
 
     def drain(self) -> inbox.Outcome:
         """Work the inbox off, and index what came of it."""
-        settings = self.settings
-        outcome = inbox.work(
-            self.home, self.journal, enabled=settings.capture.enabled, evidence=settings.evidence.enabled
-        )
+        outcome = inbox.work(self.home, self.journal, self.settings)
         known = {project.memory for project in self.indexer.known.values()} if outcome.opened else set()
         opened = [memory for memory in outcome.opened if memory not in known]
         self._look_at([*outcome.memories, *opened])
+        if outcome.captured:
+            self._summarise_now.set()
         if outcome.captured or opened:
             self._bump()
         return outcome

@@ -1,0 +1,21 @@
+"""A turn as it may be written down: without secrets, without injected memory, without the middle of long outputs."""
+
+from __future__ import annotations
+
+import msgspec
+
+from memsearch_engine.capture.context import without_injected
+from memsearch_engine.secrets.scan import redact
+from memsearch_engine.transcripts.evidence import shortened
+from memsearch_engine.transcripts.model import Turn
+
+
+def redacted(turn: Turn) -> Turn:
+    """The turn with secrets replaced, outputs without their middle, and no memory that was injected into it."""
+    user, assistant = (redact(without_injected(text))[0] for text in (turn.user, turn.assistant))
+    clean = msgspec.structs.replace(turn, user=user, assistant=assistant)
+    clean.tools = [
+        msgspec.structs.replace(tool, input=redact(shortened(tool.input))[0], output=redact(shortened(tool.output))[0])
+        for tool in turn.tools
+    ]
+    return clean

@@ -1,0 +1,269 @@
+"""Better notes, later: a model's summary takes the place of the extractive one, if nobody has edited it meanwhile.
+
+The extractive entry is there at once, marked ``summary:pending``. What the model says is checked before it is written; a
+limit, a time-out or nonsense is tried again with growing pauses, and given up after ``_TRIES``: the extractive entry then
+simply stays. Spending is capped per turn and per day.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import sqlite3
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from memsearch_engine.capture.clean import redacted
+from memsearch_engine.errors import Conflict, MemsearchError, NotFound, SettingsError, Unreachable
+from memsearch_engine.home import AgentFolders, Home
+from memsearch_engine.journal.files import read_day
+from memsearch_engine.journal.text import escape_block, plain
+from memsearch_engine.journal.write import Journal, Target
+from memsearch_engine.llm import spend
+from memsearch_engine.llm.providers import ModelError, complete
+from memsearch_engine.llm.tokens import estimate
+from memsearch_engine.secrets.scan import redact
+from memsearch_engine.settings import Settings, Summarize
+from memsearch_engine.transcripts.locate import open_anchor
+from memsearch_engine.transcripts.model import Turn
+
+PURPOSE = "summary"
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS summaries (
+  agent TEXT NOT NULL, session TEXT NOT NULL, turn TEXT NOT NULL, memory TEXT NOT NULL, path TEXT NOT NULL,
+  entry_id TEXT NOT NULL, hash TEXT NOT NULL, transcript TEXT NOT NULL, state TEXT NOT NULL, reason TEXT NOT NULL,
+  tries INTEGER NOT NULL, next_at REAL NOT NULL, PRIMARY KEY (agent, session, turn)) WITHOUT ROWID;
+"""
+_TRIES = 6
+_FIRST_PAUSE_S = 30.0
+_ANSWER_TOKENS = 500
+_TOOL_CHARS = 400  # of a tool's output that a summariser sees
+_BULLET = re.compile(r"^\s{0,3}(?:[-*•]|\d+[.)])\s+(.*\S)\s*$")
+_FIRST_PERSON = re.compile(r"^(?:I|I'm|I'll|I've|We|Let me|Sure|Here)\b|^(?:我|好的)", re.I)
+_NO_SUMMARY = re.compile(
+    r"rate.?limit|usage limit|quota|too many requests|overloaded|credit balance|as an ai|i can(?:no|')t (?:help|assist)|"
+    r"api error|invalid api key|please provide|no conversation", re.I
+)  # fmt: skip
+_CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+
+
+class Job(msgspec.Struct, frozen=True):
+    agent: str
+    session: str
+    turn: str
+    memory: str
+    path: str
+    entry_id: str
+    hash: str
+    transcript: str
+    tries: int = 0
+
+
+def chosen(settings: Settings, agent: str) -> Summarize:
+    """Who summarises an agent's turns: its own table (memsearch's), else ``capture.summarize``."""
+    own = settings.plugins.get(agent)
+    found = own.summarize if own and own.summarize else settings.capture.summarize
+    return found if found.enabled else msgspec.structs.replace(found, provider="extractive")
+
+
+@contextlib.contextmanager
+def _queue(home: Home) -> Iterator[sqlite3.Connection]:
+    try:
+        home.ensure()
+        db = sqlite3.connect(home.state_db, timeout=20, isolation_level=None)
+        try:
+            db.execute("PRAGMA journal_mode=WAL")
+            db.executescript(_SCHEMA)
+            yield db
+        finally:
+            db.close()
+    except sqlite3.Error as error:
+        raise Unreachable(f"{home.state_db} can't be used: {error}") from error
+
+
+def enqueue(home: Home, turn: Turn, memory: str, entry_id: str, path: str, transcript: str) -> None:
+    """Have a model's summary take the place of an entry that stands as it does now."""
+    entry = read_day(path).find(entry_id)
+    if entry is None:
+        return
+    with _queue(home) as db:
+        values = (turn.agent, turn.session, turn.turn, memory, path, entry_id, entry.hash, transcript)
+        db.execute("INSERT OR IGNORE INTO summaries VALUES (?,?,?,?,?,?,?,?,'waiting','',0,0)", values)
+
+
+def waiting(home: Home) -> dict[str, int]:
+    """Jobs by state: waiting, done, kept (somebody edited the entry), failed."""
+    with _queue(home) as db:
+        return dict(db.execute("SELECT state, count(*) FROM summaries GROUP BY state").fetchall())
+
+
+def failures(home: Home, limit: int = 50) -> list[dict[str, str]]:
+    with _queue(home) as db:
+        rows = db.execute(
+            "SELECT agent, session, turn, entry_id, state, reason, tries FROM summaries WHERE reason <> '' AND state IN ('waiting','failed') "
+            "ORDER BY next_at DESC LIMIT ?",
+            (limit,),
+        )
+        return [dict(zip(("agent", "session", "turn", "entry_id", "state", "reason", "tries"), row)) for row in rows]
+
+
+def retry(home: Home) -> int:
+    """Try everything that waits or was given up now. Returns how many."""
+    with _queue(home) as db:
+        return db.execute(
+            "UPDATE summaries SET state='waiting', tries=0, next_at=0 WHERE state IN ('waiting','failed')"
+        ).rowcount
+
+
+def work(home: Home, journal: Journal, settings: Settings, *, limit: int = 20) -> list[str]:
+    """Summarise what is due. Returns the memory folders whose entries changed."""
+    changed: list[str] = []
+    for _ in range(limit):
+        job = _next(home)
+        if job is None:
+            break
+        try:
+            state, reason = _summarise(home, journal, settings, job), ""
+        except ModelError as error:
+            state, reason = ("again" if error.again else "failed"), str(error)
+        except (MemsearchError, OSError) as error:
+            state, reason = ("failed" if isinstance(error, SettingsError | NotFound) else "again"), str(error)
+        if state == "budget":
+            _settle(home, job, "waiting", "the day's tokens are used up", time.time() + 3600)
+            break
+        if state == "again":
+            last = job.tries + 1 >= _TRIES
+            pause = _FIRST_PAUSE_S * 4**job.tries
+            _settle(home, job, "failed" if last else "waiting", reason, time.time() + pause)
+            if last:
+                _unmark(journal, job)
+            continue
+        if state == "failed":
+            _unmark(journal, job)
+        elif state == "done" and job.memory not in changed:
+            changed.append(job.memory)
+        _settle(home, job, state, reason, 0.0)
+    return changed
+
+
+def _next(home: Home) -> Job | None:
+    """Claim the job that is due longest; a claim that died is due again after five minutes."""
+    now = time.time()
+    with _queue(home) as db:
+        db.execute("BEGIN IMMEDIATE")
+        row = db.execute(
+            "SELECT agent, session, turn, memory, path, entry_id, hash, transcript, tries FROM summaries "
+            "WHERE state='waiting' AND next_at <= ? ORDER BY next_at LIMIT 1",
+            (now,),
+        ).fetchone()
+        if row:
+            db.execute("UPDATE summaries SET next_at=? WHERE agent=? AND session=? AND turn=?", (now + 300, *row[:3]))
+        db.execute("COMMIT")
+    return Job(*row) if row else None
+
+
+def _settle(home: Home, job: Job, state: str, reason: str, next_at: float) -> None:
+    with _queue(home) as db:
+        db.execute(
+            "UPDATE summaries SET state=?, reason=?, tries=tries+1, next_at=? WHERE agent=? AND session=? AND turn=?",
+            (state, reason[:300], next_at, job.agent, job.session, job.turn),
+        )
+
+
+def _summarise(home: Home, journal: Journal, settings: Settings, job: Job) -> str:
+    """``done``, ``kept`` (the entry was edited or is gone) or ``budget``. Raises ModelError."""
+    who = chosen(settings, job.agent)
+    if who.provider == "extractive":
+        raise SettingsError("summaries by a model are switched off")
+    entry = read_day(job.path).find(job.entry_id) if os.path.exists(job.path) else None
+    if entry is None or entry.hash != job.hash:
+        return "kept"
+    system = prompt(home)
+    question = _question(_turn(home, job), settings.capture.per_turn_tokens - estimate(system) - _ANSWER_TOKENS)
+    cost = estimate(system + question) + _ANSWER_TOKENS
+    if spend.today(home, PURPOSE) + cost > settings.capture.daily_tokens:
+        return "budget"
+    reply = complete(
+        settings.llm, who.provider, system, question, agent=job.agent, model=who.model, max_tokens=_ANSWER_TOKENS
+    )
+    spend.note(home, settings.llm, reply, purpose=PURPOSE, provider=who.provider, model=who.model, agent=job.agent)
+    body = checked(reply.text, question)
+    try:
+        journal.upgrade(job.memory, Target(job.path, job.entry_id, job.hash), body)
+    except (Conflict, NotFound):
+        return "kept"
+    return "done"
+
+
+def _unmark(journal: Journal, job: Job) -> None:
+    """Given up: the extractive entry is the memory."""
+    with contextlib.suppress(MemsearchError, OSError):
+        journal.upgrade(job.memory, Target(job.path, job.entry_id, job.hash), None)
+
+
+def _turn(home: Home, job: Job) -> Turn:
+    """The turn's words: the kept copy, which is clean already, else the agent's own."""
+    from memsearch_engine.capture.ledger import known_folders
+    from memsearch_engine.transcripts.evidence import Archive
+
+    kept = Archive(home).get(job.agent, job.session, job.turn)
+    if kept is not None:
+        return kept
+    folders = AgentFolders.from_env(seen=known_folders(home))
+    found = open_anchor(job.agent, job.session, job.turn, job.transcript, folders, context=0, cache=home.offsets)
+    return redacted(found.turns[found.index])
+
+
+def prompt(home: Home) -> str:
+    """The instructions: the user's own (``MEMSEARCH_HOME/prompts/summarise.md``), else ours."""
+    own = home.root / "prompts" / "summarise.md"
+    path = own if own.is_file() else Path(__file__).parent / "prompts" / "summarise.md"
+    return path.read_text(encoding="utf-8").strip()
+
+
+def _question(turn: Turn, most_tokens: int) -> str:
+    """The turn with a role before each part, its longest parts shortened until it fits."""
+    limit = 24_000
+    while True:
+        lines = ["<turn>", f"[User] {_short(turn.user, limit)}"]
+        for tool in turn.tools:
+            lines.append(f"[Agent calls {tool.name}] {_short(tool.input, min(limit, 600))}")
+            if tool.output.strip():
+                lines.append(
+                    f"[{'Failed' if tool.failed else 'Output'}] {_short(tool.output, min(limit, _TOOL_CHARS))}"
+                )
+        lines += [f"[Agent] {_short(turn.assistant, limit)}", f"[Turn was {turn.status}]", "</turn>"]
+        text = plain("\n".join(lines))
+        if estimate(text) <= most_tokens or limit < 100:
+            return text
+        limit = limit * 2 // 3
+
+
+def _short(text: str, limit: int) -> str:
+    if len(text) <= limit:
+        return text
+    return f"{text[: limit * 2 // 3]} […] {text[-limit // 3 :]}"
+
+
+def checked(text: str, question: str) -> str:
+    """The bullets of a model's answer, made safe to stand in a day file.
+
+    Raises:
+        ModelError: it is not a summary: no bullets, too many, the first person, an error text, another language.
+    """
+    bullets = [m[1] for line in plain(text).splitlines() if (m := _BULLET.match(line))]
+    if not 1 <= len(bullets) <= 10:
+        raise ModelError(f"the answer has {len(bullets)} bullets", again=True)
+    if _NO_SUMMARY.search(" ".join(bullets)) and len(bullets) == 1:
+        raise ModelError("the answer is an error text, not a summary", again=True)
+    if sum(bool(_FIRST_PERSON.match(bullet)) for bullet in bullets) * 2 > len(bullets):
+        raise ModelError("the answer talks to the user instead of noting", again=True)
+    asked = question.partition("[User]")[2].partition("\n[")[0]
+    if len(_CJK.findall(asked)) * 4 > len(asked.strip()) and not _CJK.search(" ".join(bullets)):
+        raise ModelError("the answer is not in the user's language", again=True)
+    clean = redact("\n".join(f"- {bullet[:600]}" for bullet in bullets))[0]
+    return escape_block(clean)
