@@ -50,6 +50,9 @@ COMMANDS = {
         "import": ("history", "import_", "Bring old sessions of the agents into memory."),
         "evidence": ("history", "evidence", "Keep, count and prune the conversations behind memories."),
     },
+    "Trust": {
+        "secrets": ("trust", "secrets", "Find secrets in notes and kept conversations."),
+    },
     "Setup": {
         "status": ("setup", "status", "One look at everything."),
         "tui": ("setup", "tui", "Open the terminal app."),

@@ -25,10 +25,20 @@ def plugins() -> None:
 @click.argument("names", nargs=-1, required=True, type=AGENTS, metavar="AGENT...")
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @click.option("--replace", is_flag=True, help="Take the place of memsearch's own plugin where it is active.")
+@click.option(
+    "--summaries",
+    type=click.Choice(["extractive", "native"]),
+    help="Who takes notes: extractive (free, no model) or native (the agent's own command line). Asked on a terminal.",
+)
 @click.option("--no-trust", is_flag=True, help="Codex: leave trusting the hooks to its own review (`/hooks`).")
 @as_json
-def plugins_install(names: tuple[str, ...], dry_run: bool, replace: bool, no_trust: bool, json_: bool) -> None:
-    """Add memsearch's hooks and skills to the agents' own configuration. Everything else in it stays as it is."""
+def plugins_install(
+    names: tuple[str, ...], dry_run: bool, replace: bool, summaries: str | None, no_trust: bool, json_: bool
+) -> None:
+    """Add memsearch's hooks and skills to the agents' own configuration. Everything else in it stays as it is.
+
+    Notes are taken without a model unless you choose one: nothing is spent that you did not agree to.
+    """
     from memsearch_engine.agents import plugins as engine
 
     home = Home.from_env()
@@ -40,10 +50,64 @@ def plugins_install(names: tuple[str, ...], dry_run: bool, replace: bool, no_tru
             _tell(agent, changes, "would change" if dry_run else "installed", "is installed already")
             for problem in engine.status(home, agent).problems if not dry_run else []:
                 output.say(f"  ! {output.safe(problem)}")
+    if not dry_run:
+        _choose_summaries(home, names, summaries, ask=not json_)
     if json_:
         output.emit({"changed": done, "dry_run": dry_run})
     elif not dry_run:
         output.say("new sessions are captured from now on; `memsearch coverage` shows it")
+
+
+def _choose_summaries(home: Home, names: tuple[str, ...], wanted: str | None, *, ask: bool) -> None:
+    """Set who takes notes; on a terminal, ask once and say what a model would cost a day."""
+    import sys
+
+    from memsearch_engine.settings import load, set_value
+
+    now = load(home).capture.summarize.provider
+    if wanted is None:
+        if not ask or now != "extractive" or not (sys.stdin.isatty() and sys.stderr.isatty()):
+            return
+        tokens = _tokens_a_day(home, names)
+        output.say("")
+        output.say("Who takes the notes?")
+        output.say("  extractive  free, offline: what was asked, what came out, files, commands, errors")
+        about = (
+            f"about {tokens:,} tokens a day, from your last two weeks" if tokens else "no sessions yet to estimate from"
+        )
+        output.say(f"  native      the agent's own small model writes them ({about})")
+        wanted = click.prompt("Notes by", type=click.Choice(["extractive", "native"]), default="extractive", err=True)
+    if wanted != now:
+        set_value(home, "capture.summarize.provider", wanted)
+        output.say(
+            f"capture.summarize.provider = {wanted} (`memsearch config set` changes it, `memsearch spend` watches it)"
+        )
+
+
+def _tokens_a_day(home: Home, names: tuple[str, ...]) -> int:
+    """What a summariser would have read each day of the last two weeks."""
+    from datetime import date, timedelta
+
+    from memsearch_engine.capture import backfill
+    from memsearch_engine.capture.keep import Keeper
+    from memsearch_engine.client import Memory
+
+    keeper = Keeper(home)
+    progress = output.Progress()
+    try:
+        since = (date.today() - timedelta(days=14)).isoformat()
+        choice = backfill.Choice(names, since)
+        made = backfill.plan(
+            home,
+            keeper,
+            Memory(home).folders,
+            choice,
+            lambda phase, done, total: progress({"phase": phase, "done": done, "total": total}),
+        )
+    finally:
+        progress.close()
+        keeper.close()
+    return sum(count.tokens for count in made.counts.values()) // 14
 
 
 @plugins.command("uninstall", epilog="\b\nExample:\n  memsearch plugins uninstall claude-code")

@@ -12,7 +12,7 @@ import binascii
 import re
 
 _REFERENCE = re.compile(
-    r"(?i)^\$|\$\{|\{\{|^<|^%|^\(|^\[|^\{|^@|\*{3}|x{6}|•|\.{3}|your[-_]|^op://|^vault:|^arn:|^ENC\[|^/|^\./|^~|://|^env:|^file:|"
+    r"(?i)^\$|\$\{|\{\{|^<|^%|^\(|^\[|^\{|^@|\*{3}|x{6}|•|…|\.{3}|your[-_]|^op://|^vault:|^arn:|^ENC\[|^/|^\./|^~|://|^env:|^file:|"
     r"^null$|^none$|^true$|^false$|REDACTED|^0x[0-9a-f]{1,8}$|^HTTP/\d|^--|^~?\^?\d+\.\d+\.\d|^scram-sha|^sha(?:256|384|512)|::|^:"
 )
 _RUNS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
@@ -86,7 +86,7 @@ def is_assigned(key: str, separator: str, value: str, *, quoted: bool, closed: b
         return False
     if re.fullmatch(r"0x[0-9a-fA-F]{40}", value):
         return False
-    if re.fullmatch(r"[\w.-]+", value) and wordy(value, 4.0 if strong else _WORD_LENGTH):
-        if not (quoted and strong and "_" not in value):
-            return False
+    named = re.fullmatch(r"[\w.-]+", value) and wordy(value, 4.0 if strong else _WORD_LENGTH)
+    if named and not (quoted and strong and "_" not in value):
+        return False
     return len(value) >= (6 if strong else 16)

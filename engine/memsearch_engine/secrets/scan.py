@@ -25,7 +25,7 @@ _NAMES = re.compile(
     r"(?i)pass(?:word|wd|phrase|code)s?|passwort|kennwort|senha|contrase(?:ñ|n)a|mot[ _]de[ _]passe|parola d'ordine|пароль|"
     r"secret[_ -]?key(?:[_-]?base)?|secret(?:access)?key|secret|api[_ -]?key|app[_-]?key|access[_ -]?key(?:[_-]?secret)?|"
     r"(?:account|license|master|admin|auth|encryption|deploy|private)[_-]?key|pre?-?shared[_-]?key|token|client-key-data|sessionid|"
-    r"credentials?|creds|密码|密碼|口令|密钥|密鑰|令牌|パスワード|비밀번호|(?<![a-z])(?:pwd|psk|pass|pw|auth|session|pat)(?![a-z])|_auth(?![a-z])"
+    r"credentials?|creds|密码|密碼|口令|密钥|密鑰|令牌|パスワード|비밀번호|(?<![a-z])(?:pwd|psk|pass|pw|auth|pat)(?![a-z])|_auth(?![a-z])"
 )
 _BEFORE = re.compile(r"[\w.$:@/-]{0,40}$")
 _QUOTE = "\"'`“”‘’«»"

@@ -31,6 +31,7 @@ from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.query import parse
 from memsearch_engine.service.indexing import Call, Indexer, distinct
 from memsearch_engine.settings import Settings, load
+from memsearch_engine.transcripts.evidence import Archive
 from memsearch_engine.transcripts.locate import READERS
 
 log = logging.getLogger("memsearch.service")
@@ -130,10 +131,26 @@ class Engine:
             return
         finally:
             keeper.close()
+        self._prune_evidence()
         if written:
             log.info("turns that no hook brought were written to %s", ", ".join(written))
             self._look_at(written)
             self._bump()
+
+    def _prune_evidence(self) -> None:
+        """Keep the archive within the owner's limits."""
+        limits = self.settings.evidence
+        if not (limits.max_mb or limits.max_days):
+            return
+        archive = Archive(self.home)
+        try:
+            gone = archive.prune(max_bytes=int(limits.max_mb * 1e6), max_days=limits.max_days)
+            if gone:
+                log.info("%d kept conversations were over the limits and went", len(gone))
+        except (OSError, MemsearchError) as error:
+            log.warning("evidence not pruned: %s", error)
+        finally:
+            archive.close()
 
     def _prepare_contexts(self) -> None:
         """Keep ready what new sessions are told; hooks only print it."""

@@ -1,0 +1,52 @@
+"""Looking for secrets in what is already written: notes of any age and hand, and kept conversations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import msgspec
+
+from memsearch_engine.home import Home
+from memsearch_engine.journal.files import list_files, read_day
+from memsearch_engine.projects import Project
+from memsearch_engine.secrets.scan import find
+from memsearch_engine.transcripts.evidence import Archive
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a secret stands. ``line`` is 1-based, 0 in a kept conversation; the secret itself is not kept."""
+
+    where: str
+    line: int
+    entry_id: str
+    rule: str
+    fingerprint: str
+
+
+def audit(home: Home, projects: list[Project], progress: Callable[[str, int, int], None] | None = None) -> list[Place]:
+    """Every secret in the projects' notes and in the evidence archive."""
+    found: list[Place] = []
+    files = [path for memory in dict.fromkeys(p.memory for p in projects) for path in list_files(memory).files]
+    for number, file in enumerate(files):
+        if progress:
+            progress("notes", number, len(files))
+        try:
+            document = read_day(file.path)
+        except OSError:
+            continue
+        text = document.data.decode("utf-8", "replace")
+        for finding in find(text):
+            line = text.count("\n", 0, finding.start) + 1
+            entry = next((e for e in document.entries if e.start_line <= line <= e.end_line), None)
+            found.append(Place(file.path, line, entry.id if entry else "", finding.rule, finding.fingerprint))
+    archive = Archive(home)
+    names = sorted(archive.names())
+    for number, name in enumerate(names):
+        if progress:
+            progress("kept conversations", number, len(names))
+        turn = archive.get(*name)
+        if turn is None:
+            continue
+        text = "\n".join([turn.user, turn.assistant, *(f"{tool.input}\n{tool.output}" for tool in turn.tools)])
+        found += [Place(f"evidence {'/'.join(name)}", 0, "", f.rule, f.fingerprint) for f in find(text)]
+    return found
