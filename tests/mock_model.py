@@ -1,7 +1,8 @@
 """A model server on loopback for tests: Anthropic messages, OpenAI responses and chat completions, streamed or whole.
 
 What it answers stands in the prompt, between ``<<`` and ``>>``, as JSON: ``{"run": "echo hi", "say": "it said hi"}`` asks the
-client to run a command and then says something; ``"status": 400`` fails, ``"sleep": 2`` waits. Without a script it repeats
+client to run a command and then says something (``"call": ["Task", {…}]``: any tool); ``"status": 400`` fails, ``"sleep": 2``
+waits. Without a script it repeats
 the prompt. ``replies`` (a callable on the request) answers requests that are no conversation of a client: a summariser's.
 """
 
@@ -41,8 +42,8 @@ class MockModel:
 
 
 class _Plan:
-    def __init__(self, text: str = "", run: str = "", status: int = 0) -> None:
-        self.text, self.run, self.status = text, run, status
+    def __init__(self, text: str = "", call: tuple[str, dict[str, Any]] | None = None, status: int = 0) -> None:
+        self.text, self.call, self.status = text, call, status
 
 
 def _texts(body: dict[str, Any]) -> list[tuple[str, str]]:
@@ -78,8 +79,10 @@ def _plan(body: dict[str, Any], reply: str | int | None) -> _Plan:
             except ValueError:  # `opencode run` escapes quotes
                 script = json.loads(match[1].replace('\\"', '"'))
             time.sleep(script.get("sleep", 0))
+            if not results and script.get("call", [""])[0] in _tools(body):
+                return _Plan(script.get("first", ""), tuple(script["call"]))
             if script.get("run") and not results and _shell(body):
-                return _Plan(script.get("first", ""), script["run"])
+                return _Plan(script.get("first", ""), _arguments(body, script["run"]))
             return _Plan(script.get("say", "done"), status=script.get("status", 0))
     return _Plan("nothing was asked")
 
@@ -183,10 +186,10 @@ def _handler(model: MockModel) -> type[BaseHTTPRequestHandler]:
 
         def _anthropic(self, body: dict[str, Any], plan: _Plan) -> None:
             blocks: list[dict[str, Any]] = [{"type": "text", "text": plan.text}] if plan.text else []
-            if plan.run:
-                name, given = _arguments(body, plan.run)
+            if plan.call:
+                name, given = plan.call
                 blocks.append({"type": "tool_use", "id": _id("toolu_"), "name": name, "input": given})
-            stop = "tool_use" if plan.run else "end_turn"
+            stop = "tool_use" if plan.call else "end_turn"
             usage = {
                 "input_tokens": 100,
                 "output_tokens": 20,
@@ -232,8 +235,8 @@ def _handler(model: MockModel) -> type[BaseHTTPRequestHandler]:
                         "content": content,
                     }
                 )
-            if plan.run:
-                name, given = _arguments(body, plan.run)
+            if plan.call:
+                name, given = plan.call
                 items.append({"type": "function_call", "id": _id("fc_"), "call_id": _id("call_"), "name": name,
                               "arguments": json.dumps(given), "status": "completed"})  # fmt: skip
             usage = {"input_tokens": 100, "output_tokens": 20, "total_tokens": 120,
@@ -269,8 +272,8 @@ def _handler(model: MockModel) -> type[BaseHTTPRequestHandler]:
 
         def _chat(self, body: dict[str, Any], plan: _Plan) -> None:
             message: dict[str, Any] = {"role": "assistant", "content": plan.text or None}
-            if plan.run:
-                name, given = _arguments(body, plan.run)
+            if plan.call:
+                name, given = plan.call
                 message["tool_calls"] = [
                     {
                         "id": _id("call_"),
@@ -279,7 +282,7 @@ def _handler(model: MockModel) -> type[BaseHTTPRequestHandler]:
                         "function": {"name": name, "arguments": json.dumps(given)},
                     }
                 ]
-            stop = "tool_calls" if plan.run else "stop"
+            stop = "tool_calls" if plan.call else "stop"
             usage = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
             base = {"id": _id("chatcmpl-"), "created": 0, "model": body.get("model", "mock")}
             if not body.get("stream"):

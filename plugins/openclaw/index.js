@@ -57,19 +57,19 @@ export default {
         { name },
       )
     offer(
-      "memory_search",
+      "memsearch_search",
       "Search notes about earlier sessions of every coding agent on this project (decisions, fixes, errors). " +
         'Filters are words of the query: agent:codex after:30d "exact phrase" -word project:*.',
       schema({ query: { type: "string" }, limit: { type: "integer", minimum: 1, maximum: 50 } }, ["query"]),
       (params) => ["search", String(params.query), "--json", "-k", String(params.limit ?? 8)],
     )
-    offer("memory_get", "The whole note behind a search hit.", schema(ID, ["id"]), (params) => [
+    offer("memsearch_get", "The whole note behind a search hit.", schema(ID, ["id"]), (params) => [
       "expand",
       String(params.id),
       "--json",
     ])
     offer(
-      "memory_transcript",
+      "memsearch_transcript",
       "The conversation that a note came from, with turns around it.",
       schema({ ...ID, context: { type: "integer", minimum: 0, maximum: 20 } }, ["id"]),
       (params) => ["transcript", String(params.id), "--context", String(params.context ?? 1), "--json"],

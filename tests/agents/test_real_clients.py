@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
+import sqlite3
 import subprocess
 import threading
+import time
 import uuid
 from pathlib import Path
 
@@ -223,4 +226,51 @@ def test_the_real_command_lines_summarise_and_leave_no_trace(lab: Lab):
     rows = {row["agent"]: row["sessions"] for row in lab.ok("agents", "--no-versions", "--json").json["agents"]}
     assert (rows["claude-code"], rows["codex"]) == (1, 1)
     lab.captured(2)
+    assert lab.leftovers() == []
+
+
+def test_a_sub_agents_work_is_its_parents_turn(lab: Lab):
+    lab.have("claude")
+    lab.ok("plugins", "install", "claude-code")
+    task = {"description": "look", "prompt": "Look around", "subagent_type": "general-purpose"}
+    script = json.dumps({"call": ["Agent", task], "say": "The parent is done."})
+    lab.claude(f"Delegate it <<{script}>>", "--allowedTools", "Agent")
+    (entry,) = lab.captured(1)
+    assert "The parent is done" in entry["content"]
+    (turn,) = lab.ok("transcript", entry["entry_id"], "--json").json["turns"]
+    assert [tool.get("name") for tool in turn["tools"]] == ["Agent"]
+    assert lab.ok("coverage", "--json").json["percent"] == 100
+
+
+@pytest.mark.parametrize("client", ["claude", "codex"])
+def test_a_turn_that_was_interrupted_before_anything_came_is_covered(lab: Lab, client: str):
+    import signal
+
+    from tests.conftest import until
+
+    lab.have(client)
+    agent = {"claude": "claude-code", "codex": "codex"}[client]
+    lab.ok("plugins", "install", agent)
+    first = 'Warm up <<{"say": "Warm."}>>'
+    (lab.claude if client == "claude" else lab.codex)(first)
+    lab.captured(1)
+    argv = (
+        ["-p", "--", 'Think long <<{"sleep": 60}>>']
+        if client == "claude"
+        else ["exec", "--skip-git-repo-check", 'Think long <<{"sleep": 60}>>']
+    )
+    process = subprocess.Popen(
+        [str(lab.bin / client), *argv], cwd=lab.project, env=lab.env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )  # fmt: skip
+    until(lambda: "Think long" in lab.model.said(), 60, "the request")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=30)
+    with sqlite3.connect(lab.home.state_db) as db:  # as if it had been installed an hour ago
+        db.execute("UPDATE capturing SET since = since - 3600")
+    quiet = time.time() - 200  # whether a hook told of it or not: once the session is quiet, reconciling takes it
+    for file in [*lab.user.glob(".claude/projects/*/*.jsonl"), *lab.user.glob(".codex/sessions/*/*/*/*.jsonl")]:
+        os.utime(file, (quiet, quiet))
+    state = lab.ok("coverage", "--json").json
+    assert (state["percent"], state["captured"], state["trivial"]) == (100, 1, 1)  # no answer, no work: nothing to remember
+    lab.captured(1)
     assert lab.leftovers() == []

@@ -62,7 +62,12 @@ class Desk:
         (self.home.inbox / "1.json").write_text(_EVENT % (root / "projects" / "cc1"))
 
     def child(self, last: int) -> subprocess.CompletedProcess:
-        env = {**os.environ, "HOME": str(self.root / "user"), "MEMSEARCH_HOME": str(self.home.root), "ROOT": str(self.root)}
+        env = {
+            **os.environ,
+            "HOME": str(self.root / "user"),
+            "MEMSEARCH_HOME": str(self.home.root),
+            "ROOT": str(self.root),
+        }
         return subprocess.run([sys.executable, "-c", _CHILD, str(last)], env=env, capture_output=True, text=True)
 
     def whole(self) -> None:
