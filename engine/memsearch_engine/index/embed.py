@@ -22,7 +22,7 @@ import numpy as np
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
-from memsearch_engine.index import models
+from memsearch_engine.index import e5, models
 from memsearch_engine.index.chunk import CHUNKER_VERSION
 from memsearch_engine.settings import Embedding, secret
 
@@ -105,7 +105,6 @@ class OnnxEmbedder:
         # reads this when it is imported
         os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         import onnxruntime
-        from tokenizers import Tokenizer
 
         onnxruntime.disable_telemetry_events()
 
@@ -118,19 +117,31 @@ class OnnxEmbedder:
         options.enable_cpu_mem_arena = False  # long texts would leave hundreds of MB in it
         try:
             self._session = onnxruntime.InferenceSession(str(files.onnx), options, providers=["CPUExecutionProvider"])
-            self._tokenizer = Tokenizer.from_file(str(files.tokenizer))
+            self._ids = self._tokenizer(files)
+        except Unreachable:
+            raise
         except Exception as error:
             raise Unreachable(
                 f"the embedding model in {files.onnx.parent} can't be loaded: {str(error)[:200]}",
                 "`memsearch models list` shows the ones that are known to work",
             ) from error
-        self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(files.model.max_tokens)
         self._inputs = {item.name for item in self._session.get_inputs()}
         outputs = [item.name for item in self._session.get_outputs()]
         self._output = self.model.output if self.model.output in outputs else outputs[0]
         self._pool = ThreadPoolExecutor(os.cpu_count() or 1, "embed", initializer=_step_back)
         self.dimension = int(self._run("dimension").shape[-1])
+
+    @staticmethod
+    def _tokenizer(files: models.ModelFiles) -> Callable[[str], list[int]]:
+        """Text -> token ids, by the library that the model's tokenizer was made for."""
+        if (files.tokenizer.parent / "tokenizer.model").is_file():
+            return e5.Tokenizer(files.tokenizer.parent).ids
+        from tokenizers import Tokenizer
+
+        tokenizer = Tokenizer.from_file(str(files.tokenizer))
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(files.model.max_tokens)
+        return lambda text: tokenizer.encode(text).ids
 
     def query(self, text: str) -> np.ndarray:
         return self._run(self.model.query_prefix + text)
@@ -141,8 +152,7 @@ class OnnxEmbedder:
         return np.stack(list(self._pool.map(self._run, (self.model.passage_prefix + text for text in texts))))
 
     def _run(self, text: str) -> np.ndarray:
-        encoded = self._tokenizer.encode(text)
-        ids = np.array([encoded.ids or [0]], np.int64)
+        ids = np.array([self._ids(text) or [0]], np.int64)
         feed = {"input_ids": ids, "attention_mask": np.ones_like(ids), "token_type_ids": np.zeros_like(ids)}
         feed = {name: value for name, value in feed.items() if name in self._inputs}
         output = self._session.run([self._output], feed)[0]

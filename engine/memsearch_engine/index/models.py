@@ -14,6 +14,7 @@ import msgspec
 
 from memsearch_engine.errors import Unreachable, UsageError
 from memsearch_engine.home import Home
+from memsearch_engine.index import e5
 
 DEFAULT = "all-minilm-l6-v2"
 
@@ -22,7 +23,8 @@ class Model(msgspec.Struct, frozen=True):
     """A model that we know by name.
 
     Attributes:
-        source: ``package:<import name>`` or ``hub:<repository>``.
+        source: ``package:<import name>``, ``convert:<import name>`` (weights in a package, made into a model once; where
+            the package is missing, the hub) or ``hub:<repository>``.
         pooling: ``mean`` over the mask or ``cls``; ``output``: the output that holds a finished vector, if any.
         max_tokens: what the model was trained for; longer texts are cut.
     """
@@ -54,13 +56,14 @@ KNOWN = {
         ),
         Model(
             "multilingual-e5-small",
-            "hub:intfloat/multilingual-e5-small",
+            "convert:intfloat/multilingual-e5-small",
             384,
             "100 languages",
-            470,
+            90,
             query_prefix="query: ",
             passage_prefix="passage: ",
             max_tokens=512,
+            output="embedding",
             files=("onnx/model.onnx", "onnx/tokenizer.json"),
         ),
         Model(
@@ -111,6 +114,13 @@ def is_present(home: Home, name: str) -> bool:
     return True
 
 
+def convertible(home: Home, name: str) -> bool:
+    """Whether a model is not here yet, but can be made from weights that are."""
+    model = KNOWN.get(name)
+    made = model is not None and model.source.startswith("convert:") and not is_present(home, name)
+    return made and e5.weights() is not None
+
+
 def _checked(files: ModelFiles) -> ModelFiles:
     for path in (files.onnx, files.tokenizer):
         if not path.is_file():
@@ -142,23 +152,30 @@ def verify(files: ModelFiles) -> bool:
 
 
 def pull(home: Home, name: str) -> ModelFiles:
-    """Fetch a hub model into ``models/``. Raises Unreachable with the cause where the hub can't be reached."""
+    """Bring a model into ``models/``: converted from an installed package where that is possible, else from its hub. Raises
+    Unreachable with the cause where the hub can't be reached."""
     model = KNOWN.get(name)
     if model is None:
         raise UsageError(f"unknown model {name!r}", f"one of {', '.join(KNOWN)}")
-    if not model.source.startswith("hub:"):
+    if model.source.startswith("package:"):
+        return find(home, name)
+    if model.source.startswith("convert:") and e5.weights() is not None:
+        e5.convert(home.models / model.name)
         return find(home, name)
     try:
         from huggingface_hub import hf_hub_download
     except ImportError as error:
         raise Unreachable(
-            "fetching models needs the hub extra", "pip install 'memsearch-tui[hub]', then try again"
+            "fetching models needs the hub extra",
+            "pip install 'memsearch-tui[hub]'"
+            + (", or [multilingual] for this one without a hub" if model.source.startswith("convert:") else "")
+            + ", then try again",
         ) from error
     folder = home.models / model.name
     folder.mkdir(parents=True, exist_ok=True)
     for source, target in zip(model.files, ("model.onnx", "tokenizer.json")):
         try:
-            fetched = hf_hub_download(model.source.removeprefix("hub:"), source, local_dir=folder / "hub")
+            fetched = hf_hub_download(model.source.partition(":")[2], source, local_dir=folder / "hub")
         except Exception as error:  # the hub's client raises a dozen kinds for "no network"
             raise Unreachable(
                 f"could not fetch {model.name} from {model.source}: {type(error).__name__}: {str(error)[:200]}",

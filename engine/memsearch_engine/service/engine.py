@@ -23,6 +23,8 @@ from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.capture.ledger import known_folders
 from memsearch_engine.errors import MemsearchError, UsageError
 from memsearch_engine.home import AgentFolders, Home
+from memsearch_engine.index import models
+from memsearch_engine.index.analyze import is_english
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.projects import Place, Project, locate
 from memsearch_engine.registry import Registry
@@ -255,7 +257,21 @@ class Engine:
             if not os.path.exists(path):
                 raise UsageError(f"{path} does not exist")
         projects = self.registry.all() if all_projects else [self.project_at(place)]
-        return [self.indexer.run(project, list(paths or []), force, call) for project in projects]
+        results = [self.indexer.run(project, list(paths or []), force, call) for project in projects]
+        for project, result in zip(projects, results):
+            result["not_english"] = self._not_english(project)
+        return results
+
+    def _not_english(self, project: Project) -> float:
+        """The share of a project's notes that the default model hardly knows; 0 where another one is in use."""
+        embedding = self.settings.embedding
+        if embedding.provider != "onnx" or embedding.model not in ("", models.DEFAULT):
+            return 0.0
+        rows = self.indexer.catalog.query(
+            "SELECT c.embedded FROM chunks c JOIN entries e ON e.id=c.entry WHERE e.project=? ORDER BY c.id DESC LIMIT 2000",
+            (project.id,),
+        )
+        return round(sum(not is_english(text) for (text,) in rows) / len(rows), 3) if rows else 0.0
 
     def reset(self, call: Call, place: dict[str, str], all_projects: bool = False) -> dict[str, Any]:
         """Forget the index of a project (its files are untouched) and build it again in the background."""
