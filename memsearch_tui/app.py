@@ -14,7 +14,7 @@ from memsearch_engine.errors import MemsearchError
 from memsearch_engine.settings import Settings, load
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
-from textual.screen import Screen
+from textual.screen import ModalScreen, Screen
 from textual.theme import Theme
 
 from memsearch_tui.library import Library
@@ -45,7 +45,10 @@ class MemsearchApp(App[int]):
         Binding("q", "quit", "Quit", id="quit"),
         Binding("ctrl+q", "quit", "Quit", show=False),
         Binding("question_mark,f1", "help", "Help", id="help"),
+        Binding("f2", "projects", "Projects", id="projects", show=False),
         Binding("f3", "health", "Health", id="health", show=False),
+        Binding("f4", "activity", "Activity", id="activity", show=False),
+        Binding("f5", "review", "Review", id="review", show=False),
     ]
 
     def __init__(
@@ -125,10 +128,40 @@ class MemsearchApp(App[int]):
             self.push_screen(TextScreen("Keys", help_rows(self.screen)))
 
     async def action_health(self) -> None:
-        from memsearch_tui.screens.text import HealthScreen, TextScreen
+        from memsearch_tui.screens.text import HealthScreen
 
-        if not isinstance(self.screen, TextScreen):
-            self.push_screen(HealthScreen(self.library))
+        self._over(HealthScreen(self.library))
+
+    async def action_activity(self) -> None:
+        from memsearch_tui.screens.activity import ActivityScreen
+
+        self._over(ActivityScreen(self.library))
+
+    async def action_review(self) -> None:
+        from memsearch_tui.screens.activity import ReviewScreen
+
+        self._over(ReviewScreen(self.library))
+
+    def _over(self, screen: Screen) -> None:
+        """Show a screen over the home screen; another one that is open gives way."""
+        if len(self.screen_stack) > 2 or isinstance(self.screen, ModalScreen):
+            return
+        if not isinstance(self.screen, BrowseScreen):
+            self.pop_screen()
+        self.push_screen(screen)
+
+    async def action_projects(self) -> None:
+        from memsearch_tui.screens.projects import ProjectsScreen
+
+        def chosen(root: str | None) -> None:
+            if root and isinstance(browse, BrowseScreen):
+                home = self.library.memory.home
+                self.library = Library(Memory(home, None if root == "*" else root, everything=root == "*"))
+                browse.open(self.library)
+
+        browse: Screen = self.screen
+        if isinstance(browse, BrowseScreen):
+            self.push_screen(ProjectsScreen(self.library), chosen)
 
 
 def run(*, project: str | None = None, everything: bool = False, theme: str | None = None) -> int:

@@ -36,13 +36,13 @@ def load(home: Path, path: str, entry_id: str) -> Draft | None:
     return _read(_file(home, path, entry_id))
 
 
-def newest(home: Path) -> Draft | None:
-    """The draft that was written last, if there is any."""
+def every(home: Path) -> list[Draft]:
+    """All drafts, the one that was written last first."""
     try:
-        files = sorted((home / "drafts").glob("*.json"), key=lambda file: file.stat().st_mtime)
+        files = sorted((home / "drafts").glob("*.json"), key=lambda file: file.stat().st_mtime, reverse=True)
     except OSError:
-        return None
-    return _read(files[-1]) if files else None
+        return []
+    return [draft for file in files if (draft := _read(file))]
 
 
 def drop(home: Path, path: str, entry_id: str) -> None:

@@ -7,20 +7,26 @@ and every text come from the files themselves, so what is read is what is there.
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from memsearch_engine.client import Memory
 from memsearch_engine.errors import MemsearchError, NotFound
-from memsearch_engine.journal.files import DayFile
+from memsearch_engine.journal.files import DayFile, count_entries, list_days
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.write import Target
 from memsearch_engine.search.hits import Answer
 from memsearch_engine.transcripts.locate import Found
+from memsearch_engine.transcripts.model import Turn
+
+if TYPE_CHECKING:
+    from memsearch_engine.capture.audit import Place
 
 #: Turns on both sides of the one that is opened.
 AROUND = 40
+_SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}$")
 
 
 class Item(msgspec.Struct, frozen=True):
@@ -47,12 +53,25 @@ class Item(msgspec.Struct, frozen=True):
         return Target(self.path, self.entry_id, self.hash)
 
 
+class ProjectRow(msgspec.Struct, frozen=True):
+    """A known project. ``here``: its folder is on this machine."""
+
+    name: str
+    root: str
+    entries: int
+    days: int
+    newest: str
+    here: bool
+
+
 class Library:
     """One project's memory, or all of them."""
 
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         self._files: dict[str, list[DayFile]] = {}
+        self._names: list[str] = []
+        self._secrets: list[Place] | None = None
         self._evidence: dict[tuple[str, str, str], str] = {}  # a cursor move must not search the agents' folders
 
     def days(self) -> list[tuple[str, int]]:
@@ -127,6 +146,147 @@ class Library:
     def conversation(self, entry: Entry, turn: str = "") -> Found:
         """The conversation around the entry's turn, or around another *turn* of it."""
         return self.memory.conversation(entry, turn=turn, context=AROUND)
+
+    def memory_of_turn(self, turn: Turn) -> Item | None:
+        """The entry that came from a turn, or None."""
+        from memsearch_engine.journal.files import day_of
+        from memsearch_engine.journal.parse import turn_id
+
+        try:
+            section = self.memory.section(turn_id(turn.agent, turn.session, turn.turn))
+        except MemsearchError:
+            return None
+        return self._item(section.entry, section.path, day_of(section.path))
+
+    def resume(self, entry: Entry) -> tuple[list[str], str]:
+        """(the command that goes on with an entry's session, the folder to run it in); ([], '') where there is none."""
+        argv = {
+            "claude-code": ["claude", "--resume", entry.session],
+            "codex": ["codex", "resume", entry.session],
+            "opencode": ["opencode", "--session", entry.session],
+            "openclaw": ["openclaw", "tui", "--session", entry.session],
+        }.get(entry.agent)
+        if argv is None or not _SESSION.match(entry.session):  # an anchor is untrusted text
+            return [], ""
+        try:
+            folder = self.memory.conversation(entry, context=0).turns[0].cwd
+        except (MemsearchError, OSError, IndexError):
+            folder = self.memory.place.root
+        return argv, folder
+
+    def export(self, entries: list[Entry], items: list[Item], path: str) -> str:
+        """Write entries to a new file: JSON where its name ends so, else markdown. Returns its full path. Raises OSError."""
+        target = os.path.abspath(os.path.expanduser(path))
+        if target.endswith(".json"):
+            rows = [
+                {"entry_id": e.id, "day": item.day, "time": e.time, "agent": e.agent, "session": e.session, "turn": e.turn,
+                 "source": item.path, "content": e.content, "body": e.body, "marks": e.marks}
+                for e, item in zip(entries, items)
+            ]  # fmt: skip
+            data = msgspec.json.format(msgspec.json.encode({"schema_version": 1, "entries": rows}), indent=2).decode()
+        else:
+            parts = [f"<!-- {os.path.basename(item.path)} -->\n{e.content}" for e, item in zip(entries, items)]
+            data = "\n\n".join(parts)
+        with open(target, "x", encoding="utf-8") as out:
+            out.write(data + "\n")
+        return target
+
+    def project_names(self) -> list[str]:
+        """Names of all known projects; [] where the registry can't be read."""
+        from memsearch_engine.registry import Registry
+
+        if not self._names:
+            registry = Registry(self.memory.home)
+            try:
+                self._names = sorted({project.name for project in registry.all()})
+            except MemsearchError:
+                self._names = []
+            finally:
+                registry.close()
+        return self._names
+
+    def projects(self) -> list[ProjectRow]:
+        """Every known project, the one with the newest memory first."""
+        everything = Memory(self.memory.home, self.memory.place.root, everything=True)
+        rows = []
+        for project in everything.projects:
+            counts = everything.catalog.counts(project.id) if everything.catalog else {}
+            days = list_days(project.memory) if os.path.isdir(project.memory) else []
+            rows.append(
+                ProjectRow(
+                    project.name, project.root, counts.get("entries") or count_entries(days), len(days), days[0].day if days else "",
+                    os.path.isdir(project.root),
+                )
+            )  # fmt: skip
+        everything.close()
+        return sorted(rows, key=lambda row: (row.newest, row.name), reverse=True)
+
+    def activity(self) -> dict[str, Any]:
+        """Capture at work, for the activity screen."""
+        from memsearch_engine.capture import summaries
+        from memsearch_engine.capture.context import injections
+        from memsearch_engine.llm import spend
+        from memsearch_engine.settings import load
+
+        home = self.memory.home
+        state: dict[str, Any] = {
+            "capturing": {}, "percent": 100, "seen": 0, "trivial": 0, "days": [], "alarms": [], "waiting": [], "error": "",
+            "summaries": {}, "failures": [], "spend": [], "told": [], "today_tokens": 0, "daily_tokens": 0, "provider": "extractive",
+        }  # fmt: skip
+        try:
+            settings = load(home)
+            state |= {"daily_tokens": settings.capture.daily_tokens, "provider": settings.capture.summarize.provider}
+            state |= {"summaries": summaries.waiting(home), "failures": summaries.failures(home)}
+            state |= {
+                "spend": spend.by_day(home),
+                "today_tokens": spend.today(home, summaries.PURPOSE),
+                "told": injections(home),
+            }
+            state["waiting"] = self.memory.call("inbox", dict, timeout_s=60)["waiting"]
+            covered = self.memory.call("coverage", dict, timeout_s=120)
+            state |= {name: covered[name] for name in ("percent", "seen", "trivial", "days", "alarms")}
+            state["capturing"] = covered["agents"]
+        except MemsearchError as error:
+            state["error"] = str(error)
+        return state
+
+    def retry(self) -> str:
+        """Try waiting events and failed summaries again; says what came of it."""
+        from memsearch_engine.capture import summaries
+        from memsearch_engine.capture.worker import retry
+
+        try:
+            count = retry(self.memory.home) + summaries.retry(self.memory.home)
+            done = self.memory.call("inbox", dict, timeout_s=120)
+        except MemsearchError as error:
+            return str(error)
+        return f"{count} tried again, {done['captured']} captured, {len(done['waiting'])} wait"
+
+    def review(self) -> dict[str, Any]:
+        """What wants a decision, for the review screen."""
+        from memsearch_tui import drafts
+
+        outside: list[tuple[str, str]] = []
+        unread: list[tuple[str, str]] = []
+        for file in self.memory.days():
+            try:
+                entries = self.memory.read(file)
+            except OSError as error:
+                unread.append((self.short(file.path), error.strerror or str(error)))
+                continue
+            outside += [(f"{file.day} {e.time}", e.title) for e in entries if e.marks.get("trust") == "outside"]
+        unsaved = [f"{draft.title[:60]}" for draft in drafts.every(self.memory.home.root)]
+        return {"drafts": unsaved, "outside": outside[:50], "unread": unread, "secrets": self._secrets}
+
+    def scan_secrets(self) -> str:
+        """Look through notes and kept conversations; the review screen shows what was found."""
+        from memsearch_engine.capture.audit import audit
+
+        try:
+            self._secrets = audit(self.memory.home, self.memory.projects)
+        except (MemsearchError, OSError) as error:
+            return str(error)
+        return f"{len(self._secrets)} found" if self._secrets else "no secret found"
 
     def health(self) -> dict[str, Any]:
         """The service's view of itself, or why there is none."""

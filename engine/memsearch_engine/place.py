@@ -7,6 +7,7 @@ folder itself. One function decides it, for hooks, commands, the service and the
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 MARKER = ".memsearch"
@@ -61,9 +62,18 @@ def _linked(folder: str, dot: str) -> tuple[str, str]:
     return common, common  # worktrees of a bare repository share the memory beside it
 
 
+def _ours(folder: str) -> bool:
+    """Whether it is a folder of this user's: somebody else's ``/tmp/.memsearch`` must not gather our notes."""
+    try:
+        info = os.stat(folder)
+    except OSError:
+        return False
+    return stat.S_ISDIR(info.st_mode) and info.st_uid == os.getuid()
+
+
 def _marked(start: str, home_root: str) -> str:
     for folder in _ancestors(start):
         marker = os.path.join(folder, MARKER)
-        if os.path.isdir(marker) and os.path.realpath(marker) != home_root:
+        if os.path.realpath(marker) != home_root and _ours(marker):
             return folder
     return ""

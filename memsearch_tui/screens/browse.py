@@ -7,10 +7,14 @@ row, scroll and query.
 from __future__ import annotations
 
 import asyncio
+import os
+import shlex
+import shutil
+import subprocess
 import threading
 from typing import ClassVar
 
-from memsearch_engine.errors import Conflict, MemsearchError
+from memsearch_engine.errors import MemsearchError
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.transcripts.locate import Found
 from textual import events, on
@@ -18,16 +22,18 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.screen import Screen
-from textual.timer import Timer
 from textual.widgets import Footer, Input, Static
 
 from memsearch_tui import drafts
 from memsearch_tui.library import Item, Library
+from memsearch_tui.screens.editing import Editing
 from memsearch_tui.widgets import render
 from memsearch_tui.widgets.lines import LineList, Row, TextView
+from memsearch_tui.widgets.query import FilterSuggester, QueryBox
 
 LEVELS = ("days", "entries", "section", "turn")
 _REST_S = 0.14
+_LOOK_S = 10  # how often the follower looks whether another project was opened
 _HITS = 60
 _WIDE_ROW = 64
 _TEACH_DAYS = ["no days yet"]
@@ -40,7 +46,7 @@ _TEACH_ENTRIES = [
 ]
 
 
-class BrowseScreen(Screen[None]):
+class BrowseScreen(Editing, Screen[None]):
     """The home screen."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -52,9 +58,13 @@ class BrowseScreen(Screen[None]):
         Binding("d,delete", "delete", "Delete", id="delete"),
         Binding("u", "undo", "Undo", id="undo"),
         Binding("ctrl+r", "redo", "Redo", id="redo", show=False),
-        Binding("p", "pin", "Pin", id="pin", show=False),
+        Binding("p", "pin", "Pin or unpin", id="pin", show=False),
         Binding("y", "copy", "Copy", id="copy", show=False),
+        Binding("x", "export", "Export to a file", id="export", show=False),
         Binding("t", "transcript", "Conversation", id="transcript"),
+        Binding("m", "memory", "The memory of this turn", id="memory", show=False),
+        Binding("f", "filter_agent", "Only this agent", id="filter.agent", show=False),
+        Binding("F", "filter_projects", "All projects", id="filter.projects", show=False),
         Binding("w", "why", "Why is this hit here", id="why", show=False),
         Binding("n", "find(1)", "Next match", id="find.next", show=False),
         Binding("N", "find(-1)", "Previous match", id="find.previous", show=False),
@@ -83,17 +93,17 @@ class BrowseScreen(Screen[None]):
         self.found: Found | None = None
         self.turn = 0
         self.unfolded = False
-        self.editing = False
-        self._draft_timer: Timer | None = None
-        self.gone: set[tuple[str, str]] = set()  # deleted here; the index may not know yet
         self._generation = 0
         self._moved = False
         self._before_search: tuple[str | None, tuple[str, str] | None] = (None, None)
         self._left = threading.Event()
 
     def compose(self) -> ComposeResult:
-        yield Input(
-            placeholder='words, agent: project: after:7d day: is:pinned -word "phrase"', id="query", compact=True
+        yield QueryBox(
+            placeholder='words, agent: project: after:7d day: is:pinned -word "phrase"',
+            id="query",
+            compact=True,
+            suggester=FilterSuggester(self.library),
         )
         with Horizontal(id="panes"):
             yield self.days
@@ -111,10 +121,24 @@ class BrowseScreen(Screen[None]):
         self._load_days(self.app.kept.get("day"))  # type: ignore[attr-defined]
         self.entries.focus()
         self.say("all projects" if memory.everything else memory.project.name)
-        if draft := drafts.newest(memory.home.root):
+        if draft := next(iter(drafts.every(memory.home.root)), None):
             self.notify(f"An edit of “{draft.title[:40]}” was not saved. Press e on it to go on.", timeout=8)
         if self.app.live:  # type: ignore[attr-defined]
             threading.Thread(target=self._follow, name="follow", daemon=True).start()
+
+    def open(self, library: Library) -> None:
+        """Show another project, or all of them."""
+        if self.editing:
+            self._leave_editor()
+        self.library = library
+        if self.query_text:
+            self._end_search()
+        self.gone.clear()
+        self.days.show_keys([])
+        self._load_days()
+        self.go("entries")
+        memory = library.memory
+        self.say("all projects" if memory.everything else memory.project.name)
 
     def on_unmount(self) -> None:
         self._left.set()
@@ -124,14 +148,15 @@ class BrowseScreen(Screen[None]):
         """Wait for changes that the service sees, in a thread of its own; without a service, look now and then."""
         version = -1
         while not self._left.is_set():
+            library = self.library
             try:
-                connection = self.library.memory.connect()
+                connection = library.memory.connect()
                 try:
                     connection.call("inbox", dict, timeout_s=60)
-                    connection.call("index", list[dict], timeout_s=3600, place=self.library.memory.place_param,
-                                    all_projects=self.library.memory.everything)  # fmt: skip
-                    while not self._left.is_set():
-                        state = connection.call("wait", dict, timeout_s=90, deadline_s=30, version=version)
+                    connection.call("index", list[dict], timeout_s=3600, place=library.memory.place_param,
+                                    all_projects=library.memory.everything)  # fmt: skip
+                    while not self._left.is_set() and self.library is library:
+                        state = connection.call("wait", dict, timeout_s=90, deadline_s=_LOOK_S, version=version)
                         if state["version"] != version and not self._left.is_set():
                             version = state["version"]
                             self.app.call_from_thread(self._changed, state)
@@ -343,10 +368,6 @@ class BrowseScreen(Screen[None]):
             self.query_text = ""
             self._load_entries()
 
-    @on(Input.Submitted, "#query")
-    def _submitted(self) -> None:
-        self.set_focus(self.entries)
-
     def on_key(self, event: events.Key) -> None:
         if isinstance(self.focused, Input) and event.key in ("down", "up"):
             self.entries.action_move(1 if event.key == "down" else -1)
@@ -424,7 +445,7 @@ class BrowseScreen(Screen[None]):
         rows = render.turn_rows(turn, self.found.first + self.turn + 1, self.found.total, unfolded=self.unfolded)
         self.reader.show(rows, marks=self._words() if self.query_text else (), keep_place=keep_place)
         kept = "kept copy · " if self.found.state == "archived" else ""
-        self.reader.border_subtitle = f"{kept}[ ] other turns · o unfolds"
+        self.reader.border_subtitle = f"{kept}[ ] other turns · o unfolds · m its memory · R resumes"
 
     def action_turn(self, step: int) -> None:
         if self.level != "turn" or self.found is None or self.entry is None:
@@ -452,206 +473,61 @@ class BrowseScreen(Screen[None]):
             self.notify("no match in this text", timeout=2)
 
     def action_resume(self) -> None:
-        if self.entry is None or self.entry.agent != "claude-code" or not self.entry.session:
-            self.notify("only Claude Code's sessions can be resumed from here so far", severity="warning")
+        """Go on with the session in its agent: here, where its program is; else the command is copied."""
+        if self.entry is None or not self.entry.session:
+            self.notify("no session stands behind this note", timeout=3)
             return
-        self.app.copy_to_clipboard(f"claude --resume {self.entry.session}")
-        self.notify(f"copied: claude --resume {self.entry.session}", markup=False)
-
-    def action_copy(self) -> None:
-        text = self.reader.text() if self.level == "turn" else self.entry.body if self.entry else ""
-        if text:
-            self.app.copy_to_clipboard(text)
-            self.notify("copied", timeout=2)
-
-    # -- changing -------------------------------------------------------------------------------------------
-
-    def action_edit(self) -> None:
-        if self.entry is None or self.item is None or self.editing:
+        argv, folder = self.library.resume(self.entry)
+        if not argv:
+            self.notify(f"sessions of {self.entry.agent or 'unknown agents'} can't be resumed", severity="warning")
             return
-        draft = drafts.load(self.library.memory.home.root, self.item.path, self.entry.id)
-        self._open_editor(draft.text if draft else self.entry.body)
-        if draft:
-            self.notify("this is your unsaved draft · ctrl+s saves · ctrl+g drops it", timeout=6)
-
-    def _open_editor(self, text: str) -> None:
-        from memsearch_tui.widgets.editor import make_editor
-
-        self.editing = True
-        self.add_class("editing")
-        editor = make_editor(text)
-        editor.border_title = "edit"
-        editor.border_subtitle = "ctrl+s saves · escape leaves"
-        self.query_one("#panes").mount(editor)
-        editor.add_class("open")
-        editor.focus()
-
-    def _close_editor(self, *, keep_draft: bool = False) -> None:
-        if not keep_draft and self.item and self.entry:
-            drafts.drop(self.library.memory.home.root, self.item.path, self.entry.id)
-        if self._draft_timer is not None:
-            self._draft_timer.stop()
-        self.set_focus(None)  # keys typed before the pane is back are commands, never text of the search box
-        self.query("#editor").remove()
-        self.editing = False
-        self.remove_class("editing")
-        self._preview()
-        self.call_after_refresh(self.go, "section" if self.level == "section" else "entries")
-
-    def _leave_editor(self) -> None:
-        """Close the editor; what was typed and not saved is kept as a draft."""
-        changed = self._keep_draft()
-        self._close_editor(keep_draft=changed)
-        if changed:
-            self.notify("not saved: kept as a draft · e goes on with it", timeout=6)
-
-    def action_drop_draft(self) -> None:
-        """Leave the editor and forget what was typed."""
-        if self.editing:
-            self._close_editor()
-            self.notify("draft dropped", timeout=3)
-
-    def on_text_area_changed(self, event) -> None:
-        if self._draft_timer is not None:
-            self._draft_timer.stop()
-        self._draft_timer = self.set_timer(0.5, self._keep_draft)
-
-    def _keep_draft(self) -> bool:
-        """Write the draft. False where nothing was changed."""
-        from textual.widgets import TextArea
-
-        for editor in self.query("#editor").results(TextArea):
-            if self.item and self.entry and editor.text.strip("\n") != self.entry.body:
-                draft = drafts.Draft(self.item.path, self.entry.id, self.entry.title, editor.text)
-                drafts.keep(self.library.memory.home.root, draft)
-                return True
-        return False
-
-    def action_save(self) -> None:
-        from textual.widgets import TextArea
-
-        if not self.editing or self.entry is None or self.item is None:
+        program = shutil.which(argv[0])
+        if program is None or not os.path.isdir(folder):
+            self.app.copy_to_clipboard(shlex.join(argv))
+            self.notify(f"copied: {shlex.join(argv)}", markup=False)
             return
-        text = self.query_one("#editor", TextArea).text
-        if text.strip("\n") == self.entry.body.strip("\n"):
-            self._close_editor()
-            return
-        self._save(text, self.entry.hash)
-
-    def _save(self, text: str, seen: str) -> None:
-        assert self.entry is not None and self.item is not None
-        memory = self.library.memory
-        from memsearch_engine.journal.write import Target
-        from memsearch_engine.secrets.scan import redact
-
-        clean, found = redact(text)
-        try:
-            memory.journal.edit(memory.memory_of(self.item.path), Target(self.item.path, self.entry.id, seen), clean)
-        except Conflict as conflict:
-            self._conflict(text, conflict)
-            return
-        except (MemsearchError, OSError) as error:
-            self.notify(str(error), severity="error", markup=False)
-            return
-        self._close_editor()
-        self.action_reload()
-        self.notify("saved · u takes it back" + (f" · {len(found)} secret replaced" if found else ""), timeout=4)
-
-    def _conflict(self, mine: str, conflict: Conflict) -> None:
-        from memsearch_tui.screens.conflict import ConflictScreen
-
-        assert self.item is not None
-        try:
-            now = self.library.entry(self.item)
-        except (MemsearchError, OSError) as error:
-            self.notify(f"{error}; your text is kept as a draft", severity="error", markup=False)
-            self._keep_draft()
-            return
-
-        def decided(choice: str | None) -> None:
-            if choice == "mine":
-                self.entry = now
-                self._save(mine, now.hash)
-            elif choice == "theirs":
-                self._close_editor()
-                self.action_reload()
-            elif choice == "edit":
-                self.entry = now
-
-        self.app.push_screen(ConflictScreen(mine, now.body), decided)
-
-    def action_edit_outside(self) -> None:
-        if self.entry is None or self.item is None:
-            return
-        import click
-
         with self.app.suspend():
-            text = click.edit(self.entry.body + "\n", extension=".md", require_save=True)
-        if text is not None and text.strip("\n") != self.entry.body:
-            self._save(text, self.entry.hash)
-
-    def action_delete(self) -> None:
-        if self.editing or isinstance(self.focused, Input):
-            return
-        chosen = [self.items[key] for key in self.entries.keys if key in self.entries.selected and key in self.items]
-        if not chosen and self.item:
-            chosen = [self.item]
-        if not chosen:
-            return
-        memory = self.library.memory
-        try:
-            memory.journal.delete(memory.memory_of(chosen[0].path), [item.target for item in chosen])
-        except (MemsearchError, OSError) as error:
-            self.notify(str(error), severity="error", markup=False)
-            self.action_reload()
-            return
-        self.entries.clear_selection()
-        if self.level in ("section", "turn"):
-            self.go("entries")
-        for item in chosen:
-            self.items.pop(item.key, None)
-            self.gone.add(item.key)
-        self.entries.show_keys(list(self.items))
-        self._preview()
-        what = f"“{chosen[0].title[:40]}”" if len(chosen) == 1 else f"{len(chosen)} entries"
-        self.notify(f"deleted {what} · u brings it back", timeout=8, markup=False)
-
-    def action_undo(self) -> None:
-        self._step("undo")
-
-    def action_redo(self) -> None:
-        self._step("redo")
-
-    def _step(self, name: str) -> None:
-        memory = self.library.memory
-        scope = "" if memory.everything else memory.place.memory
-        try:
-            changes = getattr(memory.journal, name)(scope)
-        except (MemsearchError, OSError) as error:
-            self.notify(str(error), severity="error", markup=False)
-            return
-        if not changes:
-            self.notify(f"nothing to {name}", timeout=3)
-            return
-        first = changes[0]
-        self.gone -= {(change.path, change.entry_id) for change in changes}
+            subprocess.call([program, *argv[1:]], cwd=folder)
         self.action_reload()
-        key = (first.path, first.entry_id)
-        if key in self.items:
-            self.entries.show_keys(list(self.items), cursor=key)
-            self._preview()
-        self.notify(f"{name}: {first.op} of “{first.title[:40]}”", timeout=4, markup=False)
 
-    def action_pin(self) -> None:
-        if self.entry is None or self.item is None:
+    def action_memory(self) -> None:
+        """From a turn of the conversation to the memory that came from it."""
+        if self.level != "turn" or self.found is None:
             return
-        memory = self.library.memory
-        value = None if "pin" in self.entry.marks else ""
-        try:
-            memory.journal.mark(memory.memory_of(self.item.path), self.item.target, "pin", value)
-        except (MemsearchError, OSError) as error:
-            self.notify(str(error), severity="error", markup=False)
-        self.action_reload()
+        found = self.library.memory_of_turn(self.found.turns[self.turn])
+        if found is None:
+            self.notify("no memory came from this turn", timeout=3)
+            return
+        self.show_entry(found)
+
+    def show_entry(self, item: Item) -> None:
+        """Stand on an entry, wherever it is."""
+        if self.query_text:
+            self._end_search()
+        if item.day in self.day_counts:
+            self.days.show_keys(list(self.days.keys), cursor=item.day)
+            self._load_entries(item.key)
+        else:
+            self._show_items([item], item.key)
+        self.go("section")
+
+    # -- filters by key -------------------------------------------------------------------------------------
+
+    def action_filter_agent(self) -> None:
+        if self.item and self.item.agent:
+            self._toggle_word(f"agent:{self.item.agent}")
+
+    def action_filter_projects(self) -> None:
+        self._toggle_word("project:*")
+
+    def _toggle_word(self, word: str) -> None:
+        """Put a filter into the query, or take it out; the query says what is filtered."""
+        if not self.query_text:
+            self._before_search = (self.days.key, self.entries.key)
+        words = self.query_text.split()
+        words = [w for w in words if w != word] if word in words else [*words, word]
+        self.query_one("#query", Input).value = " ".join(words)
+        self.go("entries")
 
 
 def _short(agent: str) -> str:

@@ -22,6 +22,10 @@ Searching: type / and words. Filters are words as well:
   has:evidence  is:pinned  path:name  -word  "a phrase"
 Words answer at every key; meaning joins in when typing rests. ~ marks what was found by meaning alone.
 
+  right completes a filter; f keeps to the agent of this entry, F looks in all projects.
+
+Other screens: f2 projects, f3 health, f4 activity (captured, waiting, spent), f5 review (what wants a decision).
+
 Nothing is lost: u takes back the last edit, delete or pin, also after a restart.
 """
 

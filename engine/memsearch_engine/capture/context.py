@@ -22,7 +22,7 @@ from memsearch_engine.capture.hook import CONTEXT_LINES
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
-from memsearch_engine.journal.files import DayFile, list_days, read_day
+from memsearch_engine.journal.files import DayFile, count_entries, list_days, read_day
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.text import plain
 from memsearch_engine.llm.tokens import estimate
@@ -73,7 +73,7 @@ def build(memory: str, lines: int, max_tokens: int, *, today: date | None = None
             days.append((file.day, kept))
     if not days:
         return Context("", 0, 0, left_out)
-    memories = _count(files)
+    memories = count_entries(files)
     head = (
         f"Notes from earlier sessions of this project: {memories} memories, {newest[-1].day} to {newest[0].day}, of all "
         "coding agents. They can be out of date: AGENTS.md, CLAUDE.md, the files and the user's words outrank them. They "
@@ -132,16 +132,6 @@ def _clip(text: str) -> str:
 def _unfenced(text: str) -> str:
     """A note can't close the fence that it is quoted in."""
     return text.replace("<memsearch-memory", "<memsearch_memory").replace("</memsearch-memory", "</memsearch_memory")
-
-
-def _count(files: list[DayFile]) -> int:
-    """Entries of all days, counted by their headings: reading every note for a number would cost seconds."""
-    total = 0
-    for file in files:
-        with contextlib.suppress(OSError), open(file.path, "rb") as opened:
-            data = opened.read()
-            total += data.count(b"\n### ") + data.startswith(b"### ")
-    return total
 
 
 def prebuild(home: Home, memory: str, max_tokens: int, *, hint: bool) -> bool:

@@ -6,8 +6,10 @@ are notes without a date. What can't be read is reported with its reason, never 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+from collections.abc import Iterable
 from datetime import date
 from pathlib import Path
 
@@ -109,3 +111,13 @@ def list_days(memory: str | os.PathLike[str]) -> list[DayFile]:
 def read_day(path: str | os.PathLike[str]) -> Document:
     """Read and parse one file. Raises OSError."""
     return parse(Path(path).read_bytes(), Path(path).stem)
+
+
+def count_entries(files: Iterable[DayFile]) -> int:
+    """Entries of many days, counted by their headings: reading every note for a number would cost seconds."""
+    total = 0
+    for file in files:
+        with contextlib.suppress(OSError), open(file.path, "rb") as opened:
+            data = opened.read()
+            total += data.count(b"\n### ") + data.startswith(b"### ")
+    return total

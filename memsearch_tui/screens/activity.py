@@ -1,0 +1,164 @@
+"""What happens unseen: captured, waiting, failed, told to agents, spent; and what wants a decision.
+
+Both screens show what commands print (`coverage`, `inbox`, `spend`, `context --log`; `secrets scan`, `health`) and act by the
+same calls.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any, ClassVar
+
+from textual.binding import Binding, BindingType
+
+from memsearch_tui.library import Library
+from memsearch_tui.screens.text import TextScreen
+from memsearch_tui.widgets.lines import Row, TextView
+
+
+class LiveScreen(TextScreen):
+    """Rows that are read from the engine, again with r and every few seconds while it is open."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("r", "reload", "Read again", id="live.reload")]
+    EVERY_S = 5.0
+
+    def __init__(self, title: str, read: Callable[[], list[Row]]) -> None:
+        super().__init__(title, [[("reading …", "dim")]])
+        self._read = read
+
+    def on_mount(self) -> None:
+        super().on_mount()
+        self.action_reload()
+        if self.app.live:  # type: ignore[attr-defined]
+            self.set_interval(self.EVERY_S, self.action_reload)
+
+    def action_reload(self) -> None:
+        self.run_worker(self._reload(), exclusive=True, group="read")
+
+    async def _reload(self) -> None:
+        rows = await asyncio.to_thread(self._read)
+        self.query_one(TextView).show(rows, keep_place=True)
+
+    def act(self, action: Callable[[], str]) -> None:
+        """Do something in a thread, say what came of it, and read again."""
+
+        async def work() -> None:
+            said = await asyncio.to_thread(action)
+            self.notify(said, markup=False, timeout=5)
+            await self._reload()
+
+        self.run_worker(work(), exclusive=True, group="act")
+
+
+class ActivityScreen(LiveScreen):
+    """Capture at work: coverage, inbox, summaries, spend, and what sessions were told."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("t", "retry", "Try failed ones again", id="activity.retry")]
+
+    def __init__(self, library: Library) -> None:
+        super().__init__("Activity", lambda: activity_rows(library.activity()))
+        self._library = library
+
+    def action_retry(self) -> None:
+        self.act(self._library.retry)
+
+
+class ReviewScreen(LiveScreen):
+    """What wants a decision: unsaved drafts, notes from outside content, files that can't be read, secrets in notes."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("s", "scan", "Look for secrets", id="review.scan")]
+    EVERY_S = 30.0
+
+    def __init__(self, library: Library) -> None:
+        super().__init__("Review", lambda: review_rows(library.review()))
+        self._library = library
+
+    def action_scan(self) -> None:
+        self.act(self._library.scan_secrets)
+
+
+def _label(name: str) -> tuple[str, str]:
+    return f"{name:10s}", "dim"
+
+
+def activity_rows(state: dict[str, Any]) -> list[Row]:
+    rows: list[Row] = [[(alarm, "bad")] for alarm in state["alarms"]]
+    if state.get("error"):
+        rows.append([("the service can't be reached: ", "bad"), (state["error"], "text")])
+    if not state["capturing"]:
+        rows += [
+            [("Nothing is captured yet.", "strong")],
+            [("memsearch plugins install AGENT", "accent"), ("   begins it for one of your agents", "dim")],
+            [("memsearch import --all --dry-run", "accent"), ("  shows what old sessions would bring", "dim")],
+        ]
+    else:
+        tone = "good" if state["percent"] >= 95 else "warn"
+        rows.append([_label("captured"), (f"{state['percent']} %", tone), (f" of {state['seen']} turns", "text"),
+                     (f", {state['trivial']} of them trivial" if state["trivial"] else "", "dim")])  # fmt: skip
+        for day in state["days"][:21]:
+            done, seen = day["captured"] + day["trivial"], day["seen"]
+            bar = "█" * min(30, done) + "░" * min(30, seen - done)
+            rows.append([_label(""), (f"{day['day']}  ", "text"), (f"{day['agent']:12s}", "agent"),
+                         (f"{done:4d} of {seen:<4d} ", "text"), (bar, "heat2" if done == seen else "heat3")])  # fmt: skip
+    rows.append([])
+    rows.append([_label("inbox"), ("empty" if not state["waiting"] else f"{len(state['waiting'])} waiting", "text")])
+    rows += [[_label(""), (f"{item['event']}: {item['reason']}", "warn")] for item in state["waiting"][:10]]
+    jobs = state["summaries"]
+    if jobs:
+        rows.append([_label("summaries"), (", ".join(f"{count} {name}" for name, count in jobs.items()), "text")])
+    for failure in state["failures"][:10]:
+        rows.append(
+            [_label(""), (f"{failure['entry_id']} after {failure['tries']} tries: {failure['reason']}", "warn")]
+        )
+    if failures := len(state["failures"]):
+        rows.append([_label(""), (f"t tries {failures} again", "accent")])
+    rows.append([])
+    cap = f" of {state['daily_tokens']:,} a day" if state["provider"] != "extractive" else " (no model is asked)"
+    rows.append([_label("spent"), (f"{state['today_tokens']:,} tokens today{cap}", "text")])
+    for row in state["spend"][:10]:
+        usd = f"  ${row['usd']:.4f}" if row["usd"] else ""
+        rows.append([_label(""), (f"{row['day']}  {row['provider']} {row['model']}  {row['calls']} calls, "
+                                  f"{row['input_tokens'] + row['output_tokens']:,} tokens{usd}", "text")])  # fmt: skip
+    rows.append([])
+    rows.append([_label("told"), ("what new sessions were given", "dim")])
+    for row in state["told"][:12]:
+        when = datetime.fromtimestamp(row["at"]).strftime("%Y-%m-%d %H:%M")
+        rows.append([_label(""), (f"{when}  ", "text"), (f"{row['agent']:12s}", "agent"),
+                     (f"{row['tokens']} tokens  {row['session'][:13]}", "dim")])  # fmt: skip
+    return rows
+
+
+def review_rows(state: dict[str, Any]) -> list[Row]:
+    rows: list[Row] = []
+
+    def section(title: str, lines: list[Row], hint: str) -> None:
+        if lines:
+            rows.extend([[(f"{title} ({len(lines)})", "strong"), (f"  {hint}", "dim")], *lines, []])
+
+    section(
+        "Unsaved edits",
+        [[("  ", "text"), (draft, "text")] for draft in state["drafts"]],
+        "e on the entry goes on with it",
+    )
+    section("From outside content", [[("  ", "text"), (when, "dim"), (f"  {title}", "text")] for when, title in state["outside"]],
+            "kept out of what sessions are told; read them before you trust them")  # fmt: skip
+    section(
+        "Can't be read",
+        [[("  ", "text"), (path, "text"), (f"  {why}", "warn")] for path, why in state["unread"]],
+        "memsearch doctor",
+    )
+    if state["secrets"] is None:
+        rows.append([("Secrets  ", "strong"), ("s looks for them in the notes and kept conversations", "dim")])
+    else:
+        found = [
+            [("  ", "text"), (f"{f.rule:18s}", "bad"), (f" {f.where}:{f.line}" if f.line else f" {f.where}", "text")]
+            for f in state["secrets"]
+        ]
+        section("Secrets", found, "e on the entry removes it")
+        if not found:
+            rows.append([("no secret found", "good")])
+    if not state["drafts"] and not state["outside"] and not state["unread"] and not state["secrets"]:
+        rows = [[("Nothing wants a decision.", "good")], [], *rows]
+    return rows

@@ -1,0 +1,39 @@
+"""One line asked of the user."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+
+class AskScreen(ModalScreen[str]):
+    """Dismisses with the text, or '' where the user left."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Leave", id="ask.leave", priority=True)]
+    DEFAULT_CSS = """
+    AskScreen { align: center middle; background: $background 60%; }
+    AskScreen > Static, AskScreen > Input { width: 80%; max-width: 90; background: $surface; }
+    AskScreen > Static { padding: 1 2 0 2; }
+    AskScreen > Input { border: round $accent; }
+    """
+
+    def __init__(self, question: str, value: str) -> None:
+        super().__init__()
+        self._question, self._value = question, value
+
+    def compose(self) -> ComposeResult:
+        yield Static(self._question, markup=False)
+        yield Input(self._value)
+
+    def on_mount(self) -> None:
+        self.query_one(Input).focus()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        self.dismiss(event.value.strip())
+
+    def action_leave(self) -> None:
+        self.dismiss("")

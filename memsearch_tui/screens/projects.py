@@ -1,0 +1,58 @@
+"""All known projects: how much each remembers and how fresh it is; enter opens one, a all of them."""
+
+from __future__ import annotations
+
+import os
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import Screen
+from textual.widgets import Footer
+
+from memsearch_tui.library import Library, ProjectRow
+from memsearch_tui.widgets.lines import LineList, Row
+
+
+class ProjectsScreen(Screen[str]):
+    """Dismisses with a project's root, ``*`` for all, or '' where the user left."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,right,l", "open", "Open", id="projects.open"),
+        Binding("a", "all", "All projects", id="projects.all"),
+        Binding("escape,q,left,h", "leave", "Back", id="projects.back"),
+    ]
+
+    def __init__(self, library: Library) -> None:
+        super().__init__()
+        self._rows: dict[str, ProjectRow] = {row.root: row for row in library.projects()}
+        self._list = LineList(self._row, empty=['no project yet: memsearch add "…" in one begins it'])
+
+    def compose(self) -> ComposeResult:
+        yield self._list
+        yield Footer(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        self._list.border_title = "projects"
+        self._list.border_subtitle = f"{len(self._rows)}"
+        self._list.show_keys(list(self._rows))
+        self._list.focus()
+
+    def _row(self, index: int, width: int) -> Row:
+        row = self._rows[self._list.keys[index]]
+        facts = f"{row.entries:6d} entries  {row.days:4d} days  {row.newest or '         -'}"
+        gone = "" if row.here else "  folder is gone"
+        root = row.root.replace(os.path.expanduser("~"), "~", 1)
+        return [(f"{row.name[:24]:24s} ", "strong"), (facts, "text"), (gone, "warn"), (f"  {root}", "dim")]
+
+    @on(LineList.Opened)
+    def action_open(self) -> None:
+        if self._list.key:
+            self.dismiss(self._list.key)
+
+    def action_all(self) -> None:
+        self.dismiss("*")
+
+    def action_leave(self) -> None:
+        self.dismiss("")

@@ -1,0 +1,61 @@
+"""The search box, and completing a filter while it is typed: ``agent:co`` -> ``agent:codex``; right takes it."""
+
+from __future__ import annotations
+
+from textual import events
+from textual.suggester import Suggester
+from textual.widgets import Input
+
+from memsearch_tui.library import Library
+
+_AGENTS = ("claude-code", "codex", "opencode", "openclaw")
+_DATES = ("today", "yesterday", "7d", "30d", "90d")
+_FILTERS = {
+    "agent": _AGENTS,
+    "day": _DATES,
+    "after": _DATES[2:],
+    "before": _DATES,
+    "kind": ("turn", "note"),
+    "has": ("evidence",),
+    "is": ("pinned",),
+    "session": (),
+    "path": (),
+}
+
+
+class QueryBox(Input):
+    """Enter leaves it at once: what is typed next belongs to the list, however fast it comes."""
+
+    async def action_submit(self) -> None:
+        await self.screen.run_action("deeper")
+
+    async def _on_key(self, event: events.Key) -> None:
+        if self.screen.focused is not self:  # it was on its way here when the focus moved
+            event.stop()
+            event.prevent_default()
+            self.app.post_message(events.Key(event.key, event.character))
+            return
+        await super()._on_key(event)
+
+
+class FilterSuggester(Suggester):
+    """Suggests the rest of the last word of a query where that is the beginning of a filter."""
+
+    def __init__(self, library: Library) -> None:
+        super().__init__(use_cache=False, case_sensitive=True)
+        self._library = library
+
+    async def get_suggestion(self, value: str) -> str | None:
+        before, _, word = value.rpartition(" ")
+        minus = "-" if word.startswith("-") else ""
+        completed = self._complete(word.removeprefix("-"))
+        return f"{before}{' ' if before or value.startswith(' ') else ''}{minus}{completed}" if completed else None
+
+    def _complete(self, word: str) -> str:
+        name, colon, start = word.partition(":")
+        if not colon:
+            near = [filter_ for filter_ in (*_FILTERS, "project") if len(word) > 1 and filter_.startswith(word)]
+            return f"{near[0]}:" if near else ""
+        values = ("*", *self._library.project_names()) if name == "project" else _FILTERS.get(name, ())
+        near = [value for value in values if value.startswith(start) and value != start]
+        return f"{name}:{near[0]}" if near else ""

@@ -1,0 +1,79 @@
+"""How every screen looks, at three sizes and in two themes. `pytest tests/tui/test_pictures.py --snapshot-update` draws anew.
+
+The world is small and fixed; where a screen shows the machine (process ids, memory), it is given fixed facts.
+"""
+
+from __future__ import annotations
+
+import pytest
+import textual
+from textual.widgets import Input
+
+from memsearch_tui.app import MemsearchApp
+from memsearch_tui.library import Library
+
+DRAWN_WITH = "8.2.8"  # another version draws frames and footers differently
+pytestmark = pytest.mark.skipif(
+    textual.__version__ != DRAWN_WITH, reason=f"the pictures were drawn by textual {DRAWN_WITH}"
+)
+
+HEALTH = {
+    "fingerprint": "all-minilm-l6-v2-d7668958", "index": "ready", "progress": {}, "disk": {"index": 23_400_000, "catalog": 5_000_000},
+    "projects": [{"name": "shop", "collection": "ms_shop_1f2e3d4c", "days": 2, "entries": 4, "vectors": 4, "chunks": 4, "memory": "shop/.memsearch/memory"}],
+    "problems": [{"what": "2026-02-07.md: permission denied", "fix": "memsearch index"}],
+    "service": {"pid": 4711, "uptime_s": 620.0, "rss_mb": 301.0},
+}  # fmt: skip
+ACTIVITY = {
+    "capturing": {"claude-code": 1.0}, "percent": 97, "seen": 41, "trivial": 3, "alarms": ["codex: 2 turns are not in memory: capture has stopped (`memsearch plugins status codex`)"],
+    "days": [{"day": "2026-02-09", "agent": "claude-code", "captured": 21, "trivial": 3, "seen": 24}, {"day": "2026-02-09", "agent": "codex", "captured": 15, "trivial": 0, "seen": 17}],
+    "waiting": [{"event": "1795292537.json", "reason": "the transcript is not there"}], "error": "", "summaries": {"done": 12, "waiting": 1},
+    "failures": [{"entry_id": "3fa9c1d2b1c0", "tries": 2, "reason": "https://api.example.com answered 429"}],
+    "spend": [{"day": "2026-02-09", "provider": "native", "model": "haiku", "calls": 12, "input_tokens": 18400, "output_tokens": 2100, "usd": 0.0}],
+    "told": [], "today_tokens": 20500, "daily_tokens": 200000, "provider": "native",
+}  # fmt: skip
+REVIEW = {
+    "drafts": ["Redis TTL raised from 300 to 900 seconds"], "outside": [("2026-02-09 14:30", "Read the vendor's changelog for 4.2")],
+    "unread": [("shop/.memsearch/memory/2026-02-07.md", "Permission denied")], "secrets": [],
+}  # fmt: skip
+#: name -> keys that lead there
+SCREENS = {
+    "days": ["escape"],
+    "entries": ["down"],
+    "section": ["down", "enter"],
+    "conversation": ["down", "enter", "enter"],
+    "search": ["slash", *"redis"],
+    "edit": ["down", "e"],
+    "help": ["question_mark"],
+    "projects": ["f2"],
+    "health": ["f3"],
+    "activity": ["f4"],
+    "review": ["f5"],
+}
+SIZES = [(80, 24), (120, 40), (200, 60)]
+
+
+@pytest.mark.parametrize("theme", ["memsearch-dark", "memsearch-light"])
+@pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
+@pytest.mark.parametrize("name", SCREENS)
+def test_screen(snap_compare, world, monkeypatch, name, size, theme):
+    monkeypatch.setattr(Library, "health", lambda self: HEALTH)
+    monkeypatch.setattr(Library, "activity", lambda self: ACTIVITY)
+    monkeypatch.setattr(Library, "review", lambda self: REVIEW)
+    monkeypatch.setattr("memsearch_tui.screens.browse._REST_S", 3600)  # words only: meaning would need the service
+
+    async def still(pilot) -> None:
+        for box in pilot.app.screen.query(Input):
+            box.cursor_blink = False
+        await pilot.pause()
+        for key in SCREENS[name]:
+            await pilot.press(key)
+        for worker in list(pilot.app.workers):
+            if worker.group != "search":
+                await pilot.app.workers.wait_for_complete([worker])
+        await pilot.pause()
+        pilot.app.screen.query("Toast").remove()
+        await pilot.pause()
+
+    app: MemsearchApp = world.app()
+    app.theme = theme
+    assert snap_compare(app, terminal_size=size, run_before=still)

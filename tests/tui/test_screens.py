@@ -1,0 +1,188 @@
+"""The screens beside Browse, bulk work, filters by key, and walking between a conversation and its memories."""
+
+from __future__ import annotations
+
+import json
+
+from memsearch_engine.client import Memory
+from memsearch_engine.journal.write import Journal
+from textual.widgets import Input
+
+from memsearch_tui.app import MemsearchApp
+from memsearch_tui.library import Library
+from memsearch_tui.screens.activity import ActivityScreen, ReviewScreen
+from memsearch_tui.screens.projects import ProjectsScreen
+from memsearch_tui.widgets.lines import TextView
+from memsearch_tui.widgets.query import FilterSuggester
+from tests.tui.test_flows import drive, settled, shown, titles
+
+
+def seen(app) -> str:
+    return app.screen.query_one(TextView).text()
+
+
+def test_a_turn_leads_to_its_memory_and_back(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("down", "enter", "enter", "left_square_bracket")
+        assert "why is the cart slow" in shown(app)
+        await pilot.press("m")
+        assert app.screen.level == "section" and "Cart was slow" in shown(app) and app.screen.entries.cursor == 0
+        await pilot.press("enter")
+        assert "why is the cart slow" in shown(app)
+
+    drive(app, steps)
+
+
+def test_many_are_pinned_exported_and_deleted_together(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("space", "space", "p")
+        assert world.day().read_text().count("<!-- pin -->") == 2
+        await pilot.press("g", "space", "space", "x")
+        app.screen.query_one(Input).value = str(world.project / "out.json")
+        await pilot.press("enter")
+        rows = json.loads((world.project / "out.json").read_text())["entries"]
+        assert [row["turn"] for row in rows] == ["t1", "t2"] and rows[0]["marks"] == {"pin": ""}
+        await pilot.press("x")
+        app.screen.query_one(Input).value = str(world.project / "out.json")
+        await pilot.press("enter")  # a file that is there is never written over
+        assert len(json.loads((world.project / "out.json").read_text())["entries"]) == 2
+        await pilot.press("x")
+        app.screen.query_one(Input).value = str(world.project / "one.md")
+        await pilot.press("enter")
+        assert (world.project / "one.md").read_text().count("### ") == 1
+        await pilot.press("g", "space", "space", "space", "d")
+        assert titles(app) == [] or world.day().read_text().count("### ") == 0
+        await pilot.press("u")
+        assert world.day().read_text().count("### ") == 3
+
+    drive(app, steps)
+
+
+def test_filters_by_key_are_words_of_the_query(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("f")
+        await settled(pilot)
+        box = app.screen.query_one(Input)
+        assert box.value == "agent:claude-code" and len(titles(app)) == 4
+        await pilot.press("F")
+        assert box.value == "agent:claude-code project:*"
+        await pilot.press("F", "f")
+        assert box.value == "" and len(titles(app)) == 3
+
+    drive(app, steps)
+
+
+def test_filters_are_completed_while_typing(world):
+    import asyncio
+
+    library = Library(Memory(world.home, str(world.project)))
+    library.days()
+    suggest = FilterSuggester(library)
+
+    def complete(text: str) -> str | None:
+        return asyncio.run(suggest.get_suggestion(text))
+
+    assert complete("redis ag") == "redis agent:" and complete("agent:cod") == "agent:codex"
+    assert complete("-agent:op") == "-agent:opencode" and complete("x after:7") == "x after:7d"
+    assert complete("project:sh") == "project:shop" and complete("is:") == "is:pinned"
+    assert complete("redis") is None and complete("agent:codex") is None and complete("") is None
+
+
+def test_projects_can_be_walked_between(world, tmp_path):
+    other = tmp_path / "api"
+    memory = other / ".memsearch" / "memory"
+    memory.mkdir(parents=True)
+    (memory / "2026-03-01.md").write_text("# 2026-03-01\n\n### 10:00\n- The other project\n")
+    Memory(world.home, str(other)).project  # noqa: B018 - registers it
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("f2")
+        assert isinstance(app.screen, ProjectsScreen)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert titles(app) == ["The other project"]
+        await pilot.press("f2", "a")
+        await pilot.pause()
+        assert (
+            app.library.memory.everything
+            and "2026-02-09" in app.screen.days.keys
+            and "2026-03-01" in app.screen.days.keys
+        )
+        await pilot.press("f2", "escape")
+        assert app.library.memory.everything
+
+    drive(app, steps)
+
+
+def test_activity_teaches_when_nothing_is_captured_and_counts_what_is(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("f4")
+        await settled(pilot)
+        assert isinstance(app.screen, ActivityScreen) and "memsearch plugins install AGENT" in seen(app)
+        await pilot.press("t")
+        await settled(pilot)
+        await pilot.press("f3")
+        await settled(pilot)
+        assert "index" in seen(app)
+        await pilot.press("escape")
+        assert app.screen is app.screen_stack[-1] and titles(app)
+
+    drive(app, steps)
+
+
+def test_review_shows_what_wants_a_decision(world):
+    journal = Journal(world.home)
+    entry = Memory(world.home, str(world.project)).read(Memory(world.home, str(world.project)).days()[0])[0]
+    from memsearch_engine.journal.write import Target
+
+    journal.mark(str(world.memory), Target(str(world.day()), entry.id), "trust", "outside")
+    secret = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
+    world.day("2026-02-10").write_text(f"# 2026-02-10\n\n### 09:00\n- the key is {secret}\n")
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("f5")
+        await settled(pilot)
+        assert isinstance(app.screen, ReviewScreen) and "From outside content (1)" in seen(app)
+        await pilot.press("s")
+        await settled(pilot)
+        assert "github-token" in seen(app) and secret not in seen(app)
+
+    drive(app, steps)
+
+
+def test_resuming_names_only_what_an_anchor_may_name(world):
+    library = Library(Memory(world.home, str(world.project)))
+    library.days()
+    entry = library.entry(library.day("2026-02-09")[0])
+    argv, folder = library.resume(entry)
+    assert argv == ["claude", "--resume", "11111111-1111-4111-8111-111111111111"] and folder == "/p"
+    world.day("2026-02-11").write_text("### 10:00\n<!-- agent:codex session:--dangerous turn:t rollout:/x -->\n- x\n")
+    library.days()
+    assert library.resume(library.entry(library.day("2026-02-11")[0])) == ([], "")
+
+
+def test_the_app_opens_without_a_service_and_says_so(world, monkeypatch):
+    monkeypatch.setenv("MEMSEARCH_HOME", str(world.home.root))
+    world.home.run.chmod(0o500)
+    app = MemsearchApp(Library(Memory(world.home, str(world.project))), live=False)
+
+    async def steps(pilot):
+        assert len(titles(app)) == 3
+        await pilot.press("f3")
+        await settled(pilot)
+        assert seen(app)
+
+    try:
+        drive(app, steps)
+    finally:
+        world.home.run.chmod(0o700)
