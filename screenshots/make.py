@@ -25,6 +25,9 @@ SCENES = {
     "conversation": ("memsearch-dark", ["slash", *"OOMKilled pods agent:claude", "enter", "enter", "enter"]),
     "edit": ("memsearch-dark", ["down", "e"]),
     "help": ("memsearch-light", ["question_mark"]),
+    "projects": ("memsearch-dark", ["f2"]),
+    "activity": ("memsearch-dark", ["f4"]),
+    "review": ("memsearch-light", ["f5"]),
     "health": ("memsearch-light", ["f3"]),
 }
 
