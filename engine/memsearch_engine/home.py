@@ -18,7 +18,11 @@ MAX_SOCKET_PATH = 100
 def user_home() -> Path:
     """The user's home folder, also when ``HOME`` is unset (then from the password database)."""
     try:
-        return Path.home()
+        if os.environ.get("HOME", "/") and os.path.isabs(os.environ.get("HOME", "/")):
+            return Path.home()
+        import pwd  # HOME is empty or relative: it can't be meant
+
+        return Path(pwd.getpwuid(os.getuid()).pw_dir)
     except (RuntimeError, KeyError):
         return _temporary() / f"memsearch-{os.getuid()}"
 
@@ -48,7 +52,7 @@ class Home:
     def from_env(cls) -> Home:
         configured = os.environ.get("MEMSEARCH_HOME")
         root = Path(configured).expanduser() if configured else user_home() / ".memsearch"
-        return cls(Path(os.path.abspath(root)))
+        return cls(Path(os.path.normpath(user_home() / root)))  # a relative one is not meant for each folder anew
 
     @property
     def config(self) -> Path:

@@ -23,6 +23,8 @@ def find(cwd: str, home_root: str) -> tuple[str, str, str]:
     home_root = os.path.realpath(home_root)
     git_root, common = _git(start)
     root = git_root or _marked(start, home_root) or start
+    if root == os.sep:  # nobody's project, and everybody's ancestor
+        return root, os.path.join(home_root, "root-project", "memory"), common
     override = os.environ.get("MEMSEARCH_DIR")
     base = os.path.abspath(os.path.expanduser(override)) if override else os.path.join(root, MARKER)
     if os.path.realpath(base) == home_root:  # a session started in the user's home folder itself
@@ -74,6 +76,6 @@ def _ours(folder: str) -> bool:
 def _marked(start: str, home_root: str) -> str:
     for folder in _ancestors(start):
         marker = os.path.join(folder, MARKER)
-        if os.path.realpath(marker) != home_root and _ours(marker):
+        if folder != os.sep and os.path.realpath(marker) != home_root and _ours(marker):
             return folder
     return ""

@@ -125,8 +125,8 @@ class Evidence(msgspec.Struct, kw_only=True):
     """The conversations behind memories. ``max_mb``, ``max_days``: the oldest go beyond these; 0 is no limit."""
 
     enabled: bool = True
-    max_mb: float = 500.0
-    max_days: float = 0.0
+    max_mb: Annotated[float, msgspec.Meta(ge=0, le=1e9)] = 500.0
+    max_days: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 0.0
 
 
 class Tui(msgspec.Struct, kw_only=True):

@@ -127,6 +127,8 @@ def context(agent: str, log_: bool, session: str, json_: bool) -> int:
             click.echo(
                 f"{when}  {row['agent']:12s} {output.safe(row['session'])}  {row['tokens']} tokens  {output.safe(row['cwd'])}"
             )
+        if not rows and not json_:
+            output.say("no session was told anything yet")
         return 0 if rows else 1
     recall = load(memory.home).recall
     made = build(memory.place.memory, CONTEXT_LINES[agent], recall.max_tokens if recall.inject else 0)

@@ -118,7 +118,7 @@ def import_(
                 output.emit(_plan_json(made, None))
             elif not made.new:
                 output.say("nothing new to bring in")
-            return 0
+            return 5 if made.failed else 0
         output.confirm(f"Write {made.new} entries?", yes)
         signal.signal(signal.SIGINT, lambda *_: stopped.set())
         report = backfill.run(keeper, made, choice, _told(progress), stopped.is_set)
@@ -138,7 +138,7 @@ def import_(
     if stopped.is_set():
         output.say("interrupted - the same command goes on from here")
         return 130
-    return 5 if report.failed else 0
+    return 5 if report.failed or made.failed else 0
 
 
 def _agents(memory: Memory, names: tuple[str, ...], everything: bool) -> tuple[str, ...]:
@@ -311,8 +311,8 @@ def evidence_archive(json_: bool) -> int:
 
 
 @evidence.command("prune")
-@click.option("--max-mb", type=click.FloatRange(0), help="At most so many megabytes (evidence.max_mb).")
-@click.option("--max-days", type=click.FloatRange(0), help="Nothing older (evidence.max_days).")
+@click.option("--max-mb", type=click.FloatRange(0), help="At most so many megabytes (evidence.max_mb); 0 is no limit.")
+@click.option("--max-days", type=click.FloatRange(0), help="Nothing older (evidence.max_days); 0 is no limit.")
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
@@ -320,6 +320,7 @@ def evidence_prune(max_mb: float | None, max_days: float | None, dry_run: bool, 
     """Forget the oldest kept conversations beyond a size or an age. Memories themselves are not touched."""
     from memsearch_engine.settings import load
     from memsearch_engine.transcripts.evidence import Archive
+    from memsearch_engine.transcripts.locate import find_session
 
     memory = Memory()
     limits = load(memory.home).evidence
@@ -327,11 +328,13 @@ def evidence_prune(max_mb: float | None, max_days: float | None, dry_run: bool, 
     age = limits.max_days if max_days is None else max_days
     archive = Archive(memory.home)
     gone = archive.prune(max_bytes=int(size * 1e6), max_days=age, dry_run=True)
+    only = sum(find_session(agent, session, "", memory.folders) is None for agent, session, _ in gone)
+    lost = f", {only} of them the only copy: their agent has deleted it" if only else ""
     if gone and not dry_run:
-        output.confirm(f"Forget {len(gone)} kept conversations?", yes)
+        output.confirm(f"Forget {len(gone)} kept conversations{lost}?", yes)
         gone = archive.prune(max_bytes=int(size * 1e6), max_days=age)
     archive.close()
     if json_:
-        output.emit({"pruned": len(gone), "dry_run": dry_run})
+        output.emit({"pruned": len(gone), "only_copies": only, "dry_run": dry_run})
     else:
-        click.echo(f"{len(gone)} kept conversations {'would go' if dry_run else 'gone'}")
+        click.echo(f"{len(gone)} kept conversations {'would go' if dry_run else 'gone'}{lost}")

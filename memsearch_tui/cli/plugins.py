@@ -158,5 +158,6 @@ def _tell(agent: str, changes: list[Any], done: str, nothing: str) -> None:
         return
     click.echo(f"{output.style(agent, bold=True)} {done}:")
     for patch in changes:
-        verb = "add" if patch.before is None else "remove" if patch.after is None else "change"
+        gone = patch.after is None and not patch.why.startswith("trust")
+        verb = "add" if patch.before is None else "remove" if gone else "change"
         click.echo(f"  {verb:6s} {output.safe(patch.path)}  {output.style(patch.why, dim=True)}")

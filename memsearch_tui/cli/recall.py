@@ -205,9 +205,10 @@ def entry_json(entry: Any, path: str) -> dict[str, Any]:
 @click.argument("target")
 @click.option("--turn", default="", help="The turn to open (an id, or the beginning of one).")
 @click.option("--session", default="", help="The session, where TARGET is a database of many.")
+@click.option("--raw", is_flag=True, help="With the secrets that stand in it (they are replaced otherwise).")
 @click.option("--context", "context", default=0, type=click.IntRange(0, 1000), help="So many turns before and after.")
 @as_json
-def transcript(target: str, turn: str, session: str, context: int, json_: bool) -> None:
+def transcript(target: str, turn: str, session: str, raw: bool, context: int, json_: bool) -> None:
     """Open the conversation that a memory came from.
 
     TARGET is an entry, a chunk, a transcript file or an agent's database. Where the agent has deleted it, the kept copy is
@@ -222,6 +223,10 @@ def transcript(target: str, turn: str, session: str, context: int, json_: bool) 
         found = open_file(target, turn, session, context=context, cache=memory.home.offsets)
     else:
         found = memory.conversation(memory.section(target).entry, turn=turn, context=context)
+    if not raw:  # what one agent was told must not reach another's model
+        from memsearch_engine.capture.clean import without_secrets
+
+        found.turns = [without_secrets(item) for item in found.turns]
     if json_:
         output.emit(
             {"path": found.path, "state": found.state, "first": found.first, "total": found.total, "turns": found.turns}

@@ -249,7 +249,7 @@ def test_a_database_is_read_while_its_agent_writes_and_never_blocks_it(tmp_path)
         assert agent.stdout.readline().strip() == "ready"
         for _ in range(3):
             assert tell("begin") == "writing"
-            found = list(opencode.sessions(tmp_path))
+            found = list(opencode.sessions(tmp_path, []))
             assert len(found) == 10 and opencode.open_session(found[0]).turns()
             assert tell("commit") == "written"  # its lock timeout is zero: any lock of ours would have failed it
     finally:

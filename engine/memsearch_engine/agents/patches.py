@@ -179,5 +179,8 @@ def json_text(value: object, like: bytes | None) -> bytes:
         if space:
             indent = space
             break
-    text = json.dumps(value, indent=indent, ensure_ascii=False)
-    return (text + ("\n" if like is None or like.endswith(b"\n") else "")).encode()
+    end = "\n" if like is None or like.endswith(b"\n") else ""
+    try:
+        return (json.dumps(value, indent=indent, ensure_ascii=False) + end).encode()
+    except UnicodeEncodeError:  # half of a surrogate pair, written as an escape
+        return (json.dumps(value, indent=indent) + end).encode()

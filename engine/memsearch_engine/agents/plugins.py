@@ -12,6 +12,7 @@ import re
 import shutil
 import sys
 import time
+import tomllib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,11 @@ def install(
         )
     patches = kind.patches(replace_peer=bool(peer))
     if dry_run:
-        return [patch for patch in patches if patch.changes]
+        found = [patch for patch in patches if patch.changes]
+        if found and trust and isinstance(kind, Codex) and shutil.which("codex"):
+            # what it says is known once the hooks stand: Codex is asked for their hashes
+            found.append(Patch(str(kind.config), read(kind.config), None, "trust for our hooks"))
+        return found
     done = apply(home, agent, patches)
     if isinstance(kind, Codex) and trust:
         done += apply(home, agent, kind.trusted())
@@ -139,8 +144,8 @@ class _Agent:
         return []
 
     def strip(self, path: str, now: bytes) -> bytes | None:
-        """*now* without what is ours; None where the file is all ours."""
-        return None
+        """*now*, which somebody changed, without what is ours; None where all of it is. A skill that was edited stays."""
+        return now if path.endswith("SKILL.md") else None
 
     def _skills(self, folder: Path) -> list[Patch]:
         made = []
@@ -184,7 +189,11 @@ class Claude(_Agent):
         return found + [f"hook `{line}` in {self.settings}" for line in _commands(table) if _PEERS.search(line)]
 
     def strip(self, path: str, now: bytes) -> bytes | None:
-        return _without_hooks(path, now) if path == str(self.settings) else None
+        return _without_hooks(path, now) if path == str(self.settings) else super().strip(path, now)
+
+    def problems(self) -> list[str]:
+        off = _json(self.settings, read(self.settings)).get("disableAllHooks")
+        return [f"`disableAllHooks` is set in {self.settings}: Claude Code runs no hook"] if off else []
 
 
 class Codex(_Agent):
@@ -196,12 +205,20 @@ class Codex(_Agent):
         self.config = self.base / "config.toml"
 
     def patches(self, *, replace_peer: bool) -> list[Patch]:
+        self._settings()
         before = read(self.hooks)
         table = _json(self.hooks, before)
         if replace_peer:
             _drop_hooks(table, _PEERS)
         _merge_hooks(table, self.name)
         return [Patch(str(self.hooks), before, _json_like(table, before), "hooks"), *self._skills(self.base / "skills")]
+
+    def _settings(self) -> dict[str, Any]:
+        """Codex' own settings. Raises UsageError where Codex can't read them either."""
+        try:
+            return tomllib.loads((read(self.config) or b"").decode())
+        except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+            raise UsageError(f"{self.config} is not valid TOML: {error}", "correct it, then try again") from error
 
     def trusted(self) -> list[Patch]:
         """Codex runs no hook that its user has not trusted; installing it is the user's word for ours, and only ours."""
@@ -210,6 +227,8 @@ class Codex(_Agent):
         return [Patch(str(self.config), before, after, "trust for our hooks")] if after is not None else []
 
     def problems(self) -> list[str]:
+        if self._settings().get("features", {}).get("hooks") is False:
+            return [f"`features.hooks` is off in {self.config}: Codex runs no hook"]
         state = codex_trust.untrusted(self.base, lambda line: bool(_OURS.search(line)))
         if state is None:
             return []  # Codex is not here to be asked
@@ -222,7 +241,7 @@ class Codex(_Agent):
     def strip(self, path: str, now: bytes) -> bytes | None:
         if path == str(self.hooks):
             return _without_hooks(path, now)
-        return codex_trust.without(now, str(self.hooks)) if path == str(self.config) else None
+        return codex_trust.without(now, str(self.hooks)) if path == str(self.config) else super().strip(path, now)
 
 
 class OpenCode(_Agent):
@@ -292,7 +311,7 @@ class OpenClaw(_Agent):
 
     def strip(self, path: str, now: bytes) -> bytes | None:
         if path != str(self.config):
-            return None
+            return super().strip(path, now)
         table = _json(self.config, now)
         plugins = table.get("plugins", {})
         plugins.get("entries", {}).pop("memsearch", None)
@@ -346,6 +365,9 @@ def _merge_hooks(table: dict[str, Any], agent: str) -> None:
     hooks = table.setdefault("hooks", {})
     if not isinstance(hooks, dict):
         raise UsageError("`hooks` is not an object", "correct it, then try again")
+    odd = [event for event, groups in hooks.items() if groups is not None and not isinstance(groups, list)]
+    if odd:
+        raise UsageError(f"`hooks.{odd[0]}` is not a list", "correct it, then try again")
     if all(group in (hooks.get(event) or []) for event, groups in wanted.items() for group in groups):
         return
     _drop_hooks(table, _OURS)
@@ -389,7 +411,8 @@ def _commands(table: dict[str, Any]) -> list[str]:
     groups = (
         [g for value in hooks.values() if isinstance(value, list) for g in value] if isinstance(hooks, dict) else []
     )
-    inner = [h for group in groups if isinstance(group, dict) for h in group.get("hooks") or [] if isinstance(h, dict)]
+    lists = [group.get("hooks") for group in groups if isinstance(group, dict)]
+    inner = [hook for found in lists if isinstance(found, list) for hook in found if isinstance(hook, dict)]
     return [str(hook.get("command", "")) for hook in inner]
 
 

@@ -105,7 +105,7 @@ def plan(
         changed_only: pass over sessions that stand as they did when the ledger last saw them.
     """
     made = Plan({agent: Count() for agent in choice.agents}, [], [], {})
-    found = [where for agent in choice.agents for where in all_sessions(agent, folders)]
+    found = [where for agent in choice.agents for where in all_sessions(agent, folders, made.failed)]
     if changed_only:
         seen = keeper.ledger.sessions()
         found = [w for w in found if _stamp(seen.get((w.agent, w.path, w.session))) != (w.modified, w.size)]
@@ -165,15 +165,18 @@ def _count(home: Home, keeper: Keeper, conversation: Conversation, choice: Choic
         if is_trivial(turn):
             count.trivial += 1
             outcome = "trivial"
+        elif not memory and outcome in ("captured", "deleted"):
+            count.known += 1  # somebody gave it another home
         elif not memory:
             count.homeless += 1
             made.gone[turn.cwd] = made.gone.get(turn.cwd, 0) + 1
             outcome = "homeless"
-        elif journal.has(memory, day, turn) or keeper.journal.history.is_deleted(
-            turn_id(turn.agent, turn.session, turn.turn)
-        ):
+        elif keeper.journal.history.is_deleted(turn_id(turn.agent, turn.session, turn.turn)):
             count.known += 1
-            outcome = outcome if outcome in ("captured", "deleted") else "captured"
+            outcome = "deleted"
+        elif journal.has(memory, day, turn):
+            count.known += 1
+            outcome = "captured"
         else:
             count.new += 1
             count.tokens += tokens_of(turn)
@@ -195,7 +198,7 @@ def run(
     keeper: Keeper, made: Plan, choice: Choice, progress: Progress | None = None, stop: Callable[[], bool] | None = None
 ) -> Report:
     """Write the planned turns, session after session, oldest first."""
-    report = Report(failed=list(made.failed), memories=[])
+    report = Report(failed=[], memories=[])
     total, done = made.new, 0
     orphans = locate(choice.orphans, keeper.home).memory if choice.orphans else ""
     for _, work in made.work:
@@ -213,7 +216,7 @@ def run(
             try:
                 for turn in conversation.turns(place := conversation.find(name), place + 1):
                     memory = "" if home_of(turn.cwd, keeper.home) else orphans
-                    _tell(report, keeper.keep(turn, work.where, memory=memory))
+                    _tell(report, keeper.keep(turn, work.where, memory=memory, at=work.where.modified))
             except (OSError, MemsearchError) as error:
                 report.failed.append((f"{work.where.path} turn {name}", str(error)))
                 keeper.ledger.note([SeenTurn(work.where.agent, work.where.session, name, "", "", "failed", str(error))])

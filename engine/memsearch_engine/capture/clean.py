@@ -19,3 +19,12 @@ def redacted(turn: Turn) -> Turn:
         for tool in turn.tools
     ]
     return clean
+
+
+def without_secrets(turn: Turn) -> Turn:
+    """The whole turn, to be read by somebody: only secrets are replaced."""
+    clean = msgspec.structs.replace(turn, user=redact(turn.user)[0], assistant=redact(turn.assistant)[0])
+    clean.tools = [
+        msgspec.structs.replace(tool, input=redact(tool.input)[0], output=redact(tool.output)[0]) for tool in turn.tools
+    ]
+    return clean

@@ -32,6 +32,7 @@ _FINISHING = {"Stop", "StopFailure", "SessionEnd", "PreCompact", "Interrupt"}
 #: Lines of recent notes that a new session is given.
 CONTEXT_LINES = {"claude-code": 30, "codex": 30, "opencode": 15, "openclaw": 15}
 _LEAST_PROMPT = 10
+_MOST = 4096  # characters of an id or a path
 #: The session's own marks, which a service that outlives the session must not carry.
 _SESSION_MARKS = ("CLAUDECODE", "CLAUDE_CODE_", "CLAUDE_PID", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_", "PLUGIN_", "AI_AGENT", "MEMSEARCH_DIR")  # fmt: skip
 
@@ -95,7 +96,7 @@ def _payload(start: float) -> dict | None:
             break
         chunks.append(chunk)
         size += len(chunk)
-        if chunk.rstrip().endswith(b"}"):
+        if chunk.rstrip().endswith(b"}") and not select.select([fd], [], [], 0)[0]:
             try:
                 return _table(json.loads(b"".join(chunks)))
             except ValueError:
@@ -129,7 +130,7 @@ def _put(home, agent: str, event: str, payload: dict, start: float, **more: obje
     inbox = str(home.inbox)
     os.makedirs(inbox, mode=0o700, exist_ok=True)
     now = time.time()
-    record: dict[str, object] = {key: value for key in _KEEP if isinstance(value := payload.get(key), str)}
+    record: dict[str, object] = {key: value[:_MOST] for key in _KEEP if isinstance(value := payload.get(key), str)}
     record.update(
         agent=agent, event=event, at=now, memsearch_dir=os.environ.get("MEMSEARCH_DIR", ""),
         agent_home=os.environ.get(AGENT_HOMES[agent][0], ""), **more,

@@ -6,6 +6,7 @@ Idempotent on (agent, session, turn), and in that order: the entry is the memory
 from __future__ import annotations
 
 import os
+import re
 from datetime import datetime
 
 import msgspec
@@ -16,12 +17,15 @@ from memsearch_engine.capture.extract import extract, is_trivial
 from memsearch_engine.capture.ledger import Ledger, Outcome, SeenTurn
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
+from memsearch_engine.ids import digest
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.projects import locate
 from memsearch_engine.settings import Settings
 from memsearch_engine.transcripts.evidence import Archive
 from memsearch_engine.transcripts.model import Session, Turn
+
+_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
 
 
 class Kept(msgspec.Struct, frozen=True):
@@ -66,7 +70,7 @@ class Keeper:
         if not memory:
             return self._note(turn, when, cwd, Kept("homeless"), f"{cwd} is gone")
         clean = redacted(turn)
-        anchor = Anchor(turn.session, turn.turn, turn.agent, where.kind, where.path)
+        anchor = Anchor(_id(turn.session), _id(turn.turn), turn.agent, where.kind, where.path)
         marks = {"trust": "outside"} if turn.outside else {}
         by_model = summaries.chosen(self.settings, turn.agent).provider != "extractive"
         if by_model:
@@ -103,10 +107,15 @@ class Keeper:
         return kept
 
 
+def _id(text: str) -> str:
+    """An id as it may stand in an anchor; one that is no id is known by its digest."""
+    return text if _ID.fullmatch(text) else digest(text, size=12)
+
+
 def home_of(cwd: str, home: Home) -> str:
     """The memory folder for turns of *cwd*; '' where the project's folder is gone (nothing is made anew for it)."""
-    if not cwd:
-        return ""
+    if not os.path.isabs(cwd):
+        return ""  # relative to what, nobody knows
     place = locate(cwd, home)
     return place.memory if os.path.isdir(place.root) else ""
 

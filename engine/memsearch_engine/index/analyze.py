@@ -252,12 +252,12 @@ _OTHER_WORDS = frozenset(
     "los las una por con para del que não uma com são dos il che di per della sono het een van niet voor zijn och att inte "
     "det som på nie się jest".split()
 )
-_WORD = re.compile(r"[^\W\d_]+")
+_LETTERS = re.compile(r"[^\W\d_]+")
 
 
 def is_english(text: str) -> bool:
     """Whether a note is English, as far as script and function words tell; terse notes and code count as English."""
-    words = [word.lower() for word in _WORD.findall(text)]
+    words = [word.lower() for word in _LETTERS.findall(text)]
     letters = sum(map(len, words))
     if not letters:
         return True

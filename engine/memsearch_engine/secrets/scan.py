@@ -7,8 +7,10 @@ longer ones also wherever else they are repeated.
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterator
+from itertools import islice
 
 import msgspec
 
@@ -61,6 +63,7 @@ _KEY_TAIL = re.compile(
 _PUTTY_KEY = re.compile(r"Private-Lines: \d+\r?\n((?:[A-Za-z0-9+/=]{1,80}\r?\n?)+)")
 _LEAST_KEY = 24
 _NAMES_IN_A_VALUE = 20
+_PIECE, _OVERLAP, _MOST_NAMES = 6000, 600, 60
 # -- Kubernetes' Secret: everything under data
 _SECRET_KIND = re.compile(r"(?m)^[ \t]*\"?kind\"?:[ \t]*\"?Secret\"?[ \t]*,?$")
 _SECRET_DATA = re.compile(r"(?m)^([ \t]*)\"?(?:data|stringData)\"?:[ \t]*\{?[ \t]*\n((?:\1[ \t]+\S.*(?:\n|$))+)")
@@ -144,7 +147,7 @@ def _spans(text: str) -> Iterator[Span]:
         for data in _SECRET_DATA.finditer(text):
             for value in _SECRET_VALUE.finditer(data[2]):
                 yield data.start(2) + value.start(1), data.start(2) + value.end(1), "k8s-secret"
-    for rule_id, secret in _betterleaks(text):
+    for secret, rule_id in {secret: rule_id for rule_id, secret in _betterleaks(text)}.items():
         place = text.find(secret)
         while place >= 0:
             yield place, place + len(secret), re.sub(r"[^a-z0-9-]", "-", rule_id.lower())
@@ -210,15 +213,30 @@ def _assignments(text: str) -> Iterator[Span]:
                 yield *match.span("v"), "assigned-secret"
 
 
+def _pieces(text: str) -> Iterator[str]:
+    """*text* in pieces that end at a blank and overlap a little: the library's time grows with the square of what it finds
+    in one."""
+    start = 0
+    while len(text) - start > _PIECE:
+        cut = max(text.rfind("\n", start, start + _PIECE), text.rfind(" ", start, start + _PIECE))
+        stop = cut if cut > start + _PIECE // 2 else start + _PIECE
+        yield text[start:stop]
+        start = stop - _OVERLAP
+    yield text[start:]
+
+
 def _betterleaks(text: str) -> list[tuple[str, str]]:
     try:
         import betterleaks
     except (ImportError, OSError):  # no wheel for this platform: our own rules stand alone
         return []
-    try:
-        findings = betterleaks.scan_string(_ALLOW.sub("", text))
-    except betterleaks.BetterleaksError:
-        return []
+    findings = []
+    for piece in _pieces(_ALLOW.sub("", text)):
+        if len(list(islice(_NAMES.finditer(piece), _MOST_NAMES))) == _MOST_NAMES:
+            continue  # each costs the library milliseconds, and our own rules know assignments and tokens
+        with contextlib.suppress(betterleaks.BetterleaksError):
+            findings += betterleaks.scan_string(piece)
+    return []
     return [
         (f.rule_id, f.match.value) for f in findings if not f.rule_id.startswith("generic-") and len(f.match.value) >= 6
     ]

@@ -55,7 +55,9 @@ class Engine:
         self.registry = Registry(home)
         self.journal = Journal(home)
         self.indexer = Indexer(home, self.registry, self.stopping, self._bump)
-        self._config_stamp = _stamp(home.config)
+        self._config_stamp: tuple[int, int] | None = None
+        self._paused = ""  # why capture waits
+        self._look_at_settings()
         self._summarise_now = threading.Event()
         threading.Thread(target=self._keeper, name="keeper", daemon=True).start()
         threading.Thread(target=self._summariser, name="summaries", daemon=True).start()
@@ -86,21 +88,31 @@ class Engine:
             self.indexer.attach(project)
         told, reconciled = -1, 0.0
         while not self.stopping.wait(_TICK_S):
-            self.drain()
-            if time.monotonic() - reconciled > _RECONCILE_S:
-                self._reconcile()
-                reconciled = time.monotonic()
-            if told != self.version:
-                told = self.version
-                self._prepare_contexts()
-            self.indexer.check_disk()
-            stamp = _stamp(self.home.config)
-            if stamp != self._config_stamp:
-                self._config_stamp = stamp
-                try:
-                    self.indexer.settings = load(self.home)
-                except MemsearchError as error:
-                    log.warning("settings not reloaded: %s", error)
+            try:
+                self._look_at_settings()
+                self.drain()
+                if time.monotonic() - reconciled > _RECONCILE_S:
+                    reconciled = time.monotonic()
+                    self._reconcile()
+                if told != self.version:
+                    told = self.version
+                    self._prepare_contexts()
+                self.indexer.check_disk()
+            except Exception:  # one bad file must not end the keeping of everything else
+                log.exception("housekeeping")
+
+    def _look_at_settings(self) -> None:
+        """Take changed settings over. While they can't be read, capture waits: what they forbid is not known."""
+        stamp = _stamp(self.home.config)
+        if stamp == self._config_stamp:
+            return
+        self._config_stamp = stamp
+        try:
+            self.indexer.settings = load(self.home)
+            self._paused = ""
+        except MemsearchError as error:
+            self._paused = f"the settings can't be read: {error}"
+            log.warning("capture waits: %s", error)
 
     def _summariser(self) -> None:
         """Ask models for better notes where the user agreed to it; a thread of its own, since an answer takes seconds."""
@@ -117,13 +129,15 @@ class Engine:
 
     def _asks_models(self) -> bool:
         settings = self.settings
-        return settings.capture.enabled and any(
-            summaries.chosen(settings, agent).provider != "extractive" for agent in READERS
+        return (
+            not self._paused
+            and settings.capture.enabled
+            and any(summaries.chosen(settings, agent).provider != "extractive" for agent in READERS)
         )
 
     def _reconcile(self) -> None:
         """Take the turns that no hook brought."""
-        if not self.settings.capture.enabled:
+        if self._paused or not self.settings.capture.enabled:
             return
         keeper = Keeper(self.home, self.journal, self.settings)
         try:
@@ -173,6 +187,9 @@ class Engine:
 
     def drain(self) -> inbox.Outcome:
         """Work the inbox off, and index what came of it."""
+        if self._paused:
+            waiting = [(event.path, self._paused) for event in inbox.events(self.home)]
+            return inbox.Outcome(waiting=waiting, memories=[], opened=[])
         outcome = inbox.work(self.home, self.journal, self.settings)
         known = {project.memory for project in self.indexer.known.values()} if outcome.opened else set()
         opened = [memory for memory in outcome.opened if memory not in known]

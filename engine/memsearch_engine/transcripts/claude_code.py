@@ -67,7 +67,7 @@ class _Line(msgspec.Struct):
 _decode = msgspec.json.Decoder(_Line).decode
 
 
-def sessions(folder: Path) -> Iterator[Session]:
+def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
     """Every session file below *folder* (``projects``). Sub-agents' files lie deeper."""
     for file in folder.glob("*/*.jsonl"):
         if file.name.startswith("agent-"):

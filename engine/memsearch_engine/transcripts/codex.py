@@ -55,7 +55,7 @@ _decode = msgspec.json.Decoder(_Line).decode
 _kind = msgspec.json.Decoder(_Kind).decode
 
 
-def sessions(folder: Path) -> Iterator[Session]:
+def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
     """Every rollout below ``sessions`` and, beside it, ``archived_sessions``."""
     for file in _files(folder, "rollout-*"):
         found = at(file)

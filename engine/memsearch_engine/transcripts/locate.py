@@ -19,7 +19,7 @@ from memsearch_engine.home import AgentFolders
 from memsearch_engine.transcripts import claude_code, codex, openclaw, opencode
 from memsearch_engine.transcripts.model import Conversation, Session, Turn
 
-#: One reader per agent: ``sessions(folder)``, ``locate(folder, session)``, ``at(path, session)``, ``open_session(where)``.
+#: One reader per agent: ``sessions(folder, failed)``, ``locate(folder, session)``, ``at(path, session)``, ``open_session(where)``.
 READERS: dict[str, ModuleType] = {
     claude_code.AGENT: claude_code,
     codex.AGENT: codex,
@@ -47,13 +47,18 @@ class Found(msgspec.Struct):
     state: str = "live"
 
 
-def all_sessions(agent: str, folders: AgentFolders) -> Iterator[Session]:
-    """Every session of an agent, each once."""
+def all_sessions(agent: str, folders: AgentFolders, failed: list[tuple[str, str]] | None = None) -> Iterator[Session]:
+    """Every session of an agent, each once; links that lead out of its folders are none. What can't be read is put into
+    *failed* as (path, reason)."""
     seen: set[tuple[str, str]] = set()
+    failed = [] if failed is None else failed
     for folder in folders.of(agent):
-        for found in READERS[agent].sessions(folder):
+        if folder.is_dir() and not os.access(folder, os.R_OK | os.X_OK):
+            failed.append((str(folder), "Permission denied"))
+            continue
+        for found in READERS[agent].sessions(folder, failed):
             key = (os.path.realpath(found.path), found.session)
-            if key not in seen:
+            if key not in seen and _inside(found.path, folder.parent):
                 seen.add(key)
                 yield found
 

@@ -28,13 +28,14 @@ _OUTSIDE = ("web_search", "web_fetch", "browser", "mcp")
 _HEARTBEAT = "[OpenClaw heartbeat poll]"
 
 
-def sessions(folder: Path) -> Iterator[Session]:
+def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
     """Every session below *folder* (``agents``)."""
     for file in sorted(folder.glob(f"*/agent/{_DATABASE}")):
         try:
             with reading(str(file)) as db:
                 rows = db.execute("SELECT session_id, updated_at FROM session_windows ORDER BY created_at").fetchall()
-        except OSError:
+        except OSError as error:
+            failed.append((str(file), error.strerror or str(error)))
             continue
         for name, updated in rows:
             yield Session(AGENT, text_of(name), str(file), "db", (updated or 0) / 1000)
@@ -47,7 +48,7 @@ def sessions(folder: Path) -> Iterator[Session]:
 
 
 def locate(folder: Path, session: str) -> Session | None:
-    return next((found for found in sessions(folder) if found.session == session), None)
+    return next((found for found in sessions(folder, []) if found.session == session), None)
 
 
 def at(path: str | os.PathLike[str], session: str = "") -> Session | None:

@@ -22,13 +22,14 @@ _KNOWN = frozenset(
 _OUTSIDE = ("webfetch", "websearch", "mcp")
 
 
-def sessions(folder: Path) -> Iterator[Session]:
+def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
     """Every session of the databases in *folder* (``opencode.db``; other channels have other names)."""
     for file in sorted(folder.glob("opencode*.db")):
         try:
             with reading(str(file)) as db:
                 rows = db.execute("SELECT id, time_updated FROM session ORDER BY time_created").fetchall()
-        except OSError:
+        except OSError as error:
+            failed.append((str(file), error.strerror or str(error)))
             continue
         for name, updated in rows:
             yield Session(AGENT, text_of(name), str(file), KIND, (updated or 0) / 1000)

@@ -28,7 +28,11 @@ def reading(path: str) -> Iterator[sqlite3.Connection]:
     uri = Path(os.path.abspath(path)).as_uri()
     error: sqlite3.Error | None = None
     for mode in ("mode=ro", "mode=ro&immutable=1"):
-        db = sqlite3.connect(f"{uri}?{mode}", uri=True, isolation_level=None, check_same_thread=False)
+        try:
+            db = sqlite3.connect(f"{uri}?{mode}", uri=True, isolation_level=None, check_same_thread=False)
+        except sqlite3.Error as reason:
+            error = reason
+            continue
         try:
             db.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
             db.execute("SELECT count(*) FROM sqlite_master").fetchone()
