@@ -194,7 +194,8 @@ def _show_plan(made: Any, settings: Any) -> None:
         cost = (
             f"about {count.tokens:,} tokens, if a model summarised them; none are spent"
             if who == "extractive"
-            else f"about {count.tokens:,} tokens by {who}, at most {settings.capture.daily_tokens:,} a day"
+            else f"about {count.tokens:,} tokens by {who}{_price(settings, who, count.tokens)}, at most "
+            f"{settings.capture.daily_tokens:,} a day"
         )
         click.echo(f"  {count.new} to write{days} ({cost})")
         left = {
@@ -216,6 +217,12 @@ def _show_plan(made: Any, settings: Any) -> None:
             output.say(f"  {number:5d} turns  {output.safe(folder) or '(none named)'}")
     for where, reason in made.failed[:20]:
         output.say(f"can't be read: {output.safe(where)}: {output.safe(reason)}")
+
+
+def _price(settings: Any, provider: str, tokens: int) -> str:
+    """What reading so many tokens costs, where the owner has set the provider's price."""
+    known = settings.llm.providers.get(provider)
+    return f", ${tokens * known.price_in / 1e6:.2f}" if known and known.price_in else ""
 
 
 def _plan_json(made: Any, report: Any) -> dict[str, Any]:

@@ -86,6 +86,17 @@ def test_import_takes_part_of_it_and_homeless_turns_on_request(old):
     assert not (old.root / "projects" / "cc3").exists()
 
 
+def test_what_a_model_would_cost_is_shown_before_and_needs_a_choice(old):
+    refused = old.run("import", "codex", "--summarize", "llm", "--dry-run")
+    assert refused.code == 2 and "capture.summarize.provider" in refused.err
+    for key, value in {"base_url": "http://127.0.0.1:9/v1", "model": "m", "price_in": "1000.0"}.items():
+        old.ok("config", "set", f"llm.providers.mine.{key}", value)
+    old.ok("config", "set", "capture.summarize.provider", "mine")
+    shown = old.ok("import", "codex", "--summarize", "llm", "--dry-run").out
+    assert "tokens by mine, $" in shown and "200,000 a day" in shown
+    assert "none are spent" in old.ok("import", "codex", "--dry-run").out
+
+
 def test_an_import_that_was_interrupted_goes_on(old, monkeypatch):
     from memsearch_engine.capture import backfill
     from memsearch_engine.capture.keep import Keeper
