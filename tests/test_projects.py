@@ -1,0 +1,76 @@
+"""Which project a folder belongs to: one answer for hooks, commands and the service, whatever is renamed, moved or linked."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from memsearch_engine.home import Home
+from memsearch_engine.place import find
+from memsearch_engine.projects import locate
+from memsearch_engine.registry import Registry
+
+
+def git(folder: Path, *args: str) -> None:
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]
+    subprocess.run(["git", *identity, *args], cwd=folder, check=True, capture_output=True)
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> Path:
+    folder = tmp_path / "shop"
+    (folder / "src" / "deep").mkdir(parents=True)
+    git(folder, "init", "-q")
+    (folder / "a").write_text("a")
+    git(folder, "add", "a")
+    git(folder, "commit", "-q", "-m", "first")
+    return folder
+
+
+def test_every_folder_of_a_repository_has_one_memory(repo, tmp_path):
+    home = Home(tmp_path / "home")
+    for folder in (repo, repo / "src", repo / "src" / "deep", repo / "src" / "gone"):
+        assert locate(folder, home).memory == str(repo / ".memsearch" / "memory")
+    outside = tmp_path / "plain" / "inner"
+    outside.mkdir(parents=True)
+    assert locate(outside, home).root == str(outside)
+    (tmp_path / "plain" / ".memsearch").mkdir()
+    assert locate(outside, home).root == str(tmp_path / "plain")
+
+
+def test_a_worktree_shares_the_memory_and_does_not_take_it_away(repo, tmp_path):
+    git(repo, "worktree", "add", "-q", str(tmp_path / "tree"), "-b", "other")
+    home = Home(tmp_path / "home")
+    registry = Registry(home)
+    here, there = registry.at(locate(repo, home)), registry.at(locate(tmp_path / "tree", home))
+    assert here.memory == there.memory == str(repo / ".memsearch" / "memory") and here.collection == there.collection
+    registry.close()
+
+
+def test_a_rename_or_a_clone_is_the_same_project(repo, tmp_path):
+    home = Home(tmp_path / "home")
+    registry = Registry(home)
+    before = registry.at(locate(repo, home))
+    moved = repo.rename(tmp_path / "other name")
+    after = registry.at(locate(moved, home))
+    assert (after.id, after.collection, after.slug) == (before.id, before.collection, before.slug)
+    git(tmp_path, "clone", "-q", str(moved), str(tmp_path / "clone"))
+    assert registry.at(locate(tmp_path / "clone", home)).id != ""
+    registry.close()
+
+
+def test_memsearch_dir_decides_for_everybody(repo, tmp_path, monkeypatch):
+    monkeypatch.setenv("MEMSEARCH_DIR", str(tmp_path / "elsewhere"))
+    assert locate(repo, Home(tmp_path / "home")).memory == str(tmp_path / "elsewhere" / "memory")
+    assert find(str(repo), str(tmp_path / "home"))[1] == str(tmp_path / "elsewhere" / "memory")
+
+
+def test_a_marker_of_somebody_else_gathers_nothing(tmp_path, monkeypatch):
+    inner = tmp_path / "a" / "b"
+    inner.mkdir(parents=True)
+    (tmp_path / "a" / ".memsearch").mkdir()
+    assert find(str(inner), str(tmp_path / "home"))[0] == str(tmp_path / "a")
+    monkeypatch.setattr(os, "getuid", lambda: 12345)
+    assert find(str(inner), str(tmp_path / "home"))[0] == str(inner)
