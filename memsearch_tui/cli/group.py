@@ -86,6 +86,7 @@ def run(arguments: list[str]) -> int:
         return stop.exit_code
     except click.ClickException as error:
         error.show()
+        _as_json(arguments, error.format_message(), "", error.exit_code)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
@@ -99,7 +100,16 @@ def run(arguments: list[str]) -> int:
         click.echo(f"error: {safe(str(error))}", err=True)
         if error.hint:
             click.echo(f"  -> {safe(error.hint)}", err=True)
+        _as_json(arguments, str(error), error.hint, error.exit_code)
         return error.exit_code
     except OSError as error:
         click.echo(f"error: {error.strerror or error}{f': {error.filename}' if error.filename else ''}", err=True)
         return 3
+
+
+def _as_json(arguments: list[str], message: str, hint: str, code: int) -> None:
+    """The same error on stdout for a program that asked for JSON: it should not have to read prose."""
+    if "--json" in arguments:
+        from memsearch_tui.cli.output import emit
+
+        emit({"error": message, "hint": hint, "exit_code": code})

@@ -195,9 +195,13 @@ def reset(everything: bool, yes: bool, json_: bool) -> None:
         output.say(f"building again in the background: {', '.join(done['projects'])}")
 
 
-@click.group()
-def models() -> None:
+@click.group(invoke_without_command=True)
+@as_json
+@click.pass_context
+def models(ctx: click.Context, json_: bool) -> None:
     """List, fetch and choose embedding models."""
+    if ctx.invoked_subcommand is None:
+        ctx.invoke(models_list, json_=json_)
 
 
 @models.command("list")

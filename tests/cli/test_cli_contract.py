@@ -225,7 +225,10 @@ def test_usage_errors_are_2_on_stderr(shared_box, args):
 @pytest.mark.parametrize("args", [["expand", "feedfacefeed"], ["why-not", "redis", "feedfacefeed"]], ids=" ".join)
 def test_unknown_names_are_1(shared_box, args):
     done = shared_box.run(*args, "--json")
-    assert done.code == 1 and done.out == "" and "feedfacefeed" in done.err
+    assert done.code == 1 and "feedfacefeed" in done.err
+    # who asked for JSON is told in JSON, and need not read prose
+    assert done.json["schema_version"] == 1 and done.json["exit_code"] == 1 and "feedfacefeed" in done.json["error"]
+    assert shared_box.run(*args).out == ""
 
 
 @pytest.mark.parametrize(
