@@ -144,6 +144,16 @@ def test_a_transcript_that_lags_its_hook_is_waited_for(place):
     assert outcome.captured == 1 and not outcome.waiting and place.day().read_text().count("### ") == 2
 
 
+def test_a_service_that_was_started_elsewhere_finds_the_agents_own_folder(place, monkeypatch):
+    payload = json.loads(place.payload(TURNS[1]))
+    del payload["transcript_path"]
+    place.run("hook", "claude-code", "Stop", stdin=json.dumps(payload).encode())
+    monkeypatch.delenv("CLAUDE_CONFIG_DIR")  # the worker has another environment than the agent had
+    assert worker.work(place.home, Journal(place.home)).captured == 2
+    entry = json.loads(place.run("entries", "--json").stdout)["entries"][0]
+    assert json.loads(place.run("transcript", entry["entry_id"], "--json").stdout)["state"] == "live"
+
+
 def test_secrets_never_reach_the_disk(place):
     secret = "ghp_" + "a1B2c3D4e5F6g7H8i9J0" * 2
     place.transcript.write_text(place.transcript.read_text().replace("second question", f"use {secret} to push"))

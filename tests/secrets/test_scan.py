@@ -6,6 +6,7 @@ source code, prose in several languages; and hashes, references, placeholders, c
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import time
 from pathlib import Path
@@ -52,6 +53,13 @@ def test_our_own_rules_stand_alone_where_the_library_has_no_wheel(monkeypatch):
     monkeypatch.setattr(scan, "_betterleaks", lambda text: [])
     missed = [c["name"] for c in cases("positive") if any(secret in redact(c["text"])[0] for secret in c["secrets"])]
     assert set(missed) <= MISSED
+
+
+@pytest.mark.skipif(importlib.util.find_spec("betterleaks") is None, reason="no wheel of the library here")
+def test_the_library_is_asked_too_and_in_pieces():
+    token = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
+    text = "plain words " * 3000 + token + " and plain words " * 3000
+    assert token in [secret for _, secret in scan._betterleaks(text)]
 
 
 def test_equal_secrets_have_equal_names_and_no_word_of_them():

@@ -151,6 +151,8 @@ def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
     age = time.time() - event.at
     if event.agent not in READERS:
         return True, ""
+    if event.agent_home:  # the service has another environment than the agent
+        keeper.ledger.remember_folder(event.agent, event.agent_home)
     if event.context:
         log_injection(keeper.home, event.at, event.agent, event.session, event.event, event.cwd, event.context)
     if event.event == "SessionStart":

@@ -236,7 +236,6 @@ def _betterleaks(text: str) -> list[tuple[str, str]]:
             continue  # each costs the library milliseconds, and our own rules know assignments and tokens
         with contextlib.suppress(betterleaks.BetterleaksError):
             findings += betterleaks.scan_string(piece)
-    return []
     return [
         (f.rule_id, f.match.value) for f in findings if not f.rule_id.startswith("generic-") and len(f.match.value) >= 6
     ]
