@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from memsearch_engine import state
+from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.place import find
 from memsearch_engine.projects import locate
@@ -74,3 +77,14 @@ def test_a_marker_of_somebody_else_gathers_nothing(tmp_path, monkeypatch):
     assert find(str(inner), str(tmp_path / "home"))[0] == str(tmp_path / "a")
     monkeypatch.setattr(os, "getuid", lambda: 12345)
     assert find(str(inner), str(tmp_path / "home"))[0] == str(inner)
+
+
+def test_a_home_that_was_removed_under_a_running_service_is_not_made_again(tmp_path):
+    home = Home(tmp_path / "home").ensure()
+    home.settled = True
+    shutil.rmtree(home.root)
+    with pytest.raises(OSError):
+        home.ensure()
+    with pytest.raises(Unreachable, match="can't be used"), state.using(home, ""):
+        raise AssertionError("opened a database in a folder that is gone")
+    assert not home.root.exists()

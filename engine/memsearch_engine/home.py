@@ -47,6 +47,8 @@ class Home:
 
     def __init__(self, root: Path) -> None:
         self.root = root
+        #: Set by the service once it runs: a root that vanishes then was removed, and is not made again.
+        self.settled = False
 
     @classmethod
     def from_env(cls) -> Home:
@@ -136,14 +138,16 @@ class Home:
 
     def ensure(self) -> Home:
         """Create the folders that writers need. Raises OSError where the home can't be written."""
-        for folder in (self.root, self.run, self.locks, self.log.parent):
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not self.settled:
+            self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for folder in (self.run, self.locks, self.log.parent):
+            folder.mkdir(mode=0o700, exist_ok=True)
         return self
 
     def ensure_socket_folder(self) -> None:
         """Create the socket's folder and refuse one that somebody else prepared."""
         folder = self.socket.parent
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
         info = folder.lstat()
         if folder == self.run and info.st_uid == os.getuid():
             folder.chmod(0o700)  # inside the home it is ours, whatever a restored backup made of it

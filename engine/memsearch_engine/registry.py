@@ -6,18 +6,17 @@ memory, and two folders of the same name don't share one.
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import sqlite3
 import subprocess
 import threading
 import time
-from collections.abc import Iterator
 
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.projects import Place, Project, clean_remote, identity_of, slug_of
+from memsearch_engine.state import complaining, connect, transaction
 
 _GIT_TIMEOUT_S = 10
 
@@ -42,23 +41,11 @@ class Registry:
     def _db(self) -> sqlite3.Connection:
         if self._connection is None:
             try:
-                self.home.ensure()
-                db = sqlite3.connect(self.home.state_db, timeout=20, isolation_level=None, check_same_thread=False)
-                db.execute("PRAGMA journal_mode=WAL")
-                db.executescript(_SCHEMA)
+                db = connect(self.home, _SCHEMA)
             except (sqlite3.Error, OSError) as error:
                 db = self._reader(error)
             self._connection = db
         return self._connection
-
-    @contextlib.contextmanager
-    def _complaining(self) -> Iterator[None]:
-        try:
-            yield
-        except sqlite3.Error as error:
-            raise Unreachable(
-                f"the project registry {self.home.state_db} can't be used: {error}", "move it aside: it is made again"
-            ) from error
 
     def _reader(self, reason: Exception) -> sqlite3.Connection:
         """The registry where it can't be written (an agent's sandbox), else Unreachable."""
@@ -80,7 +67,7 @@ class Registry:
 
     def at(self, place: Place) -> Project:
         """The project of *place*, registered on first sight. Raises Unreachable where the home can't be written."""
-        with self._lock, self._complaining():
+        with self._lock, complaining(self.home):
             return self._at(place)
 
     def _at(self, place: Place) -> Project:
@@ -100,8 +87,7 @@ class Registry:
         identity = identity_of(commit, remote, place.root)
         slug = slug_of(os.path.basename(place.root))
         now = time.time()
-        db.execute("BEGIN IMMEDIATE")
-        try:
+        with transaction(db):
             db.execute(
                 "INSERT OR IGNORE INTO projects VALUES (?,?,?,?,?,?)",
                 (identity, slug, f"ms_{slug}_{identity[:8]}", commit, remote, now),
@@ -110,15 +96,11 @@ class Registry:
                 "INSERT OR REPLACE INTO project_paths VALUES (?,?,?,?)",
                 (place.root, place.memory, identity, now),
             )
-            db.execute("COMMIT")
-        except BaseException:
-            db.execute("ROLLBACK")
-            raise
         return self._at(place)
 
     def all(self) -> list[Project]:
         """Every project, one row per path where it lives, newest first."""
-        with self._lock, self._complaining():
+        with self._lock, complaining(self.home):
             rows = self._db().execute(
                 "SELECT p.id, p.slug, p.collection, r.root, r.memory FROM project_paths r "
                 "JOIN projects p ON p.id = r.project_id ORDER BY r.seen DESC, r.root"

@@ -196,6 +196,8 @@ class BrowseScreen(Editing, Screen[None]):
 
     @on(events.DescendantFocus)
     def _focus_moved(self, event: events.DescendantFocus) -> None:
+        if event.widget is not self.focused:
+            return  # told late: the focus has gone on meanwhile, and must not be pulled back
         if isinstance(event.widget, Input) and not self.query_text:
             self._before_search = (self.days.key, self.entries.key)
         if isinstance(event.widget, LineList) and event.widget.id and self.level != event.widget.id:
@@ -302,10 +304,10 @@ class BrowseScreen(Editing, Screen[None]):
 
     def _preview(self) -> None:
         """Show the entry under the cursor."""
+        if self.editing:
+            return  # what is edited stays what it is, wherever the list moves
         self.item = self.items.get(self.entries.key) if self.entries.key else None
         self.found = None
-        if self.editing:
-            return
         if self.item is None:
             self.entry = None
             self.reader.show([])

@@ -68,7 +68,6 @@ class Editing(_Base):
         editor = make_editor(text)
         editor.border_title = "edit"
         editor.border_subtitle = "ctrl+s saves · escape leaves"
-        editor.add_class("open")
         await self.query_one("#panes").mount(editor)
         self.set_focus(editor)
 

@@ -16,6 +16,7 @@ from memsearch_engine.journal.write import Journal, Target
 from memsearch_engine.llm import spend
 from memsearch_engine.llm.providers import ModelError, complete
 from memsearch_engine.settings import Capture, Llm, Provider, Settings, Summarize, load, set_value
+from memsearch_engine.state import using
 from memsearch_engine.transcripts.model import Session, ToolCall, Turn
 
 from tests.mock_model import MockModel
@@ -66,7 +67,7 @@ class Desk:
 
     def due(self) -> None:
         """Let the pauses between tries pass."""
-        with summaries._queue(self.home) as db:
+        with using(self.home, summaries._SCHEMA) as db:
             db.execute("UPDATE summaries SET next_at=0")
 
 

@@ -123,6 +123,30 @@ def test_chinese_and_filters(world):
     drive(app, steps)
 
 
+@pytest.mark.parametrize(
+    "way",
+    [
+        ["e"],
+        ["enter", "e"],
+        ["slash", *"ttl", "enter", "enter", "e"],
+        ["enter", "enter", "m", "e"],
+        ["slash", *"ttl", "enter", "enter", "enter", "m", "e"],
+    ],
+)
+@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)], ids=str)
+def test_what_is_typed_right_after_e_goes_into_the_note(world, size, way):
+    original = world.day().read_text()
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("down", *way, "end", *" and d is text", "ctrl+s")
+        await pilot.pause()
+        assert not app.screen.editing and "and d is text" in shown(app)
+
+    drive(app, steps, size)
+    assert world.day().read_text() == original.replace("900 seconds", "900 seconds and d is text")
+
+
 def test_edit_saves_to_the_file_and_undo_survives_a_restart(world):
     original = world.day().read_bytes()
     app = world.app()

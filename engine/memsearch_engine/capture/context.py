@@ -6,11 +6,9 @@ it: injected memory must never come back as a memory.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
-import sqlite3
 import tempfile
 import time
 from datetime import date
@@ -19,7 +17,6 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.capture.hook import CONTEXT_LINES
-from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
 from memsearch_engine.journal.files import DayFile, count_entries, list_days, read_day
@@ -27,6 +24,7 @@ from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.text import plain
 from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.secrets.scan import redact
+from memsearch_engine.state import using
 
 _FENCE = re.compile(r"<memsearch-memory\b[^>]*>.*?</memsearch-memory>\s*", re.S)
 _DAYS = 2
@@ -150,11 +148,11 @@ def prebuild(home: Home, memory: str, max_tokens: int, *, hint: bool) -> bool:
     except (OSError, ValueError):
         pass
     if texts:
-        with _ledger(home) as db:
+        with using(home, _SCHEMA) as db:
             for count, text in texts.items():
                 row = (name, int(count), text, estimate(text), time.time())
                 db.execute("INSERT OR IGNORE INTO injected_texts VALUES (?,?,?,?,?)", row)
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, exist_ok=True)
     fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
     with open(fd, "w", encoding="utf-8") as out:
         json.dump(value, out, ensure_ascii=False)
@@ -164,13 +162,13 @@ def prebuild(home: Home, memory: str, max_tokens: int, *, hint: bool) -> bool:
 
 def log_injection(home: Home, at: float, agent: str, session: str, event: str, cwd: str, text_id: str) -> None:
     """Note that a session was given a text."""
-    with _ledger(home) as db:
+    with using(home, _SCHEMA) as db:
         db.execute("INSERT OR IGNORE INTO injections VALUES (?,?,?,?,?,?)", (at, agent, session, event, cwd, text_id))
 
 
 def injections(home: Home, session: str = "", limit: int = 50) -> list[dict[str, Any]]:
     """What was given to which session, newest first."""
-    with _ledger(home) as db:
+    with using(home, _SCHEMA) as db:
         rows = db.execute(
             "SELECT at, agent, session, event, cwd, text_id FROM injections WHERE ?='' OR session=? ORDER BY at DESC LIMIT ?",
             (session, session, limit),
@@ -182,21 +180,6 @@ def injections(home: Home, session: str = "", limit: int = 50) -> list[dict[str,
             keys = ("at", "agent", "session", "event", "cwd", "text_id")
             found.append({**dict(zip(keys, row)), "text": chosen[0], "tokens": chosen[1]})
         return found
-
-
-@contextlib.contextmanager
-def _ledger(home: Home):
-    try:
-        home.ensure()
-        db = sqlite3.connect(home.state_db, timeout=20, isolation_level=None)
-        try:
-            db.execute("PRAGMA journal_mode=WAL")
-            db.executescript(_SCHEMA)
-            yield db
-        finally:
-            db.close()
-    except sqlite3.Error as error:
-        raise Unreachable(f"{home.state_db} can't be used: {error}") from error
 
 
 def without_injected(text: str) -> str:

@@ -14,8 +14,8 @@ from typing import Any, Literal
 
 import msgspec
 
-from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
+from memsearch_engine.state import complaining, connect, transaction
 
 #: captured: in the journal. trivial: nothing to remember. deleted: the owner deleted it. homeless: its folder is gone.
 #: new: seen in a transcript and not taken. failed: taking it raised, ``reason`` says what.
@@ -71,15 +71,7 @@ class Ledger:
 
     def _db(self) -> sqlite3.Connection:
         if self._connection is None:
-            try:
-                self.home.ensure()
-                db = sqlite3.connect(self.home.state_db, timeout=20, isolation_level=None, check_same_thread=False)
-                db.execute("PRAGMA journal_mode=WAL")
-                db.execute("PRAGMA synchronous=NORMAL")
-                db.executescript(_SCHEMA)
-            except (sqlite3.Error, OSError) as error:
-                raise Unreachable(f"{self.home.state_db} can't be used: {error}", "move it aside") from error
-            self._connection = db
+            self._connection = connect(self.home, _SCHEMA)
         return self._connection
 
     def close(self) -> None:
@@ -89,21 +81,18 @@ class Ledger:
 
     @contextlib.contextmanager
     def _using(self) -> Iterator[sqlite3.Connection]:
-        with self._lock:
-            try:
-                yield self._db()
-            except sqlite3.Error as error:
-                raise Unreachable(f"{self.home.state_db} can't be used: {error}", "move it aside") from error
+        with self._lock, complaining(self.home):
+            yield self._db()
 
     def note(self, turns: Iterable[SeenTurn]) -> None:
         now = time.time()
         rows = [(t.agent, t.session, t.turn, t.day, t.cwd, t.outcome, t.reason, now, t.started) for t in turns]
-        with self._using() as db, _transaction(db):
+        with self._using() as db, transaction(db):
             db.executemany("INSERT OR REPLACE INTO seen_turns VALUES (?,?,?,?,?,?,?,?,?)", rows)
 
     def note_session(self, seen: SeenSession, unknown: dict[str, int]) -> None:
         now = time.time()
-        with self._using() as db, _transaction(db):
+        with self._using() as db, transaction(db):
             db.execute(
                 "INSERT OR REPLACE INTO seen_sessions VALUES (?,?,?,?,?,?,?,?,?)",
                 (
@@ -192,17 +181,6 @@ class Ledger:
         """An agent's home as its own hook named it."""
         with self._using() as db:
             db.execute("INSERT OR REPLACE INTO agent_folders VALUES (?,?,?)", (agent, folder, time.time()))
-
-
-@contextlib.contextmanager
-def _transaction(db: sqlite3.Connection) -> Iterator[None]:
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")
 
 
 def known_folders(home: Home) -> dict[str, list[str]]:

@@ -10,15 +10,13 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import sqlite3
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from memsearch_engine.capture.clean import redacted
-from memsearch_engine.errors import Conflict, MemsearchError, NotFound, SettingsError, Unreachable
+from memsearch_engine.errors import Conflict, MemsearchError, NotFound, SettingsError
 from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.text import escape_block, plain
@@ -28,6 +26,7 @@ from memsearch_engine.llm.providers import ModelError, complete
 from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.secrets.scan import redact
 from memsearch_engine.settings import Settings, Summarize
+from memsearch_engine.state import using
 from memsearch_engine.transcripts.locate import open_anchor
 from memsearch_engine.transcripts.model import Turn
 
@@ -70,39 +69,24 @@ def chosen(settings: Settings, agent: str) -> Summarize:
     return found if found.enabled else msgspec.structs.replace(found, provider="extractive")
 
 
-@contextlib.contextmanager
-def _queue(home: Home) -> Iterator[sqlite3.Connection]:
-    try:
-        home.ensure()
-        db = sqlite3.connect(home.state_db, timeout=20, isolation_level=None)
-        try:
-            db.execute("PRAGMA journal_mode=WAL")
-            db.executescript(_SCHEMA)
-            yield db
-        finally:
-            db.close()
-    except sqlite3.Error as error:
-        raise Unreachable(f"{home.state_db} can't be used: {error}") from error
-
-
 def enqueue(home: Home, turn: Turn, memory: str, entry_id: str, path: str, transcript: str) -> None:
     """Have a model's summary take the place of an entry that stands as it does now."""
     entry = read_day(path).find(entry_id)
     if entry is None:
         return
-    with _queue(home) as db:
+    with using(home, _SCHEMA) as db:
         values = (turn.agent, turn.session, turn.turn, memory, path, entry_id, entry.hash, transcript)
         db.execute("INSERT OR IGNORE INTO summaries VALUES (?,?,?,?,?,?,?,?,'waiting','',0,0)", values)
 
 
 def waiting(home: Home) -> dict[str, int]:
     """Jobs by state: waiting, done, kept (somebody edited the entry), failed."""
-    with _queue(home) as db:
+    with using(home, _SCHEMA) as db:
         return dict(db.execute("SELECT state, count(*) FROM summaries GROUP BY state").fetchall())
 
 
 def failures(home: Home, limit: int = 50) -> list[dict[str, str]]:
-    with _queue(home) as db:
+    with using(home, _SCHEMA) as db:
         rows = db.execute(
             "SELECT agent, session, turn, entry_id, state, reason, tries FROM summaries WHERE reason <> '' AND state IN ('waiting','failed') "
             "ORDER BY next_at DESC LIMIT ?",
@@ -113,7 +97,7 @@ def failures(home: Home, limit: int = 50) -> list[dict[str, str]]:
 
 def retry(home: Home) -> int:
     """Try everything that waits or was given up now. Returns how many."""
-    with _queue(home) as db:
+    with using(home, _SCHEMA) as db:
         return db.execute(
             "UPDATE summaries SET state='waiting', tries=0, next_at=0 WHERE state IN ('waiting','failed')"
         ).rowcount
@@ -153,7 +137,7 @@ def work(home: Home, journal: Journal, settings: Settings, *, limit: int = 20) -
 def _next(home: Home) -> Job | None:
     """Claim the job that is due longest; a claim that died is due again after five minutes."""
     now = time.time()
-    with _queue(home) as db:
+    with using(home, _SCHEMA) as db:
         db.execute("BEGIN IMMEDIATE")
         row = db.execute(
             "SELECT agent, session, turn, memory, path, entry_id, hash, transcript, tries FROM summaries "
@@ -167,7 +151,7 @@ def _next(home: Home) -> Job | None:
 
 
 def _settle(home: Home, job: Job, state: str, reason: str, next_at: float) -> None:
-    with _queue(home) as db:
+    with using(home, _SCHEMA) as db:
         db.execute(
             "UPDATE summaries SET state=?, reason=?, tries=tries+1, next_at=? WHERE agent=? AND session=? AND turn=?",
             (state, reason[:300], next_at, job.agent, job.session, job.turn),

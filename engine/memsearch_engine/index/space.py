@@ -97,7 +97,8 @@ class Space:
         self.embedder = embedder
         self.fingerprint = embedder.fingerprint
         self.folder = home.index / self.fingerprint
-        self.folder.mkdir(parents=True, exist_ok=True)
+        home.index.mkdir(exist_ok=True)
+        self.folder.mkdir(exist_ok=True)
         self._lock = threading.RLock()
         self._db = self._open_vectors()
         self._inode = (self.folder / "vectors.db").stat().st_ino

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import sqlite3
 import time
-from collections.abc import Iterator
 from datetime import date
 from typing import Any
 
-from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.llm.providers import Reply
 from memsearch_engine.settings import Llm
+from memsearch_engine.state import using
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS spend (
@@ -23,27 +20,12 @@ CREATE INDEX IF NOT EXISTS spend_day ON spend(day);
 """
 
 
-@contextlib.contextmanager
-def _book(home: Home) -> Iterator[sqlite3.Connection]:
-    try:
-        home.ensure()
-        db = sqlite3.connect(home.state_db, timeout=20, isolation_level=None)
-        try:
-            db.execute("PRAGMA journal_mode=WAL")
-            db.executescript(_SCHEMA)
-            yield db
-        finally:
-            db.close()
-    except sqlite3.Error as error:
-        raise Unreachable(f"{home.state_db} can't be used: {error}") from error
-
-
 def note(home: Home, llm: Llm, reply: Reply, *, purpose: str, provider: str, model: str, agent: str) -> None:
     """Write down what a call has cost."""
     known = llm.providers.get(provider)
     usd = (reply.input_tokens * known.price_in + reply.output_tokens * known.price_out) / 1e6 if known else 0.0
     row = (time.time(), date.today().isoformat(), purpose, provider, model, agent, reply.input_tokens, reply.output_tokens, usd, reply.counted)  # fmt: skip
-    with _book(home) as db:
+    with using(home, _SCHEMA) as db:
         db.execute(
             "INSERT INTO spend (at, day, purpose, provider, model, agent, input, output, usd, counted) VALUES (?,?,?,?,?,?,?,?,?,?)",
             row,
@@ -52,14 +34,14 @@ def note(home: Home, llm: Llm, reply: Reply, *, purpose: str, provider: str, mod
 
 def today(home: Home, purpose: str) -> int:
     """Tokens that a purpose has used today."""
-    with _book(home) as db:
+    with using(home, _SCHEMA) as db:
         query = "SELECT coalesce(sum(input + output), 0) FROM spend WHERE day=? AND purpose=?"
         return int(db.execute(query, (date.today().isoformat(), purpose)).fetchone()[0])
 
 
 def by_day(home: Home, since: str = "") -> list[dict[str, Any]]:
     """Calls, tokens and dollars by day, purpose and provider, newest day first."""
-    with _book(home) as db:
+    with using(home, _SCHEMA) as db:
         rows = db.execute(
             "SELECT day, purpose, provider, model, count(*), sum(input), sum(output), sum(usd), min(counted) FROM spend "
             "WHERE day >= ? GROUP BY 1, 2, 3, 4 ORDER BY 1 DESC, 2, 3",

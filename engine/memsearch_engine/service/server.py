@@ -207,6 +207,7 @@ def _only_one(home: Home) -> bool:
 
 def _run(home: Home) -> None:
     home.ensure_socket_folder()  # before the engine: Milvus listens there too
+    home.settled = True
     engine = Engine(home)
     server = Server(home, engine, engine.settings.service.idle_minutes * 60)
     state = {"pid": os.getpid(), "version": __version__, "started": time.time(), "socket": str(home.socket)}

@@ -161,7 +161,7 @@ def _load(path: str, cache: Path | None) -> Offsets | None:
 def _save(path: str, cache: Path, found: Offsets) -> None:
     """Keep the index; it is a cache, so a folder that can't be written is no error."""
     with contextlib.suppress(OSError):
-        cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+        cache.mkdir(mode=0o700, exist_ok=True)
         if len(names := os.listdir(cache)) > _MOST_INDEXES:
             for name in names[: _MOST_INDEXES // 4]:
                 (cache / name).unlink(missing_ok=True)

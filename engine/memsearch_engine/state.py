@@ -1,0 +1,68 @@
+"""``state.db``: opened here and nowhere else. Each room that keeps something durable brings its own tables.
+
+Write-ahead logging lets readers and one writer work at the same time; a writer that has to wait does so for up to 20 s.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+from collections.abc import Iterator
+
+from memsearch_engine.errors import Unreachable
+from memsearch_engine.home import Home
+
+_BUSY_S = 20
+
+
+def connect(home: Home, schema: str) -> sqlite3.Connection:
+    """A connection in autocommit mode that threads may share under a lock of theirs.
+
+    Args:
+        schema: ``CREATE … IF NOT EXISTS`` statements of the caller's tables.
+
+    Raises:
+        OSError, sqlite3.Error: the home can't be written, or the file is no database.
+    """
+    home.ensure()
+    db = sqlite3.connect(home.state_db, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+    try:
+        db.execute("PRAGMA journal_mode=WAL")
+        db.execute("PRAGMA synchronous=NORMAL")
+        db.executescript(schema)
+    except sqlite3.Error:
+        db.close()
+        raise
+    return db
+
+
+@contextlib.contextmanager
+def using(home: Home, schema: str) -> Iterator[sqlite3.Connection]:
+    """A connection for one piece of work. Raises Unreachable where the database can't be used."""
+    with complaining(home):
+        db = connect(home, schema)
+        try:
+            yield db
+        finally:
+            db.close()
+
+
+@contextlib.contextmanager
+def complaining(home: Home) -> Iterator[None]:
+    """Give SQLite's and the file system's errors a name and a next step."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        raise Unreachable(f"{home.state_db} can't be used: {error}", "move it aside: a new one is made") from error
+
+
+@contextlib.contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing, and nobody else writes meanwhile."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
