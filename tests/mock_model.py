@@ -18,15 +18,18 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 _SCRIPT = re.compile(r"<<(\{.*?\})>>", re.S)
+#: What it says, a status that it fails with, a tool's name and arguments, or None for the script in the prompt.
+Reply = str | int | tuple[str, dict[str, Any]] | None
 _SHELLS = ("Bash", "exec_command", "shell", "bash", "exec")
 
 
 class MockModel:
     """``requests`` holds every body that came, with its ``path`` and ``headers``."""
 
-    def __init__(self, replies: Callable[[dict[str, Any]], str | int | None] | None = None) -> None:
+    def __init__(self, replies: Callable[[dict[str, Any]], Reply] | None = None) -> None:
         self.requests: list[dict[str, Any]] = []
         self.replies = replies or (lambda request: None)
+        self.refusal = "the mock refuses"
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
         self.url = f"http://127.0.0.1:{self._server.server_port}"
@@ -64,9 +67,11 @@ def _texts(body: dict[str, Any]) -> list[tuple[str, str]]:
     return found
 
 
-def _plan(body: dict[str, Any], reply: str | int | None) -> _Plan:
+def _plan(body: dict[str, Any], reply: Reply) -> _Plan:
     if isinstance(reply, int):
         return _Plan(status=reply)
+    if isinstance(reply, tuple):
+        return _Plan(call=reply)
     if reply is not None:
         return _Plan(reply)
     results = 0
@@ -140,9 +145,7 @@ def _handler(model: MockModel) -> type[BaseHTTPRequestHandler]:
             model.requests.append(request)
             plan = _plan(body, model.replies(request))
             if plan.status:
-                self._json(
-                    plan.status, {"type": "error", "error": {"type": "api_error", "message": "the mock refuses"}}
-                )
+                self._json(plan.status, {"type": "error", "error": {"type": "api_error", "message": model.refusal}})
                 return
             try:
                 if path.endswith("/messages"):

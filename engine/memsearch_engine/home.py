@@ -96,6 +96,25 @@ class Home:
         return self.root / "offsets"
 
     @property
+    def longterm(self) -> Path:
+        """The long-term workspace: what consolidation reads, and what it made as far as it was accepted."""
+        return self.root / "longterm"
+
+    @property
+    def longterm_baseline(self) -> Path:
+        """A bare git repository beside the workspace, never inside: a repository that a user made there is not ours."""
+        return self.root / "longterm.git"
+
+    @property
+    def longterm_staging(self) -> Path:
+        """Where a consolidation works; made anew by each."""
+        return self.root / "longterm.next"
+
+    @property
+    def backups(self) -> Path:
+        return self.root / "backups"
+
+    @property
     def models(self) -> Path:
         return self.root / "models"
 

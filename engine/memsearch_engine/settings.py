@@ -121,6 +121,49 @@ class Recall(msgspec.Struct, kw_only=True):
     hint: bool = True
 
 
+class Model(msgspec.Struct, kw_only=True):
+    """Whom a phase of the long-term memory asks. ``provider``: a name under ``llm.providers``, an agent whose command line
+    answers (claude-code, codex), native (the session's own agent), or empty: then the phase does not run."""
+
+    provider: str = ""
+    model: str = ""
+
+
+class Longterm(msgspec.Struct, kw_only=True):
+    """Long-term memory; off until asked for, since it asks models.
+
+    Attributes:
+        max_age_days, idle_hours: sessions that are considered: not older, and quiet for so long.
+        sessions_per_run: how many one background run reads at most, over all processes.
+        session_tokens: how much of one session a model is shown at most.
+        daily_tokens: what both phases may use in a day.
+        run_turns, run_minutes, run_tokens: where one consolidation is ended, whatever it is doing.
+        memories: how many sessions' memories one consolidation weighs at most.
+        unused_days: a memory that nobody used for so long is forgotten (and can be restored for as long again).
+        max_tokens: what a new session is told of it at most.
+        outside: whether sessions that took in content from outside (web, MCP) are left out.
+        auto_accept: changes take effect without review.
+    """
+
+    enabled: bool = False
+    extract: Model = msgspec.field(default_factory=Model)
+    consolidate: Model = msgspec.field(default_factory=Model)
+    max_age_days: Annotated[float, msgspec.Meta(ge=0, le=3650)] = 30.0
+    idle_hours: Annotated[float, msgspec.Meta(ge=0, le=48)] = 6.0
+    sessions_per_run: Annotated[int, msgspec.Meta(ge=1, le=128)] = 8
+    parallel: Annotated[int, msgspec.Meta(ge=1, le=16)] = 4
+    session_tokens: Annotated[int, msgspec.Meta(ge=1000, le=1_000_000)] = 40_000
+    daily_tokens: Annotated[int, msgspec.Meta(ge=0)] = 500_000
+    run_turns: Annotated[int, msgspec.Meta(ge=1, le=500)] = 60
+    run_minutes: Annotated[float, msgspec.Meta(gt=0, le=240)] = 20.0
+    run_tokens: Annotated[int, msgspec.Meta(ge=1000)] = 400_000
+    memories: Annotated[int, msgspec.Meta(ge=1, le=4096)] = 256
+    unused_days: Annotated[float, msgspec.Meta(ge=0, le=365)] = 30.0
+    max_tokens: Annotated[int, msgspec.Meta(ge=200, le=10_000)] = 2500
+    outside: Literal["exclude", "include"] = "exclude"
+    auto_accept: bool = False
+
+
 class Evidence(msgspec.Struct, kw_only=True):
     """The conversations behind memories. ``max_mb``, ``max_days``: the oldest go beyond these; 0 is no limit."""
 
@@ -150,6 +193,7 @@ class Settings(msgspec.Struct, kw_only=True):
     plugins: dict[str, Plugin] = {}
     recall: Recall = msgspec.field(default_factory=Recall)
     evidence: Evidence = msgspec.field(default_factory=Evidence)
+    longterm: Longterm = msgspec.field(default_factory=Longterm)
     tui: Tui = msgspec.field(default_factory=Tui)
     warnings: list[str] = []
 

@@ -115,6 +115,7 @@ def context(agent: str, log_: bool, session: str, json_: bool) -> int:
     """Show exactly what a new session of AGENT in this folder would be told, and how many tokens that is."""
     from memsearch_engine.capture.context import build, injections
     from memsearch_engine.capture.hook import CONTEXT_LINES
+    from memsearch_engine.longterm.recall import told
     from memsearch_engine.settings import load
 
     memory = Memory()
@@ -130,8 +131,10 @@ def context(agent: str, log_: bool, session: str, json_: bool) -> int:
         if not rows and not json_:
             output.say("no session was told anything yet")
         return 0 if rows else 1
-    recall = load(memory.home).recall
-    made = build(memory.place.memory, CONTEXT_LINES[agent], recall.max_tokens if recall.inject else 0)
+    settings = load(memory.home)
+    recall, longterm = settings.recall, settings.longterm
+    kept = told(memory.home, memory.project.id, longterm.max_tokens) if recall.inject else ""
+    made = build(memory.place.memory, CONTEXT_LINES[agent], recall.max_tokens if recall.inject else 0, longterm=kept)
     if json_:
         output.emit(
             {

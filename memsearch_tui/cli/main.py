@@ -50,6 +50,11 @@ COMMANDS = {
         "import": ("history", "import_", "Bring old sessions of the agents into memory."),
         "evidence": ("history", "evidence", "Keep, count and prune the conversations behind memories."),
     },
+    "Long term": {
+        "remember": ("longterm", "remember", "Note a fact down; every new session is told."),
+        "forget": ("longterm", "forget", "Take facts out of the long-term memory."),
+        "longterm": ("longterm", "longterm", "Learn from sessions, review, show, clear."),
+    },
     "Trust": {
         "secrets": ("trust", "secrets", "Find secrets in notes and kept conversations."),
     },

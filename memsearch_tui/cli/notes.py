@@ -58,14 +58,13 @@ def add(text: str | None, day: str | None, json_: bool) -> None:
 
 def _tell_next_session(memory: Memory) -> None:
     """Make what the next session is told include this note, also where no service runs."""
-    from memsearch_engine.capture.context import prebuild
     from memsearch_engine.errors import MemsearchError
+    from memsearch_engine.longterm.recall import prepare
     from memsearch_engine.settings import load
 
     with contextlib.suppress(OSError, MemsearchError):
-        recall = load(memory.home).recall
-        memory.projects  # noqa: B018 - registers this one, so that the service will know it
-        prebuild(memory.home, memory.place.memory, recall.max_tokens if recall.inject else 0, hint=recall.hint)
+        # asking for the project registers it, so that the service will know it
+        prepare(memory.home, load(memory.home), memory.place.memory, memory.project.id)
 
 
 @click.command(

@@ -7,10 +7,18 @@ home.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import platform
+import re
 import shutil
+import socket
 import subprocess
+import sys
+import urllib.error
+import urllib.request
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -25,13 +33,17 @@ PACKAGES = {
     "claude": "@anthropic-ai/claude-code@2.1.330",
     "codex": "@openai/codex@0.169.0",
     "opencode": "opencode-ai@1.18.33",
+    "openclaw": "openclaw@2026.9.6",
+    "node24": f"node-{sys.platform}-{'arm64' if platform.machine() in ('arm64', 'aarch64') else 'x64'}@24.21.0",
 }
+_BINARIES = {"node24": "node"}  # where it is not named like its folder
+_TOKEN = "gateway-token"
 _FIRST = Path(os.path.expanduser("~"))  # before any test moves HOME
 
 
 def program(name: str) -> Path:
     base = Path(os.environ.get("MEMSEARCH_TEST_CLIENTS") or _FIRST / ".cache" / "memsearch-test-clients")
-    found = base / name / "node_modules" / ".bin" / name
+    found = base / name / "node_modules" / ".bin" / _BINARIES.get(name, name)
     if found.exists():
         return found
     npm = shutil.which("npm")
@@ -39,13 +51,24 @@ def program(name: str) -> Path:
         pytest.skip("npm is not here: the real clients can't be installed")
     (base / name).mkdir(parents=True, exist_ok=True)
     (base / name / "package.json").write_text('{"name": "clients", "private": true}')
+    env = {**os.environ, "HOME": str(_FIRST)}
+    if name == "openclaw":  # its install scripts ask for the node that it runs on
+        env["PATH"] = f"{node().parent}:{env['PATH']}"
     done = subprocess.run(
         [npm, "install", PACKAGES[name], "--no-audit", "--no-fund", "--loglevel=error"],
-        cwd=base / name, capture_output=True, text=True, timeout=900, env={**os.environ, "HOME": str(_FIRST)},
+        cwd=base / name, capture_output=True, text=True, timeout=900, env=env,
     )  # fmt: skip
     if not found.exists():
         pytest.skip(f"{PACKAGES[name]} could not be installed: {done.stderr[-300:]}")
     return found
+
+
+def node() -> Path:
+    """A node that OpenClaw starts on: the system's own where it is new enough, else one from npm."""
+    own = shutil.which("node")
+    said = subprocess.run([own, "--version"], capture_output=True, text=True, check=True).stdout if own else ""
+    version = tuple(int(number) for number in re.findall(r"\d+", said)[:2])
+    return Path(own) if own and ((24, 16) <= version < (25,) or version >= (26, 1)) else program("node24")
 
 
 class Lab(Box):
@@ -66,37 +89,66 @@ class Lab(Box):
             "DISABLE_AUTOUPDATER": "1", "DISABLE_TELEMETRY": "1", "DISABLE_ERROR_REPORTING": "1",
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1",
             "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_SHARE": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+            "DO_NOT_TRACK": "1", "OPENCLAW_DISABLE_BONJOUR": "1", "OPENCLAW_NO_AUTO_UPDATE": "1", "OPENCLAW_SKIP_CHANNELS": "1",
         }  # fmt: skip
-        (self.user / ".codex").mkdir()
-        (self.user / ".codex" / "config.toml").write_text(
-            'model = "gpt-5-mock"\nmodel_provider = "mock"\ncheck_for_update_on_startup = false\n\n'
-            f'[model_providers.mock]\nname = "mock"\nbase_url = "{model.url}/v1"\nwire_api = "responses"\nenv_key = "MOCK_API_KEY"\n'
-            "request_max_retries = 0\nstream_max_retries = 0\n\n[analytics]\nenabled = false\n\n[features]\ndaemon_auto_start = false\n"
-        )
-        config = self.user / ".config" / "opencode"
-        config.mkdir(parents=True)
+        self._gateway: subprocess.Popen[bytes] | None = None
+        self._gateway_log = root / "gateway.log"
+        self._port = 0
+        self._configure()
+
+    def _configure(self) -> None:
+        """The user's own configuration of every client, each in an indentation of its own."""
+        for path, text in {
+            ".claude/settings.json": '{\n    "cleanupPeriodDays": 99\n}',
+            ".codex/config.toml": (
+                'model = "gpt-5-mock"\nmodel_provider = "mock"\ncheck_for_update_on_startup = false\n\n'
+                f'[model_providers.mock]\nname = "mock"\nbase_url = "{self.model.url}/v1"\nwire_api = "responses"\n'
+                'env_key = "MOCK_API_KEY"\nrequest_max_retries = 0\nstream_max_retries = 0\n\n'
+                "[analytics]\nenabled = false\n\n[features]\ndaemon_auto_start = false\n"
+            ),
+            ".config/opencode/opencode.json": json.dumps(self._opencode(), indent=2),
+            ".openclaw/openclaw.json": json.dumps(self._openclaw(), indent=1),
+        }.items():
+            file = self.user / path
+            file.parent.mkdir(parents=True)
+            file.write_text(text)
+
+    def _opencode(self) -> dict[str, Any]:
         provider = {
-            "npm": "@ai-sdk/openai-compatible", "name": "mock", "options": {"baseURL": f"{model.url}/v1", "apiKey": "sk-dummy"},
+            "npm": "@ai-sdk/openai-compatible", "name": "mock", "options": {"baseURL": f"{self.model.url}/v1", "apiKey": "sk-dummy"},
             "models": {"mock-model": {"name": "mock-model", "limit": {"context": 100000, "output": 8000}}},
         }  # fmt: skip
-        (config / "opencode.json").write_text(
-            json.dumps(
-                {
-                    "model": "mock/mock-model",
-                    "small_model": "mock/mock-model",
-                    "share": "disabled",
-                    "autoupdate": False,
-                    "provider": {"mock": provider},
-                },
-                indent=2,
-            )  # fmt: skip
-        )
+        return {
+            "$schema": "https://opencode.ai/config.json", "model": "mock/mock-model", "small_model": "mock/mock-model",
+            "share": "disabled", "autoupdate": False, "provider": {"mock": provider},
+        }  # fmt: skip
 
-    def have(self, name: str) -> None:
-        """Put a client on the PATH of this box."""
-        link = self.bin / name
-        if not link.exists():
-            link.symlink_to(program(name))
+    def _openclaw(self) -> dict[str, Any]:
+        provider = {
+            "baseUrl": f"{self.model.url}/v1", "apiKey": "sk-dummy", "api": "openai-completions",
+            "models": [{"id": "mock-model", "name": "mock", "contextWindow": 100000, "maxTokens": 8000}],
+        }  # fmt: skip
+        defaults = {
+            "model": {"primary": "mock/mock-model"}, "workspace": str(self.project),
+            "heartbeat": {"target": "none", "every": "1h"},
+        }  # fmt: skip
+        return {
+            "agents": {"defaults": defaults}, "models": {"mode": "merge", "providers": {"mock": provider}},
+            "update": {"checkOnStart": False}, "telemetry": {"enabled": False}, "logging": {"file": str(self.root / "openclaw.log")},
+            "gateway": {
+                "mode": "local", "bind": "loopback", "auth": {"mode": "token", "token": _TOKEN},
+                "http": {"endpoints": {"chatCompletions": {"enabled": True}}},
+            },
+        }  # fmt: skip
+
+    def have(self, *names: str) -> None:
+        """Put clients on the PATH of this box."""
+        for name in names:
+            link = self.bin / name
+            if not link.exists():
+                link.symlink_to(program(name))
+            if name == "openclaw" and not (self.bin / "node").exists():
+                (self.bin / "node").symlink_to(node())
 
     def client(
         self, *argv: str, timeout: float = 120, cwd: Path | None = None, env: dict[str, str] | None = None
@@ -114,6 +166,77 @@ class Lab(Box):
 
     def opencode(self, prompt: str, *more: str, **kwargs: Any) -> Result:
         return self.client(str(self.bin / "opencode"), "run", *more, prompt, **kwargs)
+
+    def openclaw(self, prompt: str, key: str = "agent:main:main") -> int:
+        """One turn through the gateway, in the session of *key*. Returns HTTP's status."""
+        body = {"model": "openclaw", "messages": [{"role": "user", "content": prompt}]}
+        request = urllib.request.Request(f"{self.gateway()}/v1/chat/completions", json.dumps(body).encode())
+        request.add_header("authorization", f"Bearer {_TOKEN}")
+        request.add_header("content-type", "application/json")
+        request.add_header("x-openclaw-session-key", key)
+        try:
+            with urllib.request.urlopen(request, timeout=180) as answer:
+                return answer.status
+        except urllib.error.HTTPError as error:
+            return error.code
+
+    def gateway(self) -> str:
+        """Where OpenClaw's gateway listens: started with the first call, it ends with the lab."""
+        if self._gateway is None:
+            with socket.socket() as free:
+                free.bind(("127.0.0.1", 0))
+                self._port = free.getsockname()[1]
+            with self._gateway_log.open("wb") as log:
+                self._gateway = subprocess.Popen(
+                    [str(self.bin / "openclaw"), "gateway", "run", "--port", str(self._port)], cwd=self.project, env=self.env,
+                    stdin=subprocess.DEVNULL, stdout=log, stderr=subprocess.STDOUT,
+                )  # fmt: skip
+            until(self._listens, 180, "the gateway")
+        return f"http://127.0.0.1:{self._port}"
+
+    def _listens(self) -> bool:
+        assert self._gateway is not None and self._gateway.poll() is None, self._gateway_log.read_text()
+        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self._port)):
+            return True
+        return False
+
+    def end_gateway(self) -> None:
+        if self._gateway is not None:
+            self._gateway.terminate()
+            try:
+                self._gateway.wait(60)
+            except subprocess.TimeoutExpired:
+                self._gateway.kill()
+                self._gateway.wait()
+            self._gateway = None
+
+    def clean(self) -> None:
+        self.end_gateway()
+        super().clean()
+
+    def turn(self, client: str, prompt: str, session: str = "") -> str:
+        """One turn of any client, in a new session or a resumed one. Returns the session, as the client names it."""
+        if client == "claude":
+            name = session or str(uuid.uuid4())
+            self.claude(prompt, "--resume" if session else "--session-id", name)
+            return name
+        if client == "openclaw":  # a new session without a gateway, which a gateway then resumes
+            name = session or f"s-{uuid.uuid4()}"
+            if session:
+                self.openclaw(prompt, f"agent:main:explicit:{session}")
+            else:
+                argv = ("agent", "--local", "--session-id", name, "-m", prompt)
+                done = self.client(str(self.bin / client), *argv, timeout=300)
+                assert done.code == 0, done
+            return name
+        if client == "codex":
+            done = self.codex(prompt, *(("resume", session) if session else ()))
+        else:
+            done = self.opencode(prompt, "--format", "json", *(("-s", session) if session else ()), timeout=300)
+        events = [json.loads(line) for line in done.out.splitlines() if line.startswith("{")]
+        named = {event.get("thread_id") or event.get("sessionID") for event in events} - {None}
+        assert len(named) == 1, done
+        return named.pop()
 
     def captured(self, count: int, seconds: float = 30) -> list[dict[str, Any]]:
         """The entries, once *count* of them are there."""

@@ -9,16 +9,27 @@ import sqlite3
 import subprocess
 import threading
 import time
-import uuid
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.agents.conftest import Lab
+from tests.conftest import until
 
 pytestmark = [pytest.mark.agents]
 
 SECRET = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
+
+
+#: client -> the agent's name, the folder of the user's own configuration, and what of it is as it was in the end
+CLIENTS = {
+    "claude": ("claude-code", ".claude", ("settings.json", "skills/**/*")),
+    "codex": ("codex", ".codex", ("config.toml", "hooks.json", "skills/[a-z]*/*")),
+    "opencode": ("opencode", ".config/opencode", ("opencode.json", "plugins/**/*", "skills/**/*")),
+    "openclaw": ("openclaw", ".openclaw", ("openclaw.json", "extensions/**/*")),
+}
 
 
 def snapshot(folder: Path, *names: str) -> dict[str, bytes]:
@@ -31,115 +42,141 @@ def snapshot(folder: Path, *names: str) -> dict[str, bytes]:
     return found
 
 
-def test_claude_code_scenarios(lab: Lab):
-    lab.have("claude")
-    settings = lab.user / ".claude" / "settings.json"
-    settings.parent.mkdir()
-    settings.write_text('{\n    "cleanupPeriodDays": 99\n}')
-    before = snapshot(lab.user / ".claude", "settings.json", "skills/**/*")
-    lab.ok("plugins", "install", "claude-code")
-    session = str(uuid.uuid4())
-    # a plain turn, a tool call, unicode, a secret, in one session that is resumed each time
-    assert (
-        lab.claude(
-            'How long do sessions live? <<{"say": "Sessions live 30 minutes, because of the gateway."}>>',
-            "--session-id",
-            session,
-        ).code
-        == 0
-    )
-    lab.claude('Run the tests <<{"run": "echo 41 passed", "say": "All 41 tests pass."}>>', "--resume", session)
-    lab.claude('次のタスクは？🎉 <<{"say": "次は検索です。"}>>', "--resume", session)
-    lab.claude(f'Use {SECRET} to push <<{{"say": "I pushed with {SECRET}."}}>>', "--resume", session)
-    lab.claude('This one fails <<{"status": 400}>>', "--resume", session)
+def turn_of(lab: Lab, entry: dict[str, Any]) -> dict[str, Any]:
+    """The one turn that an entry's anchor opens."""
+    (turn,) = lab.ok("transcript", entry["entry_id"], "--json").json["turns"]
+    assert (turn["session"], turn["turn"]) == (entry["session"], entry["turn"])
+    return turn
+
+
+def at_once(*calls: tuple[Any, ...]) -> list[Any]:
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return [done.result() for done in [pool.submit(*call) for call in calls]]
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_every_turn_of_a_session_is_one_right_entry(lab: Lab, client: str):
+    agent, folder, names = CLIENTS[client]
+    lab.have(client)
+    before = snapshot(lab.user / folder, *names)
+    lab.ok("plugins", "install", agent)
+    # no script in the first one: OpenClaw's next process is told of it right before the next prompt's own script
+    lab.model.replies = lambda request: "Sessions live 30 minutes, because of the gateway."
+    session = lab.turn(client, "How long do sessions live?")
+    lab.model.replies = lambda request: None
+    lab.turn(client, 'Run the tests <<{"run": "echo 41 passed", "say": "All 41 tests pass."}>>', session)
+    lab.turn(client, '次のタスクは？🎉 <<{"say": "次は検索です。"}>>', session)
+    lab.turn(client, f'Use {SECRET} to push <<{{"say": "I pushed with {SECRET}."}}>>', session)
+    lab.turn(client, 'This one fails <<{"status": 400}>>', session)
     entries = lab.captured(5)
-    by_text = {e["content"]: e for e in entries}
-    assert {e["session"] for e in entries} == {session} and len({e["turn"] for e in entries}) == 5
-    for words in (
-        "30 minutes, because of the gateway",
-        "`echo 41 passed`",
-        "次は検索です",
-        "[REDACTED:github-token:",
-        "The turn failed",
+    assert {(e["agent"], e["session"]) for e in entries} == {(agent, session)}
+    for asked, words in (
+        ("How long do sessions live?", "30 minutes, because of the gateway"),
+        ("Run the tests", "`echo 41 passed`"),
+        ("次のタスクは？🎉", "次は検索です"),
+        ("to push", "I pushed with"),
+        ("This one fails", "The turn failed"),
     ):
-        assert sum(words in text for text in by_text) == 1, words
-    tests = next(e for e in entries if "41 tests" in e["content"])
-    (turn,) = lab.ok("transcript", tests["entry_id"], "--json").json["turns"]
-    assert turn["tools"][0]["output"] == "41 passed" and turn["assistant"].endswith("All 41 tests pass.")
+        (entry,) = [e for e in entries if words in e["content"]]
+        turn = turn_of(lab, entry)
+        assert asked in turn["user"] and asked in entry["content"]
+        assert turn["status"] == ("failed" if "fails" in asked else "done")
+        assert [tool["output"].strip() for tool in turn["tools"]] == (["41 passed"] if "tests" in asked else [])
     assert lab.ok("coverage", "--json").json["percent"] == 100
+    (state,) = lab.ok("plugins", "status", agent, "--json").json["plugins"]
+    assert state["installed"] and state["problems"] == []
     # no secret on our disk, no process, and everything as it was
     for file in [*lab.home.root.rglob("*"), *lab.memory.rglob("*")]:
         assert not file.is_file() or SECRET.encode() not in file.read_bytes(), file
+    lab.end_gateway()
     assert lab.leftovers() == []
-    lab.ok("plugins", "uninstall", "claude-code")
-    assert snapshot(lab.user / ".claude", "settings.json", "skills/**/*") == before
+    lab.ok("plugins", "uninstall", agent)
+    assert snapshot(lab.user / folder, *names) == before
 
 
-def test_a_new_claude_session_is_told_what_is_known_and_it_is_no_memory_again(lab: Lab):
-    lab.have("claude")
-    lab.ok("plugins", "install", "claude-code")
+#: how the model calls our search there: OpenClaw keeps tools in a catalogue
+SEARCH = {
+    "opencode": ["memory_search", {"query": "database"}],
+    "openclaw": ["tool_call", {"id": "memsearch_search", "args": {"query": "database"}}],
+}
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_new_session_is_told_what_is_known_and_it_is_no_memory_again(lab: Lab, client: str):
+    agent = CLIENTS[client][0]
+    lab.have(client)
+    lab.ok("plugins", "install", agent)
     lab.ok("add", "The staging database moved to Postgres 16")
-    told = lab.ok("context", "claude-code", "--json").json
+    told = lab.ok("context", agent, "--json").json
     assert "Postgres 16" in told["text"] and 0 < told["tokens"] <= 1500
 
-    lab.claude('What do you know? <<{"say": "Postgres 16, as the notes say."}>>')
-    assert "The staging database moved to Postgres 16" in lab.model.said()
+    script = {"say": "It is as the notes say.", **({"call": SEARCH[client]} if client in SEARCH else {})}
+    session = lab.turn(client, f"What do you know? <<{json.dumps(script)}>>")
+    assert json.dumps(told["text"], ensure_ascii=False)[1:-1] in lab.model.said()
+    titles = [request for request in lab.model.requests if "title generator" in json.dumps(request)]
+    assert "staging" not in json.dumps(titles)
     (entry,) = [e for e in lab.captured(2) if e["agent"]]
     assert "memsearch-memory" not in entry["content"] and "staging" not in entry["content"]
+    turn = turn_of(lab, entry)
+    assert "memsearch-memory" not in turn["user"] and entry["session"] == session
+    assert ["Postgres 16" in tool["output"] for tool in turn["tools"]] == [True] * (client in SEARCH)
+    if client == "opencode":
+        offered = [tool["function"]["name"] for request in lab.model.requests for tool in request.get("tools") or []]
+        assert {"memory_search", "memory_get", "memory_transcript"} <= set(offered)
     (row,) = lab.ok("context", "--log", "--json").json["injections"]
-    assert row["agent"] == "claude-code" and "Postgres 16" in row["text"] and row["session"] == entry["session"]
-
-
-def test_codex_scenarios(lab: Lab):
-    lab.have("codex")
-    before = snapshot(lab.user / ".codex", "config.toml", "hooks.json")
-    lab.ok("plugins", "install", "codex")
-    state = next(row for row in lab.ok("plugins", "status", "codex", "--json").json["plugins"])
-    assert state["installed"] and state["problems"] == []
-    first = lab.codex('Which retry limit? <<{"say": "We retry five times, then park the webhook."}>>')
-    thread = next(json.loads(line) for line in first.out.splitlines() if "thread.started" in line)["thread_id"]
-    lab.client(str(lab.bin / "codex"), "exec", "resume", "--skip-git-repo-check", "--json", thread,
-               'Now run it <<{"run": "echo hello-codex", "say": "It printed hello."}>>')  # fmt: skip
-    lab.codex('Unicode: naïve café 日本語 <<{"say": "はい。"}>>')
-    lab.codex(f'Use {SECRET} <<{{"say": "Used it."}}>>')
-    lab.codex('This one fails <<{"status": 400}>>')
-    entries = lab.captured(5)
-    assert sum(e["session"] == thread for e in entries) == 2
-    hello = next(e for e in entries if "It printed hello" in e["content"])
-    (turn,) = lab.ok("transcript", hello["entry_id"], "--json").json["turns"]
-    assert turn["tools"][0]["output"].strip() == "hello-codex" and turn["turn"] == hello["turn"]
-    assert lab.ok("coverage", "--json").json["percent"] == 100
-    for file in [*lab.home.root.rglob("*"), *lab.memory.rglob("*")]:
-        assert not file.is_file() or SECRET.encode() not in file.read_bytes(), file
-    assert lab.leftovers() == []
-    lab.ok("plugins", "uninstall", "codex")
-    assert snapshot(lab.user / ".codex", "config.toml", "hooks.json") == before
-    assert not (lab.user / ".codex" / "skills" / "remember").exists()
+    assert row["agent"] == agent and "Postgres 16" in row["text"] and row["session"] == session
 
 
 def test_two_sessions_at_once_and_the_other_agent_finds_it(lab: Lab):
-    lab.have("claude")
-    lab.have("codex")
-    lab.ok("plugins", "install", "claude-code", "codex")
-    say = [
-        threading.Thread(target=lab.claude, args=(f'Question {n} <<{{"sleep": 1, "say": "Claude answers number {n}."}}>>',))
-        for n in range(2)
-    ] + [
-        threading.Thread(target=lab.codex, args=(f'Question {n} <<{{"sleep": 1, "say": "Codex answers number {n}."}}>>',))
-        for n in range(2)
-    ]  # fmt: skip
-    for thread in say:
-        thread.start()
-    for thread in say:
-        thread.join()
-    entries = lab.captured(4)
-    assert len({e["session"] for e in entries}) == 4
+    clients = ("claude", "codex", "opencode")
+    lab.have(*clients)
+    lab.ok("plugins", "install", *(CLIENTS[client][0] for client in clients))
+    say = 'Question {n} <<{{"sleep": 1, "say": "{client} answers number {n}."}}>>'
+    turns = [(client, n) for client in clients for n in range(2)]
+    sessions = at_once(*((lab.turn, client, say.format(client=client, n=n)) for client, n in turns))
+    entries = {e["session"]: e["content"] for e in lab.captured(6)}
+    for (client, n), session in zip(turns, sessions, strict=True):
+        assert f"{client} answers number {n}" in entries[session]
     # Codex, in its own read-only sandbox, asks with the command of the skill
-    command = f"{lab.argv()[0]} -m memsearch_tui.cli.main search Claude answers number --json"
+    command = f"{lab.argv()[0]} -m memsearch_tui.cli.main search claude answers number --json"
     lab.codex(f'Recall <<{{"run": "{command}", "say": "Found it."}}>>')
-    found = [e for e in lab.captured(5) if "Found it" in e["content"]]
-    (turn,) = lab.ok("transcript", found[0]["entry_id"], "--json").json["turns"]
-    assert "Claude answers number" in turn["tools"][0]["output"]
+    (found,) = [e for e in lab.captured(7) if "Found it" in e["content"]]
+    assert "claude answers number" in turn_of(lab, found)["tools"][0]["output"]
+
+
+def test_openclaws_gateway_answers_two_at_once_and_its_heartbeat_is_nobodys_turn(lab: Lab):
+    lab.have("openclaw")
+    config = lab.user / ".openclaw" / "openclaw.json"
+    config.write_text(config.read_text().replace('"every": "1h"', '"every": "10s"'))
+    lab.ok("plugins", "install", "openclaw")
+    lab.ok("add", "The importer runs at night")
+    both = threading.Barrier(2)
+
+    def reply(request: dict[str, Any]) -> str | None:
+        if "Which tools?" in json.dumps(request):
+            return None  # by its script
+        return f"Number {both.wait(60)}." if "Question" in json.dumps(request) else "The heart beats."
+
+    lab.model.replies = reply
+    lab.gateway()
+    assert at_once(*((lab.openclaw, f"Question {n}", f"agent:main:{n}") for n in range(2))) == [200, 200]
+    assert len({e["session"] for e in lab.captured(3) if e["agent"]}) == 2
+
+    def beats() -> list[dict[str, Any]]:
+        return [request for request in lab.model.requests if "heartbeat monitor" in json.dumps(request)]
+
+    (beat, *_) = until(beats, 60, "a heartbeat")
+    assert "runs at night" not in json.dumps(beat)
+    # the next turn in its session, and only that
+    script = json.dumps({"call": ["tool_search", {"query": "memsearch"}], "say": "Three tools."})
+    assert lab.openclaw(f"Which tools? <<{script}>>") == 200
+    (entry,) = [e for e in lab.captured(4) if "Three tools" in e["content"]]
+    turn = turn_of(lab, entry)
+    assert turn["assistant"] == "Three tools."
+    for tool in ("memsearch_search", "memsearch_get", "memsearch_transcript"):
+        assert tool in turn["tools"][0]["output"]
+    assert lab.ok("coverage", "--json").json["percent"] == 100
+    assert not any("heart" in e["content"] for e in lab.captured(4))
 
 
 def test_a_hook_that_never_came_is_made_up_for(lab: Lab):
@@ -150,27 +187,6 @@ def test_a_hook_that_never_came_is_made_up_for(lab: Lab):
     assert lab.ok("coverage", "--json").json["percent"] == 100
     (entry,) = lab.captured(1)
     assert "The first answer" in entry["content"]
-
-
-def test_opencode_scenarios(lab: Lab):
-    lab.have("opencode")
-    lab.ok("plugins", "install", "opencode")
-    lab.ok("add", "The importer runs at night")
-    done = lab.opencode('Which port? <<{"say": "It listens on 8123 behind the proxy."}>>', timeout=300)
-    assert "8123" in done.out, done
-    entries = lab.captured(2, 60)
-    entry = next(e for e in entries if e["agent"] == "opencode")
-    assert "8123 behind the proxy" in entry["content"]
-    (turn,) = lab.ok("transcript", entry["entry_id"], "--json").json["turns"]
-    assert turn["status"] == "done" and "Which port?" in turn["user"]
-    said = [r for r in lab.model.requests if "The importer runs at night" in json.dumps(r)]
-    titles = [r for r in lab.model.requests if "title generator" in json.dumps(r)]
-    assert said and not any(r in titles for r in said)
-    assert {"memory_search", "memory_get", "memory_transcript"} <= {
-        tool["function"]["name"] for r in lab.model.requests for tool in r.get("tools") or []
-    }
-    lab.ok("plugins", "uninstall", "opencode")
-    assert not (lab.user / ".config" / "opencode" / "plugins").exists()
 
 
 def test_claude_installs_it_as_a_plugin_from_the_marketplace_folder(lab: Lab, tmp_path):
@@ -216,8 +232,6 @@ def test_the_real_command_lines_summarise_and_leave_no_trace(lab: Lab):
         found = lab.run("entries", "--json").json["entries"]
         return found if all(e["body"].startswith("- User asked about limits") for e in found) else None
 
-    from tests.conftest import until
-
     entries = until(summarised, 60, "two summaries")
     assert all(e["marks"] == {} for e in entries)
     state = lab.ok("spend", "--json").json
@@ -229,30 +243,32 @@ def test_the_real_command_lines_summarise_and_leave_no_trace(lab: Lab):
     assert lab.leftovers() == []
 
 
-def test_a_sub_agents_work_is_its_parents_turn(lab: Lab):
-    lab.have("claude")
-    lab.ok("plugins", "install", "claude-code")
-    task = {"description": "look", "prompt": "Look around", "subagent_type": "general-purpose"}
-    script = json.dumps({"call": ["Agent", task], "say": "The parent is done."})
-    lab.claude(f"Delegate it <<{script}>>", "--allowedTools", "Agent")
+@pytest.mark.parametrize(
+    "client, tool, kind", [("claude", "Agent", "general-purpose"), ("opencode", "task", "general")]
+)
+def test_a_sub_agents_work_is_its_parents_turn(lab: Lab, client: str, tool: str, kind: str):
+    agent = CLIENTS[client][0]
+    lab.have(client)
+    lab.ok("plugins", "install", agent)
+    task = {"description": "look", "prompt": "Look around", "subagent_type": kind}
+    script = json.dumps({"call": [tool, task], "say": "The parent is done."})
+    session = lab.turn(client, f"Delegate it <<{script}>>")
     (entry,) = lab.captured(1)
-    assert "The parent is done" in entry["content"]
-    (turn,) = lab.ok("transcript", entry["entry_id"], "--json").json["turns"]
-    assert [tool.get("name") for tool in turn["tools"]] == ["Agent"]
+    assert "The parent is done" in entry["content"] and entry["session"] == session
+    assert [call["name"] for call in turn_of(lab, entry)["tools"]] == [tool]
+    asked = [json.dumps(request) for request in lab.model.requests]
+    assert any("Look around" in request and "Delegate it" not in request for request in asked)
     assert lab.ok("coverage", "--json").json["percent"] == 100
+    lab.captured(1)
 
 
 @pytest.mark.parametrize("client", ["claude", "codex"])
 def test_a_turn_that_was_interrupted_before_anything_came_is_covered(lab: Lab, client: str):
     import signal
 
-    from tests.conftest import until
-
     lab.have(client)
-    agent = {"claude": "claude-code", "codex": "codex"}[client]
-    lab.ok("plugins", "install", agent)
-    first = 'Warm up <<{"say": "Warm."}>>'
-    (lab.claude if client == "claude" else lab.codex)(first)
+    lab.ok("plugins", "install", CLIENTS[client][0])
+    lab.turn(client, 'Warm up <<{"say": "Warm."}>>')
     lab.captured(1)
     argv = (
         ["-p", "--", 'Think long <<{"sleep": 60}>>']

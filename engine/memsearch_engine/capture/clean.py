@@ -8,11 +8,13 @@ from memsearch_engine.capture.context import without_injected
 from memsearch_engine.secrets.scan import redact
 from memsearch_engine.transcripts.evidence import shortened
 from memsearch_engine.transcripts.model import Turn
+from memsearch_engine.usage import without_citations
 
 
 def redacted(turn: Turn) -> Turn:
-    """The turn with secrets replaced, outputs without their middle, and no memory that was injected into it."""
-    user, assistant = (redact(without_injected(text))[0] for text in (turn.user, turn.assistant))
+    """The turn with secrets replaced, outputs without their middle, and neither memory that was injected into it nor the
+    citations of such."""
+    user, assistant = (redact(without_citations(without_injected(text)))[0] for text in (turn.user, turn.assistant))
     clean = msgspec.structs.replace(turn, user=user, assistant=assistant)
     clean.tools = [
         msgspec.structs.replace(tool, input=redact(shortened(tool.input))[0], output=redact(shortened(tool.output))[0])

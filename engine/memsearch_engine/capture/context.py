@@ -50,12 +50,13 @@ class Context(msgspec.Struct):
     left_out: int  # entries of the newest days that are untrusted, expired, superseded or beyond the cap
 
 
-def build(memory: str, lines: int, max_tokens: int, *, today: date | None = None) -> Context:
+def build(memory: str, lines: int, max_tokens: int, *, longterm: str = "", today: date | None = None) -> Context:
     """The cold-start context of a memory folder.
 
     Args:
         lines: at most so many bullets, newest last as they stand in their day.
-        max_tokens: a cap on the whole text.
+        max_tokens: a cap on all but *longterm*, which has its own.
+        longterm: what the long-term memory tells a session of this project.
     """
     files = list_days(memory)
     newest = sorted(files, key=lambda file: file.day, reverse=True)
@@ -70,7 +71,7 @@ def build(memory: str, lines: int, max_tokens: int, *, today: date | None = None
             room -= len(kept)
             days.append((file.day, kept))
     if not days:
-        return Context("", 0, 0, left_out)
+        return Context(*_fenced(longterm), 0, left_out)
     memories = count_entries(files)
     head = (
         f"Notes from earlier sessions of this project: {memories} memories, {newest[-1].day} to {newest[0].day}, of all "
@@ -89,11 +90,16 @@ def build(memory: str, lines: int, max_tokens: int, *, today: date | None = None
             break
         day, bullets = days[-1]  # the older day gives way first, its oldest bullet first
         days[-1:] = [(day, bullets[1:])] if len(bullets) > 1 else []
-    if not days:
-        return Context("", 0, memories, left_out)
+    parts = [longterm, text if days else ""]
+    return Context(*_fenced("\n\n".join(part for part in parts if part)), memories, left_out)
+
+
+def _fenced(text: str) -> tuple[str, int]:
+    """The text in its fence, and its tokens; nothing for nothing."""
+    if not text:
+        return "", 0
     text = redact(text)[0]
-    name = digest(text, size=6)
-    return Context(f'<memsearch-memory id="{name}">\n{text}\n</memsearch-memory>', tokens, memories, left_out)
+    return f'<memsearch-memory id="{digest(text, size=6)}">\n{text}\n</memsearch-memory>', estimate(text)
 
 
 def _bullets(file: DayFile, today: date) -> tuple[list[str], int]:
@@ -132,11 +138,11 @@ def _unfenced(text: str) -> str:
     return text.replace("<memsearch-memory", "<memsearch_memory").replace("</memsearch-memory", "</memsearch_memory")
 
 
-def prebuild(home: Home, memory: str, max_tokens: int, *, hint: bool) -> bool:
+def prebuild(home: Home, memory: str, max_tokens: int, *, longterm: str, hint: bool) -> bool:
     """Keep the context of a memory folder ready for hooks. Returns whether it changed."""
     texts: dict[str, str] = {}
     for lines in sorted(set(CONTEXT_LINES.values())):
-        context = build(memory, lines, max_tokens)
+        context = build(memory, lines, max_tokens, longterm=longterm)
         if context.text:
             texts[str(lines)] = context.text
     name = digest(json.dumps(texts, sort_keys=True), size=6)

@@ -11,6 +11,7 @@ from datetime import datetime
 
 import msgspec
 
+from memsearch_engine import usage
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture.clean import redacted
 from memsearch_engine.capture.extract import extract, is_trivial
@@ -64,6 +65,10 @@ class Keeper:
         """
         when = local_time(turn.started) or datetime.fromtimestamp(at).astimezone()
         cwd = turn.cwd or cwd
+        if ids := usage.cited(turn.assistant):
+            usage.note(
+                self.home, ids, "cited", agent=turn.agent, session=turn.session, turn=turn.turn, at=when.timestamp()
+            )
         if is_trivial(turn):
             return self._note(turn, when, cwd, Kept("trivial"))
         memory = memory or home_of(cwd, self.home)

@@ -17,15 +17,17 @@ import msgspec
 from memsearch_engine import __version__
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture import worker as inbox
-from memsearch_engine.capture.context import prebuild
 from memsearch_engine.capture.coverage import alarms, reconcile, report
 from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.capture.ledger import known_folders
-from memsearch_engine.errors import MemsearchError, UsageError
+from memsearch_engine.errors import MemsearchError, SettingsError, UsageError
 from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.index import models
 from memsearch_engine.index.analyze import is_english
 from memsearch_engine.journal.write import Journal
+from memsearch_engine.longterm import pipeline
+from memsearch_engine.longterm.recall import prepare
+from memsearch_engine.longterm.workspace import SUMMARY
 from memsearch_engine.projects import Place, Project, locate
 from memsearch_engine.registry import Registry
 from memsearch_engine.search import hybrid
@@ -41,6 +43,7 @@ _TICK_S = 1.0
 #: How often transcripts are looked through for what hooks missed; unchanged ones cost a stat each.
 _RECONCILE_S = 300.0
 _SUMMARIES_S = 15.0
+_LONGTERM_S = 30.0
 
 
 class Engine:
@@ -59,8 +62,10 @@ class Engine:
         self._paused = ""  # why capture waits
         self._look_at_settings()
         self._summarise_now = threading.Event()
+        self._remembering = False
         threading.Thread(target=self._keeper, name="keeper", daemon=True).start()
         threading.Thread(target=self._summariser, name="summaries", daemon=True).start()
+        threading.Thread(target=self._rememberer, name="longterm", daemon=True).start()
 
     @property
     def settings(self) -> Settings:
@@ -68,7 +73,7 @@ class Engine:
 
     @property
     def busy(self) -> bool:
-        return self.indexer.busy
+        return self.indexer.busy or self._remembering
 
     def close(self) -> None:
         self.stopping.set()
@@ -86,7 +91,8 @@ class Engine:
         """Reconcile now and then: the inbox fills, watches can be lost, settings can change, projects appear."""
         for project in self._registered():
             self.indexer.attach(project)
-        told, reconciled = -1, 0.0
+        seen: object = None
+        reconciled = 0.0
         while not self.stopping.wait(_TICK_S):
             try:
                 self._look_at_settings()
@@ -94,8 +100,8 @@ class Engine:
                 if time.monotonic() - reconciled > _RECONCILE_S:
                     reconciled = time.monotonic()
                     self._reconcile()
-                if told != self.version:
-                    told = self.version
+                if seen != (now := (self.version, _stamp(self.home.longterm), _stamp(self.home.longterm / SUMMARY))):
+                    seen = now
                     self._prepare_contexts()
                 self.indexer.check_disk()
             except Exception:  # one bad file must not end the keeping of everything else
@@ -126,6 +132,34 @@ class Engine:
                 log.exception("summaries")
             self._summarise_now.wait(_SUMMARIES_S)
             self._summarise_now.clear()
+
+    def _rememberer(self) -> None:
+        """Run the long-term pipeline when its time has come: every six hours at most, and only where the owner chose models."""
+        while not self.stopping.wait(_LONGTERM_S):
+            try:
+                if not self._paused and pipeline.due(self.home, self.settings):
+                    self._remember(background=True)
+            except MemsearchError as error:
+                log.warning("long-term memory: %s", error)
+
+    def _remember(self, **how: Any) -> None:
+        """Run the pipeline in a thread of its own; the service does not exit meanwhile."""
+
+        def work() -> None:
+            try:
+                folders = AgentFolders.from_env(seen=known_folders(self.home))
+                report = pipeline.run(self.home, self.settings, folders, stop=self.stopping.is_set, **how)
+                log.info("long-term memory: %s", msgspec.json.encode(report).decode())
+            except MemsearchError as error:
+                log.warning("long-term memory: %s", error)
+            except Exception:
+                log.exception("long-term memory")
+            finally:
+                self._remembering = False
+                self._bump()
+
+        self._remembering = True
+        threading.Thread(target=work, name="longterm-run", daemon=True).start()
 
     def _asks_models(self) -> bool:
         settings = self.settings
@@ -170,11 +204,10 @@ class Engine:
 
     def _prepare_contexts(self) -> None:
         """Keep ready what new sessions are told; hooks only print it."""
-        recall = self.settings.recall
-        for memory in {project.memory for project in self._registered()}:
+        for memory, identity in {project.memory: project.id for project in self._registered()}.items():
             try:
                 if os.path.isdir(memory):
-                    prebuild(self.home, memory, recall.max_tokens if recall.inject else 0, hint=recall.hint)
+                    prepare(self.home, self.settings, memory, identity)
             except (OSError, MemsearchError) as error:
                 log.warning("context of %s not prepared: %s", memory, error)
 
@@ -395,6 +428,17 @@ class Engine:
             return report(keeper, since)
         finally:
             keeper.close()
+
+    def longterm(self, call: Call, phase: int = 0, session: str = "", since: float = 0.0) -> dict[str, Any]:
+        """Run the long-term pipeline in the background; returns at once. Raises SettingsError where no model is chosen."""
+        limits = self.settings.longterm
+        for number, name in ((1, "extract"), (2, "consolidate")):
+            if phase in (0, number) and not getattr(limits, name).provider:
+                raise SettingsError(f"`longterm.{name}.provider` is not set: no model may be asked")
+        if self._remembering:
+            return {"state": "running already"}
+        self._remember(phase=phase, only=session, since=since)
+        return {"state": "started"}
 
     def inbox(self, call: Call) -> dict[str, Any]:
         """Drain the inbox now and say what waits."""

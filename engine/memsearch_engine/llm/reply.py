@@ -1,0 +1,29 @@
+"""What a model answers, or why it did not."""
+
+from __future__ import annotations
+
+import msgspec
+
+from memsearch_engine.errors import MemsearchError
+
+
+class ModelError(MemsearchError):
+    """No answer.
+
+    Attributes:
+        again: whether asking later may help (a limit, a time-out, a server's fault).
+        too_long: the question is longer than the model takes.
+    """
+
+    def __init__(self, message: str, *, again: bool, too_long: bool = False) -> None:
+        super().__init__(message)
+        self.again, self.too_long = again, too_long
+
+
+class Reply(msgspec.Struct, frozen=True):
+    """``counted``: whether the tokens are the service's own count, or our estimate."""
+
+    text: str
+    input_tokens: int
+    output_tokens: int
+    counted: bool = True

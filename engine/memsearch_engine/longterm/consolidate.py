@@ -1,0 +1,368 @@
+"""Phase 2: what single sessions taught becomes two short documents, under one lock, as a proposal.
+
+The work happens in a folder of its own, by an agent's command line that sees nothing else or by a model with file tools of
+ours. It is ended at its caps of time, turns and tokens, or when the claim is lost. What it leaves is checked, and only then
+proposed; what has been consolidated moves on after that, so a run that died anywhere is simply done again.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import msgspec
+
+from memsearch_engine.errors import MemsearchError, SettingsError, Unreachable
+from memsearch_engine.home import Home
+from memsearch_engine.llm import native, spend, tools
+from memsearch_engine.llm.reply import ModelError, Reply
+from memsearch_engine.llm.tokens import estimate
+from memsearch_engine.longterm import review, workspace
+from memsearch_engine.longterm.extract import PURPOSE, prompt
+from memsearch_engine.longterm.jobs import Claim, Jobs, Refusal
+from memsearch_engine.longterm.notes import notes
+from memsearch_engine.longterm.store import SCHEMA, SessionMemory, Store
+from memsearch_engine.registry import Registry
+from memsearch_engine.settings import Settings
+from memsearch_engine.usage import cited
+
+COOLDOWN_S = 6 * 3600.0
+_INLINE_TOKENS = 20_000  # of a diff that is shown at once
+_READ_SIGNS = 60_000
+_LISTED = 2_000
+_HITS = 200
+
+
+class Result(msgspec.Struct):
+    """What a consolidation came to.
+
+    Attributes:
+        state: ``review`` (a proposal waits), ``accepted`` (it took effect), ``unchanged``, ``skipped``, ``failed``.
+        reason: why it was skipped or failed, or what there was to do.
+        proposal, hunks: the proposal's number, and how many changes it has.
+    """
+
+    state: str
+    reason: str = ""
+    proposal: int = 0
+    hunks: int = 0
+    memories: int = 0
+    tokens: int = 0
+
+
+def run(
+    home: Home,
+    settings: Settings,
+    *,
+    force: bool = False,
+    pinned: set[str] = frozenset(),  # type: ignore[assignment]
+    stop: Callable[[], bool] | None = None,
+    clock: Callable[[], float] = time.time,
+) -> Result:
+    """Consolidate, if there is anything new.
+
+    Args:
+        force: the owner asks: the pause after a success does not count.
+        pinned: ids of memories that come first whatever their use.
+
+    Raises:
+        SettingsError: no model is chosen. Unreachable: the workspace can't be written.
+    """
+    chosen = settings.longterm.consolidate
+    if not chosen.provider:
+        raise SettingsError(
+            "`longterm.consolidate.provider` is not set: no model may be asked",
+            "memsearch config set longterm.consolidate.provider NAME (claude-code, codex, or one under llm.providers)",
+        )
+    workspace.check_root(home.longterm)
+    jobs = Jobs(home, clock)
+    claim = jobs.claim("consolidate", "all", clock(), cooldown_s=COOLDOWN_S, force=force)
+    if isinstance(claim, Refusal):
+        return Result("skipped", str(claim))
+    run_ = _Run(home, settings, jobs, claim, pinned, stop, clock)
+    try:
+        with jobs.kept_alive(claim) as lost:
+            run_.lost = lost
+            return run_.work()
+    except SettingsError as error:
+        jobs.fail(claim, str(error), again=False)
+        raise
+    except (MemsearchError, OSError) as error:
+        jobs.fail(claim, str(error))
+        return Result("failed", str(error), tokens=run_.tokens)
+    except BaseException:
+        jobs.release(claim, "interrupted")
+        raise
+    finally:
+        shutil.rmtree(home.longterm_staging, ignore_errors=True)
+
+
+class _Run:
+    def __init__(
+        self, home: Home, settings: Settings, jobs: Jobs, claim: Claim, pinned: set[str], stop: Callable[[], bool] | None,
+        clock: Callable[[], float],
+    ) -> None:  # fmt: skip
+        self.home, self.settings, self.jobs, self.claim = home, settings, jobs, claim
+        self.pinned, self.stop, self.clock = pinned, stop, clock
+        self.store, self.baseline, self.folder = Store(home, clock), workspace.Baseline(home), home.longterm_staging
+        self.lost, self.tokens, self.ends = threading.Event(), 0, time.monotonic() + settings.longterm.run_minutes * 60
+
+    def work(self) -> Result:
+        selected = self.store.select(self.settings.longterm.memories, self.pinned)
+        self._stage(selected)
+        changes = self.baseline.diff(self.folder)
+        artifacts = all(workspace.read(self.folder, name).strip() for name in (workspace.MEMORY, workspace.SUMMARY))
+        waiting = review.pending(self.home)
+        if not changes and (artifacts or waiting):
+            why = "nothing new since the last consolidation" + ("; its changes wait for review" if waiting else "")
+            return self._finish(selected, Result("unchanged", why, waiting.id if waiting else 0))
+        if not selected and not artifacts and not notes(self.home):
+            return self._finish(selected, Result("unchanged", "no session has taught anything yet"))
+        self._overlay(waiting)
+        text = workspace.diff_text(changes)
+        (self.folder / workspace.DIFF).write_text(text, encoding="utf-8", errors="replace")
+        self._ask(text)
+        self._forget({memory.id for memory in selected})
+        known = {memory.id for memory in selected} | {note.id for note in notes(self.home)}
+        workspace.validate(self.folder, known, self._projects(selected), self.settings.longterm.max_tokens)
+        return self._conclude(selected)
+
+    # -- before ---------------------------------------------------------------------------------------------
+
+    def _stage(self, selected: list[SessionMemory]) -> None:
+        """The folder to work in: the workspace as the owner has it, with the evidence of now."""
+        self.home.longterm.mkdir(mode=0o700, exist_ok=True)
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(mode=0o700)
+        for name, path in workspace.files(self.home.longterm).items():
+            if name != workspace.DIFF:
+                target = self.folder / name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(path, target)
+        workspace.prune_resources(self.folder, self.clock())
+        workspace.write_inputs(self.folder, selected)
+
+    def _overlay(self, waiting: review.Proposal | None) -> None:
+        """Put what waits for review into the folder: the next proposal takes its place, and must not lose it."""
+        for hunk in waiting.waiting if waiting else ():
+            current = workspace.read(self.folder, hunk.path)
+            try:
+                workspace.write(self.folder, hunk.path, review.apply(hunk, current))
+            except MemsearchError:
+                continue  # the owner has changed that place meanwhile: his word counts
+        for name, empty in (
+            (workspace.MEMORY, "## Everywhere\n"),
+            (workspace.SUMMARY, f"{workspace.VERSION}\n\n## Everywhere\n"),
+        ):
+            if not workspace.read(self.folder, name).strip():
+                workspace.write(self.folder, name, empty)
+
+    # -- the work -------------------------------------------------------------------------------------------
+
+    def _ask(self, diff: str) -> None:
+        chosen, limits = self.settings.longterm.consolidate, self.settings.longterm
+        system = prompt(self.home, "consolidate").replace("SUMMARY_TOKENS", str(int(limits.max_tokens * 0.9)))
+        task = self._task(diff)
+        if chosen.provider in native.EDITORS and chosen.provider not in self.settings.llm.providers:
+            self._before_turn()
+            left = max(1.0, self.ends - time.monotonic())
+            reply = native.edit(chosen.provider, chosen.model, system, task, self.folder, left, self._unwanted)
+            self._after_turn(reply)
+            return
+        if chosen.provider == "native":
+            raise SettingsError(
+                "`longterm.consolidate.provider` can't be native: no session's agent stands for all",
+                f"choose {' or '.join(native.EDITORS)}, or a name under llm.providers",
+            )
+        tools.work(
+            self.settings.llm, chosen.provider, chosen.model, system, task, FileTools(self.folder).tools(),
+            most_turns=limits.run_turns, before_turn=self._before_turn, after_turn=self._after_turn,
+        )  # fmt: skip
+
+    def _task(self, diff: str) -> str:
+        listed = []
+        for title, sign in (("refused", "+"), ("kept", "-")):
+            if lines := sorted(self.store.refused(sign))[:_LISTED]:
+                listed += [f"{title}:", *(f"- {line}" for line in lines), ""]
+        shown = diff if estimate(diff) <= _INLINE_TOKENS else f"It is long: read {workspace.DIFF} piece by piece."
+        return "\n".join(["Bring the long-term memory up to date.", "", *listed, "What changed:", "", shown])
+
+    def _unwanted(self) -> bool:
+        return self.lost.is_set() or bool(self.stop and self.stop()) or time.monotonic() > self.ends
+
+    def _before_turn(self) -> None:
+        limits = self.settings.longterm
+        if self.lost.is_set():
+            raise ModelError("another process took the job over", again=True)
+        if self.stop and self.stop():
+            raise ModelError("it was told to stop", again=True)
+        if time.monotonic() > self.ends:
+            raise ModelError(f"not done after {limits.run_minutes:g} minutes", again=True)
+        if self.tokens > limits.run_tokens:
+            raise ModelError(f"not done after {self.tokens:,} tokens (longterm.run_tokens)", again=True)
+        if (used := spend.today(self.home, PURPOSE)) >= limits.daily_tokens:
+            raise ModelError(f"the day's {limits.daily_tokens:,} tokens are used up ({used:,} used)", again=True)
+
+    def _after_turn(self, reply: Reply) -> None:
+        chosen = self.settings.longterm.consolidate
+        self.tokens += reply.input_tokens + reply.output_tokens
+        spend.note(
+            self.home, self.settings.llm, reply, purpose=PURPOSE, provider=chosen.provider, model=chosen.model, agent=""
+        )
+
+    def _forget(self, selected: set[str]) -> None:
+        """What rests on forgotten memories alone goes, whatever the model left standing; joint sources are named without them."""
+        gone = {memory.id for memory in self.store.all()} - selected
+        before = set(
+            cited(
+                workspace.read(self.home.longterm, workspace.MEMORY)
+                + workspace.read(self.home.longterm, workspace.SUMMARY)
+            )
+        )
+        gone |= before - selected - {note.id for note in notes(self.home)}
+        for name in (workspace.MEMORY, workspace.SUMMARY):
+            text = workspace.read(self.folder, name)
+            clean = without_memories(text, gone)
+            if clean != text:
+                workspace.write(self.folder, name, clean)
+
+    # -- after ----------------------------------------------------------------------------------------------
+
+    def _projects(self, selected: list[SessionMemory]) -> set[str]:
+        registry = Registry(self.home)
+        try:
+            return {project.id[:8] for project in registry.all()} | {m.project[:8] for m in selected if m.project}
+        finally:
+            registry.close()
+
+    def _conclude(self, selected: list[SessionMemory]) -> Result:
+        def artifacts(folder: Path) -> dict[str, str]:
+            return {
+                name: workspace.read(folder, name) for name in workspace.files(folder) if workspace.is_artifact(name)
+            }
+
+        if not self.jobs.heartbeat(self.claim):
+            raise ModelError("another process took the job over", again=True)
+        hunks = review.hunks_between(artifacts(self.home.longterm), artifacts(self.folder), self.store)
+        proposal = review.Proposal(
+            self.clock(),
+            hunks,
+            [memory.id for memory in selected],
+            self.settings.longterm.consolidate.provider,
+            self.tokens,
+        )
+        result = Result("unchanged", "nothing had to change", 0, len(hunks), len(selected), self.tokens)
+        if hunks and self.settings.longterm.auto_accept:
+            for hunk in hunks:
+                review.take(self.home, hunk)
+            proposal.state = "decided"
+            result.state, result.reason = "accepted", "longterm.auto_accept"
+        elif hunks:
+            result.state, result.reason = "review", "`memsearch longterm review` shows the changes"
+        if hunks:
+            result.proposal = review.propose(self.home, proposal)
+        return self._finish(selected, result)
+
+    def _finish(self, selected: list[SessionMemory], result: Result) -> Result:
+        """The evidence into the workspace, the baseline on, the job done; in that order."""
+        workspace.prune_resources(self.home.longterm, self.clock())
+        workspace.write_inputs(self.home.longterm, selected)
+        self.baseline.commit(self.home.longterm)
+        result.memories = len(selected)
+        if not self.jobs.succeed(self.claim, result.state, lambda db: Store.mark_selected(db, selected), SCHEMA):
+            raise ModelError("another process took the job over", again=True)
+        return result
+
+
+def without_memories(text: str, gone: set[str]) -> str:
+    """*text* without bullets that cite only ids in *gone*, and without those ids in the others."""
+    lines = []
+    dropping = False
+    for line in text.splitlines():
+        ids = cited(line)
+        bullet = re.match(r"\s*[-*+]\s", line) is not None
+        if ids and all(name in gone for name in ids):
+            dropping = bullet
+            if bullet:
+                continue
+        elif bullet or line.startswith("#") or not line.strip():
+            dropping = False
+        if dropping:
+            continue
+        if any(name in gone for name in ids):
+            kept = ", ".join(name for name in ids if name not in gone)
+            line = re.sub(r"\[mem:[^\]]*\]", f"[mem:{kept}]", line) if kept else line
+        lines.append(line)
+    return "\n".join(lines) + ("\n" if text.endswith("\n") else "")
+
+
+class FileTools:
+    """What a model may do in the folder: look at everything, write what is its own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def tools(self) -> list[tools.Tool]:
+        return [
+            tools.Tool("list_files", "All files, with their sizes in bytes.", {}, self.list_files),
+            tools.Tool(
+                "read_file", "Lines of a file, from first_line (counted from 1) on.",
+                {"path": "string", "first_line": "integer", "lines": "integer"}, self.read_file,
+            ),
+            tools.Tool("search", "Lines that contain a text, in all files, whatever its case.", {"text": "string"}, self.search),
+            tools.Tool("write_file", "Write a whole file.", {"path": "string", "content": "string"}, self.write_file),
+            tools.Tool(
+                "replace_text", "Replace a text that stands in a file exactly once.",
+                {"path": "string", "old": "string", "new": "string"}, self.replace_text,
+            ),
+        ]  # fmt: skip
+
+    def list_files(self) -> str:
+        found = workspace.files(self.folder)
+        lines = [f"{name} {os.path.getsize(path)}" for name, path in list(found.items())[:_LISTED]]
+        return "\n".join(lines + ([f"… {len(found) - _LISTED} more"] if len(found) > _LISTED else []))
+
+    def read_file(self, path: str, first_line: int, lines: int) -> str:
+        text = self._text(path).splitlines()
+        if first_line < 1 or lines < 1 or first_line > max(1, len(text)):
+            raise ValueError(f"{path} has {len(text)} lines")
+        shown = "\n".join(text[first_line - 1 : first_line - 1 + lines])
+        return shown if len(shown) <= _READ_SIGNS else shown[:_READ_SIGNS] + "\n… cut: ask for fewer lines"
+
+    def search(self, text: str) -> str:
+        if not text.strip():
+            raise ValueError("the text is empty")
+        hits = [
+            f"{name}:{number}: {line[:300]}"
+            for name in workspace.files(self.folder)
+            for number, line in enumerate(workspace.read(self.folder, name).splitlines(), 1)
+            if text.casefold() in line.casefold()
+        ]
+        return (
+            "\n".join(hits[:_HITS] + ([f"… {len(hits) - _HITS} more"] if len(hits) > _HITS else [])) or "nothing found"
+        )
+
+    def write_file(self, path: str, content: str) -> str:
+        if not workspace.is_artifact(path):
+            raise ValueError(f"{path} is not yours to write")
+        try:
+            workspace.write(self.folder, path, content)
+        except Unreachable as error:
+            raise ValueError(str(error)) from error
+        return "written"
+
+    def replace_text(self, path: str, old: str, new: str) -> str:
+        text = self._text(path)
+        if not old or text.count(old) != 1:
+            raise ValueError(f"the text stands in {path} {text.count(old) if old else 0} times")
+        return self.write_file(path, text.replace(old, new))
+
+    def _text(self, path: str) -> str:
+        if path not in workspace.files(self.folder):
+            raise ValueError(f"there is no file {path}")
+        return workspace.read(self.folder, path)

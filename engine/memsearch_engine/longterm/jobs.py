@@ -1,0 +1,243 @@
+"""Who does what, so that nothing is done twice and nothing is lost: leased jobs in ``state.db``.
+
+A claim is taken in one immediate transaction and proved by a token. Its owner keeps the lease alive; who lets it lapse may
+have it stolen, which costs the job one of its tries. Nothing is finished by somebody whose lease has ended.
+
+States: ``running``, ``done``, ``error``; a job that was never claimed has no row. Kinds: ``extract`` (key: agent and session;
+the watermark is the session's time of change) and ``consolidate`` (one for all).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator
+from enum import StrEnum
+from typing import Literal
+
+import msgspec
+
+from memsearch_engine.home import Home
+from memsearch_engine.state import transaction, using
+
+Kind = Literal["extract", "consolidate"]
+LEASE_S = 600.0
+BEAT_S = 60.0
+RETRY_S = 3600.0
+TRIES = 3
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS longterm_jobs (
+  kind TEXT NOT NULL, key TEXT NOT NULL, state TEXT NOT NULL, token TEXT NOT NULL, owner TEXT NOT NULL,
+  started REAL NOT NULL, finished REAL NOT NULL, lease_until REAL NOT NULL, retry_at REAL NOT NULL, tries_left INTEGER NOT NULL,
+  stolen INTEGER NOT NULL, error TEXT NOT NULL, outcome TEXT NOT NULL, watermark REAL NOT NULL, done_watermark REAL NOT NULL,
+  PRIMARY KEY (kind, key)) WITHOUT ROWID;
+"""
+
+
+class Refusal(StrEnum):
+    """Why a job was not claimed."""
+
+    UP_TO_DATE = "up to date"
+    RUNNING = "running"
+    FULL = "as many as allowed are running"
+    BACKOFF = "failed, waits before it is tried again"
+    EXHAUSTED = "failed too often; new turns in the session try it again"
+    COOLDOWN = "done a short while ago"
+
+
+class Claim(msgspec.Struct, frozen=True):
+    kind: Kind
+    key: str
+    token: str
+    watermark: float
+
+
+class Job(msgspec.Struct, frozen=True):
+    """A job as it stands. Times in seconds since 1970."""
+
+    kind: str
+    key: str
+    state: str
+    owner: str
+    started: float
+    finished: float
+    lease_until: float
+    retry_at: float
+    tries_left: int
+    stolen: int
+    error: str
+    outcome: str
+    watermark: float
+    done_watermark: float
+
+
+_COLUMNS = ", ".join(Job.__struct_fields__)
+
+
+class Jobs:
+    """The jobs of one home. *clock*: seconds since 1970."""
+
+    def __init__(self, home: Home, clock: Callable[[], float] = time.time) -> None:
+        self.home, self.clock = home, clock
+
+    # -- claiming -------------------------------------------------------------------------------------------
+
+    def claim(
+        self, kind: Kind, key: str, watermark: float, *, cap: int = 1, cooldown_s: float = 0.0, force: bool = False
+    ) -> Claim | Refusal:
+        """Take a job, or say why not.
+
+        Args:
+            cap: how many of this kind may run at once, over all processes.
+            cooldown_s: how long a success keeps the job from being done again, whatever its watermark.
+            force: the user asks: waiting times and used up tries don't count.
+        """
+        now = self.clock()
+        with using(self.home, SCHEMA) as db, transaction(db):
+            job = self._get(db, kind, key)
+            refusal = self._refusal(job, watermark, now, cooldown_s, force)
+            if refusal:
+                return refusal
+            live = db.execute(
+                "SELECT count(*) FROM longterm_jobs WHERE kind=? AND key<>? AND state='running' AND lease_until>?",
+                (kind, key, now),
+            ).fetchone()[0]
+            if live >= cap:
+                return Refusal.FULL
+            stolen = job is not None and job.state == "running"
+            tries, thefts = (job.tries_left, job.stolen) if job else (TRIES, 0)
+            if job is None or watermark > job.watermark or force:
+                tries = TRIES
+            if stolen:
+                tries, thefts = tries - 1, thefts + 1
+                if tries <= 0 and not force:
+                    values = (f"its process ended {thefts} times", now, kind, key)
+                    db.execute(
+                        "UPDATE longterm_jobs SET state='error', error=?, finished=?, tries_left=0, token='' WHERE kind=? AND key=?",
+                        values,
+                    )
+                    return Refusal.EXHAUSTED
+            token = uuid.uuid4().hex
+            done = job.done_watermark if job else -1.0
+            db.execute(
+                "INSERT OR REPLACE INTO longterm_jobs VALUES (?,?,'running',?,?,?,0,?,0,?,?,'','',?,?)",
+                (kind, key, token, str(os.getpid()), now, now + LEASE_S, tries, thefts, watermark, done),
+            )
+        return Claim(kind, key, token, watermark)
+
+    @staticmethod
+    def _refusal(job: Job | None, watermark: float, now: float, cooldown_s: float, force: bool) -> Refusal | None:
+        if job is None:
+            return None
+        if job.state == "running" and job.lease_until > now:
+            return Refusal.RUNNING
+        if force:
+            return None
+        if job.state == "done" and cooldown_s and job.finished > now - cooldown_s:
+            return Refusal.COOLDOWN
+        if job.kind == "extract" and job.done_watermark >= watermark:
+            return Refusal.UP_TO_DATE
+        if job.state == "error" and watermark <= job.watermark:
+            if (
+                job.kind == "extract" and job.tries_left <= 0
+            ):  # consolidation is needed for as long as there is something new
+                return Refusal.EXHAUSTED
+            if job.retry_at > now:
+                return Refusal.BACKOFF
+        return None
+
+    # -- while it runs --------------------------------------------------------------------------------------
+
+    def heartbeat(self, claim: Claim) -> bool:
+        """Prolong the lease. False where the claim is no longer ours."""
+        now = self.clock()
+        with using(self.home, SCHEMA) as db:
+            done = db.execute(
+                "UPDATE longterm_jobs SET lease_until=? WHERE kind=? AND key=? AND state='running' AND token=? AND lease_until>?",
+                (now + LEASE_S, claim.kind, claim.key, claim.token, now),
+            )
+            return done.rowcount == 1
+
+    @contextlib.contextmanager
+    def kept_alive(self, claim: Claim) -> Iterator[threading.Event]:
+        """Heartbeats while the block runs; the event is set when the claim was lost."""
+        lost, over = threading.Event(), threading.Event()
+
+        def beat() -> None:
+            while not over.wait(BEAT_S):
+                if not self.heartbeat(claim):
+                    lost.set()
+                    return
+
+        thread = threading.Thread(target=beat, name="lease", daemon=True)
+        thread.start()
+        try:
+            yield lost
+        finally:
+            over.set()
+            thread.join()
+
+    # -- the end --------------------------------------------------------------------------------------------
+
+    def succeed(
+        self,
+        claim: Claim,
+        outcome: str = "",
+        work: Callable[[sqlite3.Connection], None] | None = None,
+        schema: str = "",
+    ) -> bool:
+        """Finish a job, with *work* in the same transaction. False, and nothing written, where the claim was lost."""
+        now = self.clock()
+        with using(self.home, SCHEMA + schema) as db, transaction(db):
+            done = db.execute(
+                "UPDATE longterm_jobs SET state='done', finished=?, lease_until=0, retry_at=0, tries_left=?, token='', error='', "
+                "outcome=?, done_watermark=max(done_watermark, watermark) "
+                "WHERE kind=? AND key=? AND state='running' AND token=? AND lease_until>?",
+                (now, TRIES, outcome, claim.kind, claim.key, claim.token, now),
+            )
+            if done.rowcount != 1:
+                return False
+            if work:
+                work(db)
+            return True
+
+    def fail(self, claim: Claim, error: str, *, again: bool = True) -> bool:
+        """End a job with an error. Not *again*: asking the same once more can't help."""
+        now = self.clock()
+        with using(self.home, SCHEMA) as db:
+            done = db.execute(
+                "UPDATE longterm_jobs SET state='error', finished=?, lease_until=0, retry_at=?, error=?, outcome='failed', "
+                "token='', tries_left=CASE WHEN ? THEN max(tries_left-1, 0) ELSE 0 END "
+                "WHERE kind=? AND key=? AND state='running' AND token=?",
+                (now, now + RETRY_S, error[:500], again, claim.kind, claim.key, claim.token),
+            )
+            return done.rowcount == 1
+
+    def release(self, claim: Claim, reason: str) -> None:
+        """Give a job back untouched (a cap was reached): it costs no try."""
+        with using(self.home, SCHEMA) as db:
+            db.execute(
+                "UPDATE longterm_jobs SET state='error', lease_until=0, retry_at=0, token='', error=? "
+                "WHERE kind=? AND key=? AND token=?",
+                (reason[:500], claim.kind, claim.key, claim.token),
+            )
+
+    # -- looking --------------------------------------------------------------------------------------------
+
+    def get(self, kind: Kind, key: str) -> Job | None:
+        with using(self.home, SCHEMA) as db:
+            return self._get(db, kind, key)
+
+    def all(self, kind: Kind) -> dict[str, Job]:
+        with using(self.home, SCHEMA) as db:
+            rows = db.execute(f"SELECT {_COLUMNS} FROM longterm_jobs WHERE kind=?", (kind,)).fetchall()
+        return {row[1]: Job(*row) for row in rows}
+
+    @staticmethod
+    def _get(db: sqlite3.Connection, kind: str, key: str) -> Job | None:
+        row = db.execute(f"SELECT {_COLUMNS} FROM longterm_jobs WHERE kind=? AND key=?", (kind, key)).fetchone()
+        return Job(*row) if row else None

@@ -1,0 +1,69 @@
+"""Facts that the owner noted down: they act at once, are told to sessions as they are, and stay until they are forgotten.
+
+One file each, under ``longterm/extensions/ad_hoc/notes/``: a scope, an id, the words.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+
+import msgspec
+
+from memsearch_engine.errors import UsageError
+from memsearch_engine.home import Home
+from memsearch_engine.ids import digest
+from memsearch_engine.journal.disk import locked
+from memsearch_engine.journal.text import plain
+from memsearch_engine.longterm import workspace
+from memsearch_engine.longterm.store import slug_of
+from memsearch_engine.secrets.scan import redact
+
+_NOTE = re.compile(r"scope: (everywhere|[0-9a-f]{8})[^\n]*\nid: ([0-9a-f]{8})\n\n(.*)", re.S)
+_MOST = 2_000
+
+
+class Note(msgspec.Struct, frozen=True):
+    """``scope``: eight hex digits of a project, '' for everywhere. ``path``: inside the workspace."""
+
+    id: str
+    scope: str
+    text: str
+    path: str
+
+
+def notes(home: Home) -> list[Note]:
+    """Oldest first. A file that is no note is left out."""
+    found = []
+    for name in workspace.files(home.longterm):
+        if name.startswith(f"{workspace.NOTES}/") and (match := _NOTE.fullmatch(workspace.read(home.longterm, name))):
+            found.append(Note(match[2], "" if match[1] == "everywhere" else match[1], match[3].strip(), name))
+    return sorted(found, key=lambda note: note.path)
+
+
+def remember(home: Home, fact: str, *, project: str = "", name: str = "") -> Note:
+    """Note a fact down. Secrets in it are replaced; noting the same again changes nothing.
+
+    Args:
+        project: the project's identity; '' for everywhere. name: how it is called, for readers of the file.
+    """
+    text = redact(" ".join(plain(fact).split()))[0].replace("<!--", "<!\u200b--")
+    text = text.replace("<memsearch-memory", "<memsearch_memory").replace("</memsearch-memory", "</memsearch_memory")
+    if not text:
+        raise UsageError("there is nothing to remember")
+    if len(text) > _MOST:
+        raise UsageError(f"a fact may have {_MOST} signs", "`memsearch add` takes longer notes")
+    scope = project[:8]
+    workspace.check_root(home.longterm)
+    with locked(home, str(home.longterm)):
+        for note in notes(home):
+            if (note.text, note.scope) == (text, scope):
+                return note
+        home.longterm.mkdir(mode=0o700, exist_ok=True)
+        stamp = time.strftime("%Y-%m-%dT%H-%M-%S", time.gmtime())
+        made = digest("note", scope, text, size=4)
+        slug = slug_of(text)[:40].strip("_").replace("_", "-") or "note"
+        path = f"{workspace.NOTES}/{stamp}-{made}-{slug}.md"
+        where = f"scope: {scope or 'everywhere'}" + (f" ({plain(name)[:80]})" if scope and name else "")
+        workspace.write(home.longterm, path, f"{where}\nid: {made}\n\n{text}\n")
+    return Note(made, scope, text, path)

@@ -1,0 +1,190 @@
+"""Both phases in order, by hand or in the background; what stands where; and clearing all of it."""
+
+from __future__ import annotations
+
+import shutil
+import tarfile
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from memsearch_engine.errors import Conflict
+from memsearch_engine.home import AgentFolders, Home
+from memsearch_engine.llm import spend
+from memsearch_engine.longterm import consolidate, extract, recall, review, workspace
+from memsearch_engine.longterm.jobs import SCHEMA as JOBS
+from memsearch_engine.longterm.jobs import Jobs, Refusal
+from memsearch_engine.longterm.store import Store
+from memsearch_engine.settings import Settings
+from memsearch_engine.state import using
+
+EVERY_S = 6 * 3600.0
+_SCHEMA = "CREATE TABLE IF NOT EXISTS longterm_considered (one INTEGER PRIMARY KEY CHECK (one=1), at REAL NOT NULL);"
+
+
+class Report(msgspec.Struct):
+    """``forgotten``: ids that nobody used within the window. A phase that did not run is None."""
+
+    forgotten: list[str]
+    extracted: extract.Outcome | None = None
+    consolidated: consolidate.Result | None = None
+
+
+def run(
+    home: Home,
+    settings: Settings,
+    folders: AgentFolders,
+    *,
+    phase: int = 0,
+    only: str = "",
+    since: float = 0.0,
+    background: bool = False,
+    progress: extract.Progress | None = None,
+    stop: Callable[[], bool] | None = None,
+    clock: Callable[[], float] = time.time,
+) -> Report:
+    """Forget what is unused, read sessions that are due, consolidate.
+
+    Args:
+        phase: 1 or 2 for one of them alone; 0 for both.
+        only: one session by id, whatever its age and rest.
+        since: sessions from then on (seconds since 1970), however old.
+        background: with the settings' cap on sessions, and the pause after a consolidation.
+
+    Raises:
+        SettingsError: no model is chosen. Unreachable: the workspace can't be used.
+    """
+    workspace.check_root(home.longterm)
+    limits = settings.longterm
+    pinned = recall.pinned(home)
+    report = Report(Store(home, clock).forget_unused(limits.unused_days, pinned))
+    if phase in (0, 1):
+        report.extracted = extract.run(
+            home, settings, folders, only=only, since=since, limit=limits.sessions_per_run if background else 0,
+            cap=limits.sessions_per_run if background else 0, progress=progress, stop=stop,
+        )  # fmt: skip
+    if phase in (0, 2) and not (stop and stop()):
+        if progress:
+            progress("consolidating", 0, 0)
+        report.consolidated = consolidate.run(
+            home, settings, force=not background, pinned=pinned, stop=stop, clock=clock
+        )
+    return report
+
+
+def set_mode(home: Home, agent: str, session: str, mode: Literal["enabled", "disabled"]) -> None:
+    """Say whether a session may be learned from. One that was passed over because of content from outside is read again; one
+    that is disabled is forgotten by the next consolidation."""
+    Store(home).set_mode(agent, session, mode)
+    if mode == "enabled":
+        with using(home, JOBS) as db:
+            values = (f"{agent}/{session}", extract.OUTSIDE)
+            db.execute("DELETE FROM longterm_jobs WHERE kind='extract' AND key=? AND outcome=?", values)
+
+
+def due(home: Home, settings: Settings, now: float = 0.0) -> bool:
+    """Whether the background should look now; asking takes the turn: at most one look in six hours, over all processes."""
+    if not (
+        settings.longterm.enabled and settings.longterm.extract.provider and settings.longterm.consolidate.provider
+    ):
+        return False
+    now = now or time.time()
+    with using(home, _SCHEMA) as db:
+        done = db.execute(
+            "INSERT INTO longterm_considered VALUES (1, ?) ON CONFLICT(one) DO UPDATE SET at=excluded.at WHERE at <= ?",
+            (now, now - EVERY_S),
+        )
+        return done.rowcount == 1
+
+
+def status(home: Home, settings: Settings, folders: AgentFolders, now: float = 0.0) -> dict[str, Any]:
+    """What is on, what was done, what waits, and for every session why it is or is not read."""
+    now = now or time.time()
+    limits, jobs = settings.longterm, Jobs(home)
+    standings = extract.survey(home, settings, folders, now=now)
+    last = jobs.get("consolidate", "all")
+    waiting = review.pending(home)
+    problems = []
+    if not limits.enabled:
+        problems.append("off: nothing runs in the background (`memsearch config set longterm.enabled true`)")
+    for name in ("extract", "consolidate"):
+        if not getattr(limits, name).provider:
+            problems.append(f"no model may be asked: `longterm.{name}.provider` is not set")
+    used = spend.today(home, extract.PURPOSE)
+    if used >= limits.daily_tokens:
+        problems.append(f"the day's {limits.daily_tokens:,} tokens are used up")
+    return {
+        "enabled": limits.enabled,
+        "problems": problems,
+        "sessions": [
+            {
+                "agent": s.where.agent, "session": s.where.session, "reason": s.reason or "due", "memory": s.memory,
+                "modified": time.strftime("%Y-%m-%d %H:%M", time.localtime(s.where.modified)),
+            }
+            for s in standings
+        ],
+        "reasons": dict(Counter(_kind(s.reason) or "due" for s in standings).most_common()),
+        "failed": [
+            {"key": job.key, "error": job.error, "tries_left": job.tries_left, "stolen": job.stolen}
+            for job in jobs.all("extract").values() if job.state == "error"
+        ],
+        "consolidation": msgspec.structs.asdict(last) if last else None,
+        "review": {"proposal": waiting.id, "hunks": len(waiting.waiting)} if waiting else None,
+        "memories": len([m for m in Store(home).all() if not m.forgotten]),
+        "today_tokens": used,
+        "daily_tokens": limits.daily_tokens,
+    }  # fmt: skip
+
+
+def _kind(reason: str) -> str:
+    """A reason without its figures, to be counted by."""
+    return reason.partition(":")[0]
+
+
+def clear(home: Home) -> Path | None:
+    """Remove all of it: files, memories, proposals, jobs; modes and uses stay. Everything is put into a backup first.
+
+    Returns:
+        The backup, None where there was nothing.
+
+    Raises:
+        Conflict: a consolidation runs. Unreachable: the workspace is a link.
+    """
+    workspace.check_root(home.longterm)
+    jobs = Jobs(home)
+    claim = jobs.claim("consolidate", "all", time.time(), force=True)
+    if isinstance(claim, Refusal):
+        raise Conflict(f"a consolidation is {claim}", "try again when it has ended (`memsearch longterm status`)")
+    backup = _backup(home)
+    shutil.rmtree(home.longterm, ignore_errors=False) if home.longterm.exists() else None
+    workspace.Baseline(home).clear()
+    Store(home).clear()
+    review.clear(home)
+    recall.empty_trash(home)
+    with using(home, JOBS) as db:
+        db.execute("DELETE FROM longterm_jobs")
+    return backup
+
+
+def _backup(home: Home) -> Path | None:
+    found = workspace.files(home.longterm)
+    memories = Store(home).all()
+    if not found and not memories:
+        return None
+    home.backups.mkdir(mode=0o700, exist_ok=True)
+    made = home.backups / f"longterm-{time.strftime('%Y%m%dT%H%M%S')}.tar.gz"
+    listed = home.backups / ".memories.json"
+    listed.write_bytes(msgspec.json.encode(memories))
+    try:
+        with tarfile.open(made, "w:gz") as archive:
+            for name, path in found.items():
+                archive.add(path, f"longterm/{name}", recursive=False)
+            archive.add(listed, "memories.json")
+    finally:
+        listed.unlink()
+    made.chmod(0o600)
+    return made

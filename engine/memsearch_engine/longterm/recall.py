@@ -1,0 +1,245 @@
+"""What sessions are told of the long-term memory, which of it is known when, and taking parts of it out.
+
+A session of a project is told what holds everywhere and what holds there, never what belongs to another project.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+
+from memsearch_engine.capture.context import prebuild
+from memsearch_engine.errors import Conflict, NotFound, UsageError
+from memsearch_engine.home import Home
+from memsearch_engine.index.analyze import terms
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.journal.disk import locked
+from memsearch_engine.llm.tokens import estimate
+from memsearch_engine.longterm import review, workspace
+from memsearch_engine.longterm.notes import notes
+from memsearch_engine.longterm.store import DAY_S, SCHEMA, Store, id_of
+from memsearch_engine.settings import Settings
+from memsearch_engine.state import transaction, using
+from memsearch_engine.usage import note, totals
+
+_HEAD = (
+    "Long-term memory, checked by the user. Where a line of it helps, end your reply with its citation, such as "
+    "[mem:3f9a2c1b]: what is cited is kept, what is never used is forgotten."
+)
+_TRASH = """
+CREATE TABLE IF NOT EXISTS longterm_trash (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, query TEXT NOT NULL, body BLOB NOT NULL, restored REAL NOT NULL);
+"""
+
+
+def told(home: Home, project: str, max_tokens: int) -> str:
+    """What a new session is told, within a cap; '' where there is nothing. Reads files only.
+
+    Args:
+        project: the identity of the session's project.
+    """
+    scope = project[:8]
+    facts = [f"- {fact.text} [mem:{fact.id}]" for fact in notes(home) if fact.scope in ("", scope)]
+    lines = ["Noted by the user:", *facts] if facts else []
+    lines += workspace.told(workspace.read(home.longterm, workspace.SUMMARY), scope).splitlines()
+    if not any(line.strip() for line in lines):
+        return ""
+    while lines and estimate(text := "\n".join([_HEAD, "", *lines])) > max_tokens:
+        lines.pop()
+    return text if len(lines) > 1 else ""
+
+
+def prepare(home: Home, settings: Settings, memory: str, project: str) -> bool:
+    """Keep ready what hooks tell new sessions of the project with this memory folder. Returns whether it changed."""
+    recall = settings.recall
+    kept = told(home, project, settings.longterm.max_tokens) if recall.inject else ""
+    return prebuild(home, memory, recall.max_tokens if recall.inject else 0, longterm=kept, hint=recall.hint)
+
+
+def note_read(home: Home, agent: str, session: str) -> None:
+    """Count that somebody looked at a session's note or conversation; no more than once a day."""
+    name = id_of(agent, session)
+    if home.state_db.exists() and Store(home).get(name):
+        note(home, [name], "read", turn=time.strftime("%Y-%m-%d"))
+
+
+def pinned(home: Home) -> set[str]:
+    """Ids of sessions with a pinned note: those are never forgotten."""
+    catalog = Catalog.open_readonly(home.cache_db)
+    if catalog is None:
+        return set()
+    try:
+        rows = catalog.query(
+            "SELECT DISTINCT agent, session FROM entries WHERE session<>'' AND CAST(marks AS TEXT) LIKE '%\"pin\"%'", ()
+        )
+        return {id_of(agent, session) for agent, session in rows}
+    finally:
+        catalog.close()
+
+
+def overview(home: Home, unused_days: float, now: float = 0.0) -> list[dict[str, Any]]:
+    """Every session memory with its use, its age, and when it will be forgotten or is gone for good (ISO days)."""
+    now = now or time.time()
+    uses, kept = totals(home), pinned(home)
+    rows = []
+    for memory in Store(home).all():
+        use = uses.get(memory.id)
+        last = memory.last_used(use)
+        rows.append(
+            {
+                "id": memory.id, "agent": memory.agent, "session": memory.session, "project": memory.project_name,
+                "made": _day(memory.watermark), "age_days": round((now - memory.watermark) / DAY_S, 1),
+                "cited": use.cited if use else 0, "read": use.read if use else 0, "last_used": _day(last),
+                "pinned": memory.id in kept, "weighed": bool(memory.selected), "forgotten": _day(memory.forgotten),
+                "forget_on": "" if memory.forgotten or memory.id in kept else _day(last + unused_days * DAY_S),
+                "gone_on": _day(memory.forgotten + max(unused_days, 1) * DAY_S) if memory.forgotten else "",
+                "slug": memory.slug,
+            }
+        )  # fmt: skip
+    return rows
+
+
+def _day(seconds: float) -> str:
+    return time.strftime("%Y-%m-%d", time.localtime(seconds)) if seconds else ""
+
+
+# -- forgetting by hand -------------------------------------------------------------------------------------
+
+
+class Match(msgspec.Struct, frozen=True):
+    """A line that would go. ``kind``: note, file or session; ``name``: the note's or session's id, or the file."""
+
+    kind: Literal["note", "file", "session"]
+    name: str
+    line: str
+
+
+class _Image(msgspec.Struct):
+    kind: str
+    name: str
+    before: str
+    after: str
+
+
+def find(home: Home, query: str) -> list[Match]:
+    """Lines that hold every word of *query* (by stem), or the memory of that id. Raises UsageError for a query without words."""
+    wanted = set(terms(query))
+    if not wanted:
+        raise UsageError("the query has no words")
+
+    def hit(line: str) -> bool:
+        return wanted <= set(terms(line))
+
+    found = [Match("note", fact.id, fact.text) for fact in notes(home) if fact.id == query.strip() or hit(fact.text)]
+    for name in (workspace.MEMORY, workspace.SUMMARY):
+        for line in workspace.read(home.longterm, name).splitlines():
+            if not line.startswith("#") and line.strip() and hit(line):
+                found.append(Match("file", name, line))
+    for memory in Store(home).all():
+        for line in [*memory.raw_memory.splitlines(), *memory.summary.splitlines()]:
+            if line.strip() and hit(line):
+                found.append(Match("session", memory.id, line))
+    return found
+
+
+def forget(home: Home, query: str, matches: list[Match]) -> int:
+    """Take exactly *matches* out, now. They don't come back with the next consolidation. Returns the number under which
+    ``restore`` brings them back."""
+    gone: dict[tuple[str, str], set[str]] = {}
+    for match in matches:
+        gone.setdefault((match.kind, match.name), set()).add(match.line)
+    images: list[_Image] = []
+    by_id = {fact.id: fact for fact in notes(home)}
+    with locked(home, str(home.longterm)):
+        for (kind, name), lines in gone.items():
+            if kind == "note":
+                path = by_id[name].path
+                images.append(_Image("note", path, workspace.read(home.longterm, path), ""))
+            elif kind == "file":
+                text = workspace.read(home.longterm, name)
+                images.append(_Image("file", name, text, _without(text, lines)))
+            elif memory := Store(home).get(name):
+                images.append(_Image("raw_memory", name, memory.raw_memory, _without(memory.raw_memory, lines)))
+                images.append(_Image("summary", name, memory.summary, _without(memory.summary, lines)))
+        with using(home, _TRASH) as db:
+            row = (time.time(), query, msgspec.json.encode(images))
+            number = int(
+                db.execute("INSERT INTO longterm_trash (at, query, body, restored) VALUES (?,?,?,0)", row).lastrowid
+                or 0
+            )
+        Store(home).refuse("+", [match.line for match in matches if match.kind != "session"])
+        for image in images:
+            _put(home, image.kind, image.name, image.after)
+    return number
+
+
+def restore(home: Home, number: int) -> int:
+    """Bring back what ``forget`` took. Returns how many texts. Raises NotFound, Conflict."""
+    with locked(home, str(home.longterm)):
+        with using(home, _TRASH) as db:
+            row = db.execute("SELECT body, restored FROM longterm_trash WHERE id=?", (number,)).fetchone()
+        if row is None or row[1]:
+            raise NotFound(f"nothing to bring back under {number}", "`memsearch longterm show --forgotten` lists it")
+        images = msgspec.json.decode(row[0], type=list[_Image])
+        store = Store(home)
+        for image in images:
+            now = _get(home, image)
+            if image.kind == "file" and now != image.after:
+                for hunk in review.hunks_between({image.name: image.after}, {image.name: image.before}, store):
+                    now = review.apply(hunk, now)
+                _put(home, image.kind, image.name, now)
+            elif now != image.after:
+                raise Conflict(f"{image.name} has changed since it was forgotten")
+            else:
+                _put(home, image.kind, image.name, image.before)
+            store.allow(image.before.splitlines())
+        with using(home, _TRASH) as db:
+            db.execute("UPDATE longterm_trash SET restored=? WHERE id=?", (time.time(), number))
+    return len(images)
+
+
+def trash(home: Home) -> list[dict[str, Any]]:
+    """What was forgotten by hand and can come back, newest first."""
+    with using(home, _TRASH) as db:
+        rows = db.execute("SELECT id, at, query, body FROM longterm_trash WHERE restored=0 ORDER BY id DESC").fetchall()
+    found = []
+    for number, at, query, body in rows:
+        lines = [
+            line for image in msgspec.json.decode(body, type=list[_Image])
+            for line in image.before.splitlines() if line.strip() and line not in image.after.splitlines()
+        ]  # fmt: skip
+        found.append({"number": number, "day": _day(at), "query": query, "lines": list(dict.fromkeys(lines))})
+    return found
+
+
+def empty_trash(home: Home) -> None:
+    with using(home, _TRASH) as db:
+        db.execute("DELETE FROM longterm_trash")
+
+
+def _without(text: str, lines: set[str]) -> str:
+    return "".join(line for line in text.splitlines(keepends=True) if line.rstrip("\r\n") not in lines)
+
+
+def _get(home: Home, image: _Image) -> str:
+    if image.kind in ("note", "file"):
+        return workspace.read(home.longterm, image.name)
+    memory = Store(home).get(image.name)
+    if memory is None:
+        raise Conflict(f"the memory {image.name} is gone")
+    return memory.raw_memory if image.kind == "raw_memory" else memory.summary
+
+
+def _put(home: Home, kind: str, name: str, text: str) -> None:
+    if kind in ("note", "file"):
+        if text or kind == "file":
+            workspace.write(home.longterm, name, text)
+        else:
+            Path(home.longterm, name).unlink(missing_ok=True)
+        return
+    with using(home, SCHEMA) as db, transaction(db):
+        column = "raw_memory" if kind == "raw_memory" else "summary"
+        db.execute(f"UPDATE longterm_memories SET {column}=? WHERE id=?", (text, name))

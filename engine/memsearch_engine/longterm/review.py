@@ -1,0 +1,312 @@
+"""What a consolidation proposes, piece by piece, and the owner's word on each piece.
+
+A hunk is one bullet (or one skill's file) added, changed or removed within a section; it names the sessions that it rests on.
+Accepting one writes it into the file as that stands now, wherever its neighbours have gone; rejecting one is remembered, so
+that it is not proposed again. The newest proposal replaces an older one that was not decided.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from memsearch_engine.errors import Conflict, NotFound, UsageError
+from memsearch_engine.home import Home
+from memsearch_engine.journal.disk import locked
+from memsearch_engine.longterm import workspace
+from memsearch_engine.longterm.store import SCHEMA as STORE_SCHEMA
+from memsearch_engine.longterm.store import Store, plain_line
+from memsearch_engine.longterm.workspace import InvalidArtifacts, Section
+from memsearch_engine.secrets.scan import redact
+from memsearch_engine.state import transaction, using
+from memsearch_engine.usage import cited
+
+Verdict = Literal["accepted", "rejected"]
+_LEADS = 5
+_BULLET = re.compile(r"[-*+]\s")
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS longterm_proposals (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, state TEXT NOT NULL, body BLOB NOT NULL);
+"""
+
+
+class Hunk(msgspec.Struct):
+    """One piece of a proposal.
+
+    Attributes:
+        section: the heading that it stands under; '' for a file without sections.
+        leads: lines before it, the nearest first: where an addition belongs.
+        before, after: its lines; an empty one is an addition or a removal.
+        memories: ids of the session memories that it names.
+        state: open, accepted, rejected.
+    """
+
+    number: int
+    path: str
+    section: str
+    leads: list[str]
+    before: list[str]
+    after: list[str]
+    memories: list[str]
+    state: str = "open"
+
+
+class Proposal(msgspec.Struct):
+    """``state``: open, decided, superseded. ``at``: seconds since 1970. ``memories``: what was weighed."""
+
+    at: float
+    hunks: list[Hunk]
+    memories: list[str] = []
+    model: str = ""
+    tokens: int = 0
+    state: str = "open"
+    id: int = 0
+
+    @property
+    def waiting(self) -> list[Hunk]:
+        return [hunk for hunk in self.hunks if hunk.state == "open"]
+
+
+# -- making -------------------------------------------------------------------------------------------------
+
+
+def hunks_between(before: dict[str, str], after: dict[str, str], store: Store) -> list[Hunk]:
+    """What leads from one set of files to another, without what the owner refused before."""
+    found: list[Hunk] = []
+    unwanted, kept = store.refused("+"), store.refused("-")
+    for path in sorted({*before, *after}):
+        for section, leads, old, new in _pieces(path, before.get(path, ""), after.get(path, "")):
+            added = [line for line in new if plain_line(line) and line not in old]
+            removed = [line for line in old if plain_line(line) and line not in new]
+            if added and all(plain_line(line) in unwanted for line in added):
+                continue
+            if removed and not added and all(plain_line(line) in kept for line in removed):
+                continue
+            ids = list(dict.fromkeys(cited("\n".join([*new, *old]))))
+            found.append(Hunk(len(found) + 1, path, section, leads, old, new, ids))
+    return found
+
+
+def _pieces(path: str, before: str, after: str) -> Iterator[tuple[str, list[str], list[str], list[str]]]:
+    """(section, leads, before, after) of each bullet that differs; a file without sections is one piece."""
+    if path not in (workspace.MEMORY, workspace.SUMMARY):
+        if before != after:
+            yield "", [], before.splitlines(), after.splitlines()
+        return
+    old, new = _by_heading(before), _by_heading(after)
+    for heading in [*old, *(name for name in new if name not in old)]:
+        was, now = _units(old.get(heading, [])), _units(new.get(heading, []))
+        matcher = difflib.SequenceMatcher(None, was, now, autojunk=False)
+        for tag, i, j, k, m in matcher.get_opcodes():
+            if tag == "equal":
+                continue
+            pairs = max(j - i, m - k)
+            for step in range(pairs):
+                gone = list(was[i + step]) if i + step < j else []
+                come = list(now[k + step]) if k + step < m else []
+                lines = [line for unit in now[: k + step] for line in unit]
+                yield heading, [line for line in reversed(lines) if line.strip()][:_LEADS], gone, come
+
+
+def _by_heading(text: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    try:
+        sections = workspace.sections(text)
+    except InvalidArtifacts:  # the owner made something else of it: then it is replaced as a whole
+        return {}
+    for section in sections:
+        found.setdefault(section.heading, []).extend(section.lines)
+    return found
+
+
+def _units(lines: list[str]) -> list[tuple[str, ...]]:
+    """Bullets with the lines that belong to them; other blocks as they stand."""
+    units: list[list[str]] = []
+    for line in lines:
+        if not line.strip():
+            continue
+        heads = units and units[-1][-1].startswith("#")
+        if (
+            units
+            and not heads
+            and not _BULLET.match(line)
+            and not line.startswith("#")
+            or heads
+            and not line.startswith("#")
+        ):
+            units[-1].append(line)
+        else:
+            units.append([line])
+    return [tuple(unit) for unit in units]
+
+
+# -- keeping ------------------------------------------------------------------------------------------------
+
+
+def propose(home: Home, proposal: Proposal) -> int:
+    """Keep a proposal; an older one that is still open is superseded. Returns its number."""
+    with using(home, SCHEMA) as db, transaction(db):
+        db.execute("UPDATE longterm_proposals SET state='superseded' WHERE state='open'")
+        row = (proposal.at, proposal.state, msgspec.json.encode(proposal))
+        return int(db.execute("INSERT INTO longterm_proposals (at, state, body) VALUES (?,?,?)", row).lastrowid or 0)
+
+
+def proposals(home: Home, limit: int = 20) -> list[Proposal]:
+    """Newest first."""
+    with using(home, SCHEMA) as db:
+        rows = db.execute(
+            "SELECT id, state, body FROM longterm_proposals ORDER BY id DESC LIMIT ?", (limit,)
+        ).fetchall()
+    found = []
+    for number, state, body in rows:
+        proposal = msgspec.json.decode(body, type=Proposal)
+        proposal.id, proposal.state = number, state
+        found.append(proposal)
+    return found
+
+
+def pending(home: Home) -> Proposal | None:
+    """The proposal that waits for a decision."""
+    return next((proposal for proposal in proposals(home, 1) if proposal.state == "open" and proposal.waiting), None)
+
+
+def clear(home: Home) -> None:
+    with using(home, SCHEMA) as db:
+        db.execute("DELETE FROM longterm_proposals")
+
+
+# -- deciding -----------------------------------------------------------------------------------------------
+
+
+def decide(
+    home: Home, verdict: Verdict, numbers: Iterable[int] = (), *, text: str | None = None, proposal_id: int = 0
+) -> list[Hunk]:
+    """Accept or reject hunks of the pending proposal.
+
+    Args:
+        numbers: which; none for all that are open.
+        text: accept one hunk with these words instead of the proposed ones.
+        proposal_id: the proposal that was seen; another one by now is a Conflict. 0 skips the comparison.
+
+    Returns:
+        The hunks that were decided now.
+
+    Raises:
+        NotFound: nothing waits, or not that number. Conflict. UsageError: the text can't stand there.
+    """
+    with locked(home, str(home.longterm)):
+        proposal = pending(home)
+        if proposal is None:
+            raise NotFound(
+                "nothing waits for review", "`memsearch longterm status` says when something was consolidated last"
+            )
+        if proposal_id and proposal.id != proposal_id:
+            raise Conflict(f"proposal {proposal_id} was replaced by {proposal.id}", "look at the new one")
+        wanted = set(numbers)
+        chosen = [hunk for hunk in proposal.waiting if not wanted or hunk.number in wanted]
+        if missing := wanted - {hunk.number for hunk in chosen}:
+            raise NotFound(f"no open change {min(missing)}", "`memsearch longterm review` lists them")
+        if text is not None:
+            _check_text(chosen, text)
+        store = Store(home)
+        for hunk in chosen:
+            if verdict == "accepted":
+                if text is not None:
+                    hunk.after = redact(text.strip("\n"))[0].splitlines()
+                take(home, hunk)
+                store.allow(hunk.after)
+            else:
+                store.refuse("+", [line for line in hunk.after if line not in hunk.before])
+                store.refuse("-", [line for line in hunk.before if line not in hunk.after])
+            hunk.state = verdict
+        if not proposal.waiting:
+            proposal.state = "decided"
+        with using(home, SCHEMA + STORE_SCHEMA) as db:
+            db.execute(
+                "UPDATE longterm_proposals SET state=?, body=? WHERE id=?",
+                (proposal.state, msgspec.json.encode(proposal), proposal.id),
+            )
+        if verdict == "accepted":
+            workspace.Baseline(home).commit(home.longterm)  # what the owner took over is no news to the next run
+    return chosen
+
+
+def _check_text(chosen: list[Hunk], text: str) -> None:
+    if len(chosen) != 1:
+        raise UsageError("name the one change that gets this text")
+    if not text.strip():
+        raise UsageError("the text is empty", "reject the change instead")
+    if re.search(r"(?m)^#{1,2}\s|<!--|memsearch-memory", text):
+        raise UsageError("the text has a section's heading or a comment in it")
+
+
+def apply(hunk: Hunk, text: str) -> str:
+    """*text* of the hunk's file with the hunk in it. Raises Conflict where what it changes is no longer there."""
+    if not hunk.section:
+        if text.splitlines() not in (hunk.before, hunk.after):
+            raise Conflict(
+                f"{hunk.path} changed since this was proposed", "reject it, or wait for the next consolidation"
+            )
+        return "\n".join(hunk.after) + "\n" if hunk.after else ""
+    head, sections = _split(hunk.path, text)
+    section = next((s for s in sections if s.heading == hunk.section), None)
+    if section is None:
+        if hunk.before:
+            raise Conflict(f"the section {hunk.section!r} is gone from {hunk.path}")
+        section = Section("", hunk.section, [""])
+        sections.append(section)
+    lines = section.lines
+    if hunk.before:
+        place = _find(lines, hunk.before)
+        if place < 0:
+            if hunk.after and _find(lines, hunk.after) >= 0:
+                return text  # it is there already
+            raise Conflict(
+                f"what it changes is no longer in {hunk.path}: {hunk.before[0][:80]}", "reject it, or edit the file"
+            )
+        lines[place : place + len(hunk.before)] = hunk.after
+    elif _find(lines, hunk.after) < 0:
+        place = next((lines.index(lead) + 1 for lead in hunk.leads if lead in lines), -1)
+        if place < 0:
+            place = len(lines)
+            while place and not lines[place - 1].strip():
+                place -= 1
+        lines[place:place] = hunk.after
+    body = [
+        head,
+        *("\n".join([s.heading, *s.lines]).rstrip() + "\n" for s in sections if any(line.strip() for line in s.lines)),
+    ]
+    return "\n".join(part for part in body if part)
+
+
+def _split(path: str, text: str) -> tuple[str, list[Section]]:
+    try:
+        sections = workspace.sections(text)
+    except InvalidArtifacts as error:
+        raise Conflict(f"{path} has no sections any more: {error}", "mend the file, or move it aside") from error
+    head = text.partition("\n## ")[0] if not text.startswith("## ") else ""
+    head = head if sections or not text.startswith("## ") else ""
+    if path == workspace.SUMMARY and not head.strip():
+        head = workspace.VERSION
+    return head.rstrip() + "\n" if head.strip() else "", sections
+
+
+def _find(lines: list[str], wanted: list[str]) -> int:
+    return next((i for i in range(len(lines) - len(wanted) + 1) if lines[i : i + len(wanted)] == wanted), -1)
+
+
+def take(home: Home, hunk: Hunk) -> None:
+    """Write one hunk into its file. Raises Conflict."""
+    current = workspace.read(home.longterm, hunk.path)
+    changed = apply(hunk, current)
+    if changed:
+        if changed != current:
+            workspace.write(home.longterm, hunk.path, changed)
+    else:
+        Path(home.longterm, hunk.path).unlink(missing_ok=True)
+    hunk.state = "accepted"

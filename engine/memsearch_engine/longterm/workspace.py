@@ -1,0 +1,378 @@
+"""The long-term files: what they are called, how they are laid out, what may stand in them, and what changed since last time.
+
+``longterm/`` holds what consolidation reads (``raw_memories.md``, ``rollout_summaries/``, ``extensions/``) and what it made and
+the owner accepted (``MEMORY.md``, ``memory_summary.md``, ``skills/``). What has been consolidated is remembered as one parentless
+commit in a bare repository beside it: no history, so what was deleted is gone, and no hooks, since git itself is not run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import difflib
+import os
+import re
+import shutil
+import stat
+import tempfile
+import time
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from memsearch_engine.errors import MemsearchError, Unreachable
+from memsearch_engine.home import Home
+from memsearch_engine.llm.tokens import estimate
+from memsearch_engine.longterm.store import SessionMemory
+from memsearch_engine.secrets.scan import redact
+from memsearch_engine.usage import cited
+
+MEMORY, SUMMARY, RAW, DIFF = "MEMORY.md", "memory_summary.md", "raw_memories.md", "workspace_diff.md"
+SUMMARIES, NOTES, SKILLS, EXTENSIONS = "rollout_summaries", "extensions/ad_hoc/notes", "skills", "extensions"
+VERSION = "v1"
+EVERYWHERE = ""
+#: ``## Everywhere``, ``## Project orders-api (1a2b3c4d)``; the id is the beginning of the project's identity.
+_SECTION = re.compile(r"##\s+(?:(Everywhere)|Project\s+(.{1,120}?)\s*\(([0-9a-f]{8})\))\s*")
+_SKILL = re.compile(
+    r"skills/[a-z0-9][a-z0-9-]{0,63}/(?:SKILL\.md|(?:scripts|templates|examples)/[A-Za-z0-9][A-Za-z0-9._-]{0,80})"
+)
+_RESOURCE = re.compile(r"(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d).*\.md")
+_RESOURCE_DAYS = 7
+_MOST_DIFF = 4 * 1024 * 1024
+_MOST_FILE = 1024 * 1024
+_SKILL_LINES = 500
+_MAIN = b"refs/heads/main"
+
+
+class InvalidArtifacts(MemsearchError):
+    """What a consolidation left can't be taken."""
+
+
+class Section(msgspec.Struct):
+    """A part of MEMORY.md or memory_summary.md. ``scope``: eight hex digits of a project, or EVERYWHERE."""
+
+    scope: str
+    heading: str
+    lines: list[str]
+
+
+def is_artifact(path: str) -> bool:
+    """Whether consolidation may write a file: all else in the folder is evidence."""
+    return path in (MEMORY, SUMMARY) or _SKILL.fullmatch(path) is not None
+
+
+# -- files --------------------------------------------------------------------------------------------------
+
+
+def check_root(folder: Path) -> None:
+    """Refuse a workspace that is a link: what is written there would land somewhere else. Raises Unreachable."""
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise Unreachable(f"{folder} is not a folder of its own", "move it aside; links are not followed")
+
+
+def files(folder: Path) -> dict[str, Path]:
+    """Regular files by their path inside *folder*; hidden ones, links and what lies behind links are left out."""
+    found: dict[str, Path] = {}
+    for base, folders, names in os.walk(folder):
+        folders[:] = sorted(
+            name for name in folders if not name.startswith(".") and not os.path.islink(os.path.join(base, name))
+        )
+        for name in sorted(names):
+            path = Path(base, name)
+            if not name.startswith(".") and stat.S_ISREG(path.lstat().st_mode):
+                found[path.relative_to(folder).as_posix()] = path
+    return found
+
+
+def remove_links(folder: Path) -> list[str]:
+    """Delete symbolic links, never what they lead to. Returns their paths."""
+    gone = []
+    for base, folders, names in os.walk(folder):
+        for name in [*folders, *names]:
+            path = Path(base, name)
+            if path.is_symlink():
+                path.unlink()
+                gone.append(path.relative_to(folder).as_posix())
+    return gone
+
+
+def read(folder: Path, name: str) -> str:
+    """A file's text; '' where there is none. A link is none."""
+    path = folder / name
+    if any(part.is_symlink() for part in [path, *path.parents[: name.count("/")]]):
+        return ""
+    try:
+        return path.read_bytes()[:_MOST_FILE].decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def write(folder: Path, name: str, text: str) -> None:
+    """Write a file of the workspace at once; secrets are replaced, links on the way are refused."""
+    path = folder / name
+    check_root(folder)
+    for part in reversed(path.parents[: name.count("/")]):
+        if part.is_symlink():
+            raise Unreachable(f"{part} is a link", "links are not followed")
+        part.mkdir(mode=0o700, exist_ok=True)
+    fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
+    try:
+        with open(fd, "w", encoding="utf-8", errors="replace") as out:
+            out.write(redact(text)[0])
+            out.flush()
+            os.fsync(out.fileno())
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise
+
+
+# -- inputs -------------------------------------------------------------------------------------------------
+
+
+def write_inputs(folder: Path, memories: list[SessionMemory]) -> None:
+    """Make the evidence files say exactly what *memories* say."""
+    summaries = folder / SUMMARIES
+    summaries.mkdir(mode=0o700, exist_ok=True)
+    wanted = {f"{memory.stem}.md": _recap(memory) for memory in memories}
+    for path in summaries.iterdir():
+        if path.suffix == ".md" and path.name not in wanted:
+            path.unlink()
+    for name, text in wanted.items():
+        _write_changed(folder, f"{SUMMARIES}/{name}", text)
+    _write_changed(folder, RAW, _raw(memories))
+
+
+def _write_changed(folder: Path, name: str, text: str) -> None:
+    text = redact(text)[0]
+    if read(folder, name) != text:
+        write(folder, name, text)
+
+
+def _recap(memory: SessionMemory) -> str:
+    head = [
+        f"memory: {memory.id}", f"agent: {memory.agent}", f"session: {memory.session}", f"updated_at: {_iso(memory.watermark)}",
+        f"transcript: {memory.path}", f"cwd: {memory.cwd}",
+    ]  # fmt: skip
+    return "\n".join([*head, "", memory.summary.strip(), ""])
+
+
+def _raw(memories: list[SessionMemory]) -> str:
+    lines = ["# Raw memories", ""]
+    if not memories:
+        lines.append("No session has taught anything yet.")
+    for memory in memories:
+        project = f"{memory.project_name} ({memory.project[:8]})" if memory.project else "none"
+        lines += [
+            f"## [mem:{memory.id}]", f"updated_at: {_iso(memory.watermark)}", f"agent: {memory.agent}", f"project: {project}",
+            f"rollout_summary_file: {SUMMARIES}/{memory.stem}.md", "", memory.raw_memory.strip(), "",
+        ]  # fmt: skip
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def prune_resources(folder: Path, now: float) -> list[str]:
+    """Delete resources of extensions that are older than a week by their own names. Returns their paths."""
+    gone = []
+    for extension in sorted((folder / EXTENSIONS).glob("*")):
+        if extension.is_symlink() or not (extension / "instructions.md").is_file():
+            continue
+        resources = extension / "resources"
+        for path in sorted(resources.glob("*.md")) if not resources.is_symlink() else ():
+            match = _RESOURCE.fullmatch(path.name)
+            if match and path.is_file() and not path.is_symlink():
+                with contextlib.suppress(ValueError):
+                    made = datetime.strptime(match[1], "%Y-%m-%dT%H-%M-%S").replace(tzinfo=UTC).timestamp()
+                    if made <= now - _RESOURCE_DAYS * 86400:
+                        path.unlink()
+                        gone.append(path.relative_to(folder).as_posix())
+    return gone
+
+
+def _iso(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+# -- what was consolidated ----------------------------------------------------------------------------------
+
+
+class Change(msgspec.Struct, frozen=True):
+    """``kind``: A added, M changed, D deleted."""
+
+    kind: str
+    path: str
+    before: str
+    after: str
+
+
+class Baseline:
+    """The files as they were after the last success, in a bare repository of ours."""
+
+    def __init__(self, home: Home) -> None:
+        self.path = home.longterm_baseline
+
+    def diff(self, folder: Path) -> list[Change]:
+        """How *folder* differs, by path. Without a readable baseline everything is new. Writes nothing."""
+        from dulwich.objects import Blob
+
+        old, texts = self._tree()
+        new = {name: path.read_bytes() for name, path in files(folder).items() if name != DIFF}
+        changes = []
+        for name in sorted({*old, *new}):
+            data = new.get(name)
+            digest = Blob.from_string(data).id if data is not None else None
+            if digest != old.get(name):
+                kind = "D" if data is None else "M" if name in old else "A"
+                before = texts(old[name]) if name in old else b""
+                changes.append(
+                    Change(kind, name, before.decode("utf-8", "replace"), (data or b"").decode("utf-8", "replace"))
+                )
+        return changes
+
+    def _tree(self):
+        from dulwich.errors import NotGitRepository
+        from dulwich.object_store import iter_tree_contents
+        from dulwich.refs import Ref
+        from dulwich.repo import Repo
+
+        if not self.path.is_symlink() and self.path.is_dir():
+            with contextlib.suppress(NotGitRepository, KeyError, OSError, ValueError, AssertionError):
+                repo = Repo(str(self.path))
+                with contextlib.closing(repo):
+                    store = repo.object_store
+                    commit = store[repo.refs[Ref(_MAIN)]]
+                    found = {e.path.decode(): e.sha for e in iter_tree_contents(store, commit.tree)}  # type: ignore[attr-defined]
+                    blobs = {sha: store[sha].data for sha in set(found.values())}  # type: ignore[attr-defined]
+                return found, blobs.__getitem__
+        return {}, (lambda _: b"")
+
+    def commit(self, folder: Path) -> None:
+        """Make *folder* as it is now the baseline. Older content leaves no trace, loose objects included."""
+        from dulwich.index import commit_tree
+        from dulwich.objects import Blob, Commit
+        from dulwich.refs import Ref
+        from dulwich.repo import Repo
+
+        made = Path(tempfile.mkdtemp(dir=self.path.parent, prefix=".longterm-"))
+        try:
+            with contextlib.closing(Repo.init_bare(str(made))) as repo:
+                blobs = []
+                for name, path in files(folder).items():
+                    if name != DIFF:
+                        blob = Blob.from_string(path.read_bytes())
+                        repo.object_store.add_object(blob)
+                        blobs.append((name.encode(), blob.id, 0o100644))
+                commit = Commit()
+                commit.tree = commit_tree(repo.object_store, blobs)
+                commit.author = commit.committer = b"memsearch <memsearch@localhost>"
+                commit.author_time = commit.commit_time = int(time.time())
+                commit.author_timezone = commit.commit_timezone = 0
+                commit.message = b"consolidated\n"
+                repo.object_store.add_object(commit)
+                repo.refs[Ref(_MAIN)] = commit.id
+                repo.refs.set_symbolic_ref(Ref(b"HEAD"), Ref(_MAIN))
+            self.clear()
+            os.rename(made, self.path)  # killed before this: all is new to the next run, nothing is taken as done
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+
+    def clear(self) -> None:
+        if self.path.is_symlink():
+            self.path.unlink()
+        elif self.path.exists():
+            shutil.rmtree(self.path)
+
+
+def diff_text(changes: list[Change]) -> str:
+    """What changed, for the consolidation: every path, then unified diffs up to 4 MiB."""
+    lines = ["# What changed since the last consolidation", "", "## Status", ""]
+    lines += [f"- {change.kind} {change.path}" for change in changes] or ["- none"]
+    body = "".join(_unified(changes))
+    data = body.encode()
+    if len(data) > _MOST_DIFF:
+        body = data[:_MOST_DIFF].decode("utf-8", "ignore")
+        body += f"\n… cut: {len(data) - len(body.encode())} more bytes; the files themselves are whole\n"
+    return "\n".join([*lines, "", "## Diff", "", "````diff", body.rstrip("\n"), "````", ""])
+
+
+def _unified(changes: Iterable[Change]) -> Iterator[str]:
+    for change in changes:
+        names = (
+            "/dev/null" if change.kind == "A" else f"a/{change.path}",
+            "/dev/null" if change.kind == "D" else f"b/{change.path}",
+        )
+        for line in difflib.unified_diff(change.before.splitlines(), change.after.splitlines(), *names, lineterm=""):
+            yield line + "\n"
+
+
+# -- what consolidation made --------------------------------------------------------------------------------
+
+
+def sections(text: str) -> list[Section]:
+    """The sections of MEMORY.md or memory_summary.md. Raises InvalidArtifacts where text stands outside of them."""
+    found: list[Section] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("## "):
+            match = _SECTION.fullmatch(line.strip())
+            if match is None:
+                raise InvalidArtifacts(
+                    f"line {number}: {line.strip()[:80]!r} is neither Everywhere nor Project NAME (ID)"
+                )
+            found.append(Section(EVERYWHERE if match[1] else match[3], line.strip(), []))
+        elif re.match(r"#\s", line) and found:
+            raise InvalidArtifacts(f"line {number}: a heading above the sections")
+        elif found:
+            found[-1].lines.append(line)
+        elif line.strip() and line.strip() != VERSION and not re.match(r"#\s", line):
+            raise InvalidArtifacts(f"line {number}: text outside of the sections: {line.strip()[:80]!r}")
+    return found
+
+
+def validate(folder: Path, known: set[str], projects: set[str], most_tokens: int) -> None:
+    """Check what a consolidation left.
+
+    Args:
+        known: ids of memories that may be cited.
+        projects: eight hex digits of each project that may have a section.
+        most_tokens: of memory_summary.md. It is what each session pays for.
+
+    Raises:
+        InvalidArtifacts: naming the first fault.
+    """
+    if links := remove_links(folder):
+        raise InvalidArtifacts(f"it made a link: {links[0]}")
+    for name, path in files(folder).items():
+        if is_artifact(name) and path.stat().st_size > _MOST_FILE:
+            raise InvalidArtifacts(f"{name} is larger than {_MOST_FILE // 1024} kB")
+        if name.endswith("/SKILL.md") and len(read(folder, name).splitlines()) > _SKILL_LINES:
+            raise InvalidArtifacts(f"{name} has more than {_SKILL_LINES} lines")
+    memory, summary = read(folder, MEMORY), read(folder, SUMMARY)
+    if not memory.strip():
+        raise InvalidArtifacts(f"{MEMORY} is missing or empty")
+    if summary.split("\n", 1)[0].rstrip() != VERSION:
+        raise InvalidArtifacts(f"the first line of {SUMMARY} is not {VERSION}")
+    for name, text in ((MEMORY, memory), (SUMMARY, summary)):
+        try:
+            found = sections(text)
+        except InvalidArtifacts as error:
+            raise InvalidArtifacts(f"{name}, {error}") from error
+        if unknown := {section.scope for section in found} - projects - {EVERYWHERE}:
+            raise InvalidArtifacts(f"{name} has a section for an unknown project {min(unknown)}")
+        if unknown := set(cited(text)) - known:
+            raise InvalidArtifacts(f"{name} cites an unknown memory {min(unknown)}")
+        if "<!--" in text or "<memsearch-memory" in text or "</memsearch-memory" in text:
+            raise InvalidArtifacts(f"{name} has a comment or a fence in it")
+    for scope in {EVERYWHERE, *projects}:
+        if (tokens := estimate(told(summary, scope))) > most_tokens:
+            raise InvalidArtifacts(f"{SUMMARY} is too long: {tokens} tokens for one session, {most_tokens} are allowed")
+
+
+def told(summary: str, scope: str) -> str:
+    """What a session in a project is told of memory_summary.md: what holds everywhere, and what holds there."""
+    try:
+        found = sections(summary)
+    except InvalidArtifacts:
+        return ""  # somebody edited it into something else; `doctor` says so
+    parts = [s for s in found if s.scope in (EVERYWHERE, scope) and any(line.strip() for line in s.lines)]
+    return "\n".join("\n".join([section.heading, *section.lines]).strip() for section in parts)

@@ -1,0 +1,355 @@
+"""The long-term memory: what it knows, making it, deciding on it; facts that are remembered and forgotten by hand."""
+
+from __future__ import annotations
+
+import time
+from datetime import date, datetime
+from typing import Any, Literal
+
+import click
+from memsearch_engine.client import Memory
+from memsearch_engine.errors import UsageError
+from memsearch_engine.home import Home
+
+from memsearch_tui.cli import output
+from memsearch_tui.cli.options import as_json
+
+
+@click.command(
+    epilog="\b\nExamples:\n  memsearch remember 'Deploys go out on Tuesdays only'\n  memsearch remember --global 'Always answer in British English'"
+)
+@click.argument("fact")
+@click.option("--global", "-g", "everywhere", is_flag=True, help="For every project, not only this one.")
+@as_json
+def remember(fact: str, everywhere: bool, json_: bool) -> None:
+    """Note a fact down for good: every new session is told, from the next one on."""
+    from memsearch_engine.longterm.notes import remember as keep
+    from memsearch_engine.longterm.recall import prepare
+    from memsearch_engine.settings import load
+
+    memory = Memory()
+    project = memory.project
+    note = keep(memory.home, fact, project="" if everywhere else project.id, name=project.name)
+    prepare(memory.home, load(memory.home), memory.place.memory, project.id)
+    if json_:
+        output.emit({"id": note.id, "scope": note.scope or "everywhere", "text": note.text})
+        return
+    click.echo(f"remembered for {'every project' if everywhere else project.name}: {output.safe(note.text)}")
+    output.say(f"`memsearch context` shows what sessions are told; `memsearch forget {note.id}` takes it out again")
+
+
+@click.command(
+    epilog="\b\nExamples:\n  memsearch forget --dry-run yarn\n  memsearch forget 3f9a2c1b --yes\n  memsearch longterm restore 4     what was forgotten by mistake"
+)
+@click.argument("query", nargs=-1, required=True)
+@click.option("--dry-run", "-n", is_flag=True, help="Only show what would go.")
+@click.option("--yes", "-y", is_flag=True, help="Don't ask.")
+@as_json
+def forget(query: tuple[str, ...], dry_run: bool, yes: bool, json_: bool) -> int:
+    """Take facts out of the long-term memory, at once and for good: lines that hold every word of QUERY, or a fact by its id.
+
+    Daily notes stay; `memsearch delete` removes those.
+    """
+    from memsearch_engine.longterm import recall
+    from memsearch_engine.settings import load
+
+    memory, words = Memory(), " ".join(query)
+    found = recall.find(memory.home, words)
+    rows = [{"kind": match.kind, "where": match.name, "line": match.line} for match in found]
+    if not json_:
+        for match in found:
+            click.echo(f"{match.kind:8s} {output.safe(match.name):20s} {output.clip(match.line, output.width() - 30)}")
+    if not found:
+        output.emit({"forgotten": [], "number": 0}) if json_ else output.say("nothing in the long-term memory matches")
+        return 1
+    if dry_run:
+        output.emit({"would_forget": rows}) if json_ else output.say(f"{len(found)} lines would go")
+        return 0
+    output.confirm(f"Forget these {len(found)} lines?", yes)
+    number = recall.forget(memory.home, words, found)
+    recall.prepare(memory.home, load(memory.home), memory.place.memory, memory.project.id)
+    if json_:
+        output.emit({"forgotten": rows, "number": number})
+    else:
+        output.say(f"{len(found)} lines forgotten - `memsearch longterm restore {number}` brings them back")
+    return 0
+
+
+@click.group()
+def longterm() -> None:
+    """What is true, kept from what happened: learned from sessions, reviewed by you, told to new ones."""
+
+
+@longterm.command(
+    epilog="\b\nExamples:\n  memsearch longterm run --wait                 now, with progress\n  memsearch longterm run --wait --phase 1 --since 90d\n  memsearch longterm run --wait --session 3f1c…"
+)
+@click.option("--wait", "-w", is_flag=True, help="Run here and show progress; else the service does it.")
+@click.option(
+    "--phase", type=click.IntRange(0, 2), default=0, help="1: read sessions; 2: consolidate; both by default."
+)
+@click.option("--session", default="", help="One session by id, whatever its age.")
+@click.option("--since", help="Sessions from this day on, however old (2026-01-31, 90d).")
+@as_json
+def run(wait: bool, phase: int, session: str, since: str | None, json_: bool) -> int:
+    """Read sessions that are due and consolidate what they teach. Asks only models that you chose (`memsearch config set
+    longterm.extract.provider NAME`, and `longterm.consolidate.provider`)."""
+    import msgspec
+    from memsearch_engine.longterm import pipeline
+    from memsearch_engine.search.query import parse_date
+    from memsearch_engine.settings import load
+
+    span = parse_date(since, date.today()) if since else None
+    if since and span is None:
+        raise UsageError(f"{since!r} is no day", "write 2026-02-09, yesterday or 90d")
+    begin = datetime.fromisoformat(span[0]).timestamp() if span and span[0] else 0.0
+    memory = Memory()
+    if not wait:
+        state = memory.call("longterm", dict, timeout_s=60, phase=phase, session=session, since=begin)
+        output.emit(state) if json_ else click.echo(f"{state['state']} - `memsearch longterm status` shows how it goes")
+        return 0
+    progress = output.Progress()
+    try:
+        report = pipeline.run(
+            memory.home, load(memory.home), memory.folders, phase=phase, only=session, since=begin,
+            progress=lambda what, done, total: progress({"phase": what, "done": done, "total": total}),
+        )  # fmt: skip
+    finally:
+        progress.close()
+    if json_:
+        output.emit(msgspec.to_builtins(report))
+    else:
+        _tell(report)
+    extracted, made = report.extracted, report.consolidated
+    return 5 if (extracted and (extracted.failed or extracted.stopped)) or (made and made.state == "failed") else 0
+
+
+def _tell(report: Any) -> None:
+    if report.forgotten:
+        click.echo(f"forgotten, since nobody used them: {', '.join(report.forgotten)}")
+    if read := report.extracted:
+        click.echo(
+            f"sessions: {read.succeeded} taught something, {read.empty} nothing, {len(read.failed)} failed"
+            + (f", {read.tokens:,} tokens" if read.tokens else "")
+        )
+        for key, why in read.failed[:20]:
+            output.say(f"! {output.safe(key)}: {output.safe(why)}")
+        if read.stopped:
+            output.say(f"! stopped: {output.safe(read.stopped)}")
+    if made := report.consolidated:
+        what = f"{made.hunks} changes from {made.memories} memories, {made.tokens:,} tokens; " if made.hunks else ""
+        click.echo(f"consolidation: {made.state}: {what}{output.safe(made.reason)}")
+
+
+@longterm.command()
+@click.option("--all", "-a", "everything", is_flag=True, help="Every session with its reason.")
+@as_json
+def status(everything: bool, json_: bool) -> int:
+    """What is on, what was done, what waits, and why sessions were not read."""
+    from memsearch_engine.longterm import pipeline
+    from memsearch_engine.settings import load
+
+    memory = Memory()
+    state = pipeline.status(memory.home, load(memory.home), memory.folders)
+    if json_:
+        output.emit(state)
+        return 0
+    for problem in state["problems"]:
+        output.say(f"! {problem}")
+    click.echo(
+        f"memories   {state['memories']}  ({state['today_tokens']:,} of {state['daily_tokens']:,} tokens used today)"
+    )
+    if last := state["consolidation"]:
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(last["finished"] or last["started"]))
+        why = f": {output.safe(last['error'])}" if last["error"] else ""
+        click.echo(f"last       {when} {last['state']} {last['outcome']}{why}")
+    if waiting := state["review"]:
+        click.echo(f"review     {waiting['hunks']} changes wait (`memsearch longterm review`)")
+    click.echo(f"sessions   {len(state['sessions'])}")
+    for reason, count in state["reasons"].items():
+        click.echo(f"  {count:5d}  {output.safe(reason)}")
+    for job in state["failed"][:20]:
+        output.say(f"! {output.safe(job['key'])}: {output.safe(job['error'])} ({job['tries_left']} tries left)")
+    for row in state["sessions"] if everything else []:
+        click.echo(f"{row['modified']}  {row['agent']:12s} {output.safe(row['session'])}  {output.safe(row['reason'])}")
+    return 0
+
+
+@longterm.command(
+    epilog="\b\nExamples:\n  memsearch longterm show               what each session taught, and when it will be forgotten\n  memsearch longterm show 3f9a2c1b      one of them, whole\n  memsearch longterm show --text        the two documents"
+)
+@click.argument("name", default="")
+@click.option("--text", is_flag=True, help="memory_summary.md and MEMORY.md, this project's part.")
+@click.option("--all", "-a", "everything", is_flag=True, help="Of all projects.")
+@click.option("--forgotten", is_flag=True, help="What was forgotten, and until when it can come back.")
+@as_json
+def show(name: str, text: bool, everything: bool, forgotten: bool, json_: bool) -> int:
+    """What is remembered, where it comes from, how it is used, and when it will be forgotten."""
+    import msgspec
+    from memsearch_engine.longterm import recall
+    from memsearch_engine.longterm.notes import notes
+    from memsearch_engine.longterm.store import Store
+    from memsearch_engine.settings import load
+
+    memory = Memory()
+    home, project = memory.home, memory.project
+    if name:
+        found = Store(home).get(name)
+        if found is None:
+            raise UsageError(f"no memory {name}", "`memsearch longterm show` lists them")
+        recall.note_read(home, found.agent, found.session)
+        if json_:
+            output.emit(msgspec.to_builtins(found))
+        else:
+            click.echo(
+                output.safe(f"{found.raw_memory}\n\n{found.summary}\n\n{found.agent} {found.session}\n{found.path}")
+            )
+        return 0
+    if text:
+        return _show_documents(home, "" if everything else project.id, json_)
+    rows = [
+        row
+        for row in recall.overview(home, load(home).longterm.unused_days)
+        if (everything or row["project"] in ("", project.name)) and bool(row["forgotten"]) == forgotten
+    ]
+    facts = [n for n in notes(home) if everything or n.scope in ("", project.id[:8])] if not forgotten else []
+    trash = recall.trash(home) if forgotten else []
+    if json_:
+        output.emit({"memories": rows, "notes": msgspec.to_builtins(facts), "forgotten_by_hand": trash})
+        return 0
+    for fact in facts:
+        click.echo(f"{fact.id}  noted by you{'' if fact.scope else ', everywhere'}: {output.safe(fact.text)}")
+    for row in rows:
+        end = (
+            f"restore until {row['gone_on']}"
+            if forgotten
+            else "pinned"
+            if row["pinned"]
+            else f"forgotten on {row['forget_on']}"
+        )
+        used = f"cited {row['cited']}, read {row['read']}"
+        click.echo(
+            f"{row['id']}  {row['made']}  {row['agent']:12s} {output.clip(row['slug'] or '-', 32):32s} {used:18s} {end}"
+        )
+    for item in trash:
+        click.echo(
+            f"{item['number']:8d}  {item['day']}  forgotten by you ({output.safe(item['query'])}): {output.clip('; '.join(item['lines']), 100)}"
+        )
+    if not rows and not facts and not trash:
+        output.say(
+            "nothing yet - `memsearch remember FACT` notes one, `memsearch longterm run --wait` learns from sessions"
+        )
+        return 1
+    return 0
+
+
+def _show_documents(home: Home, project: str, json_: bool) -> int:
+    from memsearch_engine.longterm import workspace
+
+    texts = {name: workspace.read(home.longterm, name) for name in (workspace.SUMMARY, workspace.MEMORY)}
+    if project:
+        texts = {name: workspace.told(text, project[:8]) for name, text in texts.items()}
+    if json_:
+        output.emit({"files": texts, "folder": str(home.longterm)})
+    else:
+        for name, text in texts.items():
+            click.echo(f"{name}\n{'-' * len(name)}\n{output.safe(text).strip()}\n")
+    return 0 if any(text.strip() for text in texts.values()) else 1
+
+
+@longterm.command(
+    epilog="\b\nExamples:\n  memsearch longterm review                 what waits\n  memsearch longterm review accept --all\n  memsearch longterm review reject 2 5\n  memsearch longterm review accept 3 --text '- Deploys need two approvals [mem:3f9a2c1b]'"
+)
+@click.argument("verdict", type=click.Choice(["show", "accept", "reject"]), default="show")
+@click.argument("numbers", nargs=-1, type=int)
+@click.option("--all", "-a", "everything", is_flag=True, help="All that wait.")
+@click.option("--text", help="Accept one change with these words instead.")
+@as_json
+def review(verdict: str, numbers: tuple[int, ...], everything: bool, text: str | None, json_: bool) -> int:
+    """Decide on what a consolidation proposes, change by change. What is rejected is not proposed again."""
+    import msgspec
+    from memsearch_engine.longterm import review as reviewing
+
+    home = Home.from_env()
+    if verdict == "show":
+        proposal = reviewing.pending(home)
+        if json_:
+            output.emit({"proposal": msgspec.to_builtins(proposal)})
+        elif proposal is None:
+            output.say("nothing waits for review")
+        else:
+            _show_proposal(home, proposal)
+        return 0 if proposal else 1
+    if bool(numbers) == everything:
+        raise UsageError("name changes by number, or pass --all", "`memsearch longterm review` lists them")
+    decided = reviewing.decide(home, "accepted" if verdict == "accept" else "rejected", numbers, text=text)
+    if json_:
+        output.emit({"decided": [hunk.number for hunk in decided], "verdict": verdict})
+    else:
+        click.echo(f"{len(decided)} changes {verdict}ed")
+    return 0
+
+
+def _show_proposal(home: Home, proposal: Any) -> None:
+    from memsearch_engine.longterm.store import Store
+
+    names = {memory.id: f"{memory.agent} {memory.session[:13]}" for memory in Store(home).all()}
+    when = time.strftime("%Y-%m-%d %H:%M", time.localtime(proposal.at))
+    click.echo(
+        f"proposed {when} by {proposal.model} from {len(proposal.memories)} memories, {proposal.tokens:,} tokens"
+    )
+    for hunk in proposal.waiting:
+        click.echo(f"\n{hunk.number}  {hunk.path}  {output.safe(hunk.section.lstrip('# '))}")
+        for sign, lines, color in (("-", hunk.before, "red"), ("+", hunk.after, "green")):
+            for line in lines:
+                click.echo(output.style(f"   {sign} {output.safe(line)}", fg=color))
+        sources = ", ".join(names.get(name, name) for name in hunk.memories) or "names no session"
+        click.echo(output.style(f"     from {output.safe(sources)}", dim=True))
+
+
+@longterm.command()
+@click.argument("name")
+@as_json
+def restore(name: str, json_: bool) -> None:
+    """Bring back what was forgotten: a memory by its id, or what `forget` took by its number."""
+    from memsearch_engine.longterm import recall
+    from memsearch_engine.longterm.store import Store
+
+    home = Home.from_env()
+    if len(name) < 8 and name.isdigit():
+        count = recall.restore(home, int(name))
+    else:
+        found = Store(home).get(name)
+        if found is None or not found.forgotten:
+            raise UsageError(f"no forgotten memory {name}", "`memsearch longterm show --forgotten` lists them")
+        Store(home).restore(found.id)
+        count = 1
+    output.emit({"restored": count}) if json_ else click.echo("brought back; the next consolidation works it in")
+
+
+@longterm.command("mode", epilog="\b\nExample:\n  memsearch longterm mode claude-code 3f1c0a… disabled")
+@click.argument("agent", type=click.Choice(["claude-code", "codex", "opencode", "openclaw"]))
+@click.argument("session")
+@click.argument("mode", type=click.Choice(["enabled", "disabled"]))
+@as_json
+def mode_(agent: str, session: str, mode: Literal["enabled", "disabled"], json_: bool) -> None:
+    """Whether a session may be learned from. `enabled` also releases one that took in content from outside."""
+    from memsearch_engine.longterm.pipeline import set_mode
+
+    set_mode(Home.from_env(), agent, session, mode)
+    output.emit({"agent": agent, "session": session, "mode": mode}) if json_ else click.echo(f"{session} is {mode}")
+
+
+@longterm.command()
+@click.option("--yes", "-y", is_flag=True, help="Don't ask.")
+@as_json
+def clear(yes: bool, json_: bool) -> None:
+    """Remove the whole long-term memory; a backup is made first. Daily notes stay."""
+    from memsearch_engine.longterm import pipeline
+
+    home = Home.from_env()
+    output.confirm(f"Remove everything in {home.longterm}, and what sessions taught?", yes)
+    backup = pipeline.clear(home)
+    if json_:
+        output.emit({"backup": str(backup) if backup else None})
+    else:
+        click.echo(f"cleared; the backup is {backup}" if backup else "there was nothing to clear")
