@@ -1,14 +1,11 @@
 """Capture killed with SIGKILL at every step that it takes on disk: nothing is lost, nothing is doubled.
 
-The child counts its own steps (every open, rename, removal and database connection, by audit hook, and every write and sync)
-and kills itself at the one it was told; the next run finishes the work.
+The next run finishes the work.
 """
 
 from __future__ import annotations
 
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,35 +15,17 @@ from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.transcripts.evidence import Archive
 
+from tests.faults.killing import child, steps_of
 from tests.placing import place_samples
 
-_CHILD = """
-import os, sys
+_WORK = """
 from memsearch_engine.capture import worker
 from memsearch_engine.home import Home
 from memsearch_engine.journal.write import Journal
-import memsearch_engine.secrets.scan as scan, zstandard, filelock
-scan.redact("warm up")  # imports are no steps of the work
-last, count = int(sys.argv[1]), 0
-def step():
-    global count
-    count += 1
-    if count == last:
-        os.kill(os.getpid(), 9)
-def hook(event, args):
-    if event in ("os.rename", "os.remove", "os.truncate", "sqlite3.connect") or (
-        event == "open" and isinstance(args[0], (str, bytes)) and str(args[0]).startswith(os.environ["ROOT"])
-    ):
-        step()
-for name in ("write", "fsync"):
-    def wrapped(*args, real=getattr(os, name)):
-        step()
-        return real(*args)
-    setattr(os, name, wrapped)
-sys.addaudithook(hook)
+begin()
 home = Home.from_env()
 worker.work(home, Journal(home))
-print(count)
+end()
 """
 _EVENT = (
     '{"agent": "claude-code", "event": "SessionEnd", "at": 1795292537.0, "cwd": "%s", '
@@ -61,14 +40,8 @@ class Desk:
         self.home.inbox.mkdir(parents=True)
         (self.home.inbox / "1.json").write_text(_EVENT % (root / "projects" / "cc1"))
 
-    def child(self, last: int) -> subprocess.CompletedProcess:
-        env = {
-            **os.environ,
-            "HOME": str(self.root / "user"),
-            "MEMSEARCH_HOME": str(self.home.root),
-            "ROOT": str(self.root),
-        }
-        return subprocess.run([sys.executable, "-c", _CHILD, str(last)], env=env, capture_output=True, text=True)
+    def child(self, last: int) -> subprocess.CompletedProcess[str]:
+        return child(_WORK, self.root, last, HOME=str(self.root / "user"), MEMSEARCH_HOME=str(self.home.root))
 
     def whole(self) -> None:
         """Both turns, once each, in a file that reads; kept as evidence; the inbox worked off."""
@@ -83,7 +56,7 @@ class Desk:
 
 def steps(tmp_path: Path) -> int:
     desk = Desk(tmp_path / "counted")
-    return int(desk.child(0).stdout)
+    return steps_of(desk.child(0))
 
 
 def killed_at(folder: Path, last: int, monkeypatch: pytest.MonkeyPatch) -> None:

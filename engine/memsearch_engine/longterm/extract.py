@@ -141,6 +141,7 @@ def run(
     cap: int = 0,
     progress: Progress | None = None,
     stop: Callable[[], bool] | None = None,
+    clock: Callable[[], float] = time.time,
 ) -> Outcome:
     """Read sessions that are due. Raises SettingsError where no model is chosen.
 
@@ -153,13 +154,15 @@ def run(
             "`longterm.extract.provider` is not set: no model may be asked",
             "memsearch config set longterm.extract.provider NAME (native, claude-code, codex, or one under llm.providers)",
         )
-    due = [standing for standing in survey(home, settings, folders, only=only, since=since) if not standing.reason]
-    due = due[:limit] if limit else due
+    standings = survey(home, settings, folders, only=only, since=since, now=clock())
+    due = [standing for standing in standings if not standing.reason][: limit or None]
     outcome, lock = Outcome(failed=[]), threading.Lock()
     registry = Registry(home)
     try:
         with ThreadPoolExecutor(max(1, min(settings.longterm.parallel, len(due))), "extract") as pool:
-            work = _Work(home, settings, registry, cap or settings.longterm.parallel, bool(only), outcome, lock, stop)
+            work = _Work(
+                home, settings, registry, cap or settings.longterm.parallel, bool(only), outcome, lock, stop, clock
+            )
             tasks = [pool.submit(work.one, standing) for standing in due]
             try:
                 for number, task in enumerate(as_completed(tasks), 1):
@@ -179,11 +182,11 @@ class _Work:
 
     def __init__(
         self, home: Home, settings: Settings, registry: Registry, cap: int, force: bool, outcome: Outcome,
-        lock: threading.Lock, stop: Callable[[], bool] | None,
+        lock: threading.Lock, stop: Callable[[], bool] | None, clock: Callable[[], float],
     ) -> None:  # fmt: skip
         self.home, self.settings, self.registry = home, settings, registry
         self.cap, self.force, self.outcome, self.lock, self.stop = cap, force, outcome, lock, stop
-        self.jobs, self.store = Jobs(home), Store(home)
+        self.jobs, self.store = Jobs(home, clock), Store(home, clock)
 
     def one(self, standing: Standing) -> None:
         """Claim a session, read it, finish the job. What goes wrong is the job's error, never the run's end."""

@@ -66,6 +66,7 @@ def run(
         report.extracted = extract.run(
             home, settings, folders, only=only, since=since, limit=limits.sessions_per_run if background else 0,
             cap=limits.sessions_per_run if background else 0, progress=progress, stop=stop,
+            clock=clock,
         )  # fmt: skip
     if phase in (0, 2) and not (stop and stop()):
         if progress:

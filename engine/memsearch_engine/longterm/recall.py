@@ -110,7 +110,8 @@ def _day(seconds: float) -> str:
 
 
 class Match(msgspec.Struct, frozen=True):
-    """A line that would go. ``kind``: note, file or session; ``name``: the note's or session's id, or the file."""
+    """What would go: a bullet with the lines that belong to it. ``kind``: note, file or session; ``name``: the note's or
+    session's id, or the file."""
 
     kind: Literal["note", "file", "session"]
     name: str
@@ -124,6 +125,11 @@ class _Image(msgspec.Struct):
     after: str
 
 
+class _Forgotten(msgspec.Struct):
+    lines: list[str]
+    images: list[_Image]
+
+
 def find(home: Home, query: str) -> list[Match]:
     """Lines that hold every word of *query* (by stem), or the memory of that id. Raises UsageError for a query without words."""
     wanted = set(terms(query))
@@ -135,14 +141,17 @@ def find(home: Home, query: str) -> list[Match]:
 
     found = [Match("note", fact.id, fact.text) for fact in notes(home) if fact.id == query.strip() or hit(fact.text)]
     for name in (workspace.MEMORY, workspace.SUMMARY):
-        for line in workspace.read(home.longterm, name).splitlines():
-            if not line.startswith("#") and line.strip() and hit(line):
-                found.append(Match("file", name, line))
+        found += [Match("file", name, block) for block in _blocks(workspace.read(home.longterm, name)) if hit(block)]
     for memory in Store(home).all():
-        for line in [*memory.raw_memory.splitlines(), *memory.summary.splitlines()]:
-            if line.strip() and hit(line):
-                found.append(Match("session", memory.id, line))
+        blocks = _blocks(memory.raw_memory) + _blocks(memory.summary)
+        found += [Match("session", memory.id, block) for block in blocks if hit(block)]
     return found
+
+
+def _blocks(text: str) -> list[str]:
+    """Bullets with the lines that belong to them, and other lines; no headings."""
+    lines = [line for line in text.splitlines() if not line.startswith("#") and line != workspace.VERSION]
+    return ["\n".join(unit) for unit in review.units(lines)]
 
 
 def forget(home: Home, query: str, matches: list[Match]) -> int:
@@ -165,12 +174,13 @@ def forget(home: Home, query: str, matches: list[Match]) -> int:
                 images.append(_Image("raw_memory", name, memory.raw_memory, _without(memory.raw_memory, lines)))
                 images.append(_Image("summary", name, memory.summary, _without(memory.summary, lines)))
         with using(home, _TRASH) as db:
-            row = (time.time(), query, msgspec.json.encode(images))
+            shown = list(dict.fromkeys(match.line for match in matches))
+            row = (time.time(), query, msgspec.json.encode(_Forgotten(shown, images)))
             number = int(
                 db.execute("INSERT INTO longterm_trash (at, query, body, restored) VALUES (?,?,?,0)", row).lastrowid
                 or 0
             )
-        Store(home).refuse("+", [match.line for match in matches if match.kind != "session"])
+        Store(home).refuse("+", [line for match in matches if match.kind == "file" for line in match.line.splitlines()])
         for image in images:
             _put(home, image.kind, image.name, image.after)
     return number
@@ -183,7 +193,7 @@ def restore(home: Home, number: int) -> int:
             row = db.execute("SELECT body, restored FROM longterm_trash WHERE id=?", (number,)).fetchone()
         if row is None or row[1]:
             raise NotFound(f"nothing to bring back under {number}", "`memsearch longterm show --forgotten` lists it")
-        images = msgspec.json.decode(row[0], type=list[_Image])
+        images = msgspec.json.decode(row[0], type=_Forgotten).images
         store = Store(home)
         for image in images:
             now = _get(home, image)
@@ -205,14 +215,10 @@ def trash(home: Home) -> list[dict[str, Any]]:
     """What was forgotten by hand and can come back, newest first."""
     with using(home, _TRASH) as db:
         rows = db.execute("SELECT id, at, query, body FROM longterm_trash WHERE restored=0 ORDER BY id DESC").fetchall()
-    found = []
-    for number, at, query, body in rows:
-        lines = [
-            line for image in msgspec.json.decode(body, type=list[_Image])
-            for line in image.before.splitlines() if line.strip() and line not in image.after.splitlines()
-        ]  # fmt: skip
-        found.append({"number": number, "day": _day(at), "query": query, "lines": list(dict.fromkeys(lines))})
-    return found
+    return [
+        {"number": number, "day": _day(at), "query": query, "lines": msgspec.json.decode(body, type=_Forgotten).lines}
+        for number, at, query, body in rows
+    ]
 
 
 def empty_trash(home: Home) -> None:
@@ -220,8 +226,11 @@ def empty_trash(home: Home) -> None:
         db.execute("DELETE FROM longterm_trash")
 
 
-def _without(text: str, lines: set[str]) -> str:
-    return "".join(line for line in text.splitlines(keepends=True) if line.rstrip("\r\n") not in lines)
+def _without(text: str, blocks: set[str]) -> str:
+    text = f"\n{text}\n"
+    for block in blocks:
+        text = text.replace(f"\n{block}\n", "\n")
+    return text[1:-1] if len(text) > 1 else ""
 
 
 def _get(home: Home, image: _Image) -> str:

@@ -100,7 +100,7 @@ def _pieces(path: str, before: str, after: str) -> Iterator[tuple[str, list[str]
         return
     old, new = _by_heading(before), _by_heading(after)
     for heading in [*old, *(name for name in new if name not in old)]:
-        was, now = _units(old.get(heading, [])), _units(new.get(heading, []))
+        was, now = units(old.get(heading, [])), units(new.get(heading, []))
         matcher = difflib.SequenceMatcher(None, was, now, autojunk=False)
         for tag, i, j, k, m in matcher.get_opcodes():
             if tag == "equal":
@@ -124,7 +124,7 @@ def _by_heading(text: str) -> dict[str, list[str]]:
     return found
 
 
-def _units(lines: list[str]) -> list[tuple[str, ...]]:
+def units(lines: list[str]) -> list[tuple[str, ...]]:
     """Bullets with the lines that belong to them; other blocks as they stand."""
     units: list[list[str]] = []
     for line in lines:

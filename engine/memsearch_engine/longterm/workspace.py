@@ -23,6 +23,7 @@ import msgspec
 
 from memsearch_engine.errors import MemsearchError, Unreachable
 from memsearch_engine.home import Home
+from memsearch_engine.journal.disk import locked
 from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.longterm.store import SessionMemory
 from memsearch_engine.secrets.scan import redact
@@ -210,7 +211,7 @@ class Baseline:
     """The files as they were after the last success, in a bare repository of ours."""
 
     def __init__(self, home: Home) -> None:
-        self.path = home.longterm_baseline
+        self.home, self.path = home, home.longterm_baseline
 
     def diff(self, folder: Path) -> list[Change]:
         """How *folder* differs, by path. Without a readable baseline everything is new. Writes nothing."""
@@ -254,8 +255,10 @@ class Baseline:
         from dulwich.refs import Ref
         from dulwich.repo import Repo
 
-        made = Path(tempfile.mkdtemp(dir=self.path.parent, prefix=".longterm-"))
-        try:
+        made = self.path.with_name(f"{self.path.name}.new")
+        with locked(self.home, str(self.path)):
+            shutil.rmtree(made, ignore_errors=True)  # somebody was killed here
+            made.mkdir(mode=0o700)
             with contextlib.closing(Repo.init_bare(str(made))) as repo:
                 blobs = []
                 for name, path in files(folder).items():
@@ -274,8 +277,6 @@ class Baseline:
                 repo.refs.set_symbolic_ref(Ref(b"HEAD"), Ref(_MAIN))
             self.clear()
             os.rename(made, self.path)  # killed before this: all is new to the next run, nothing is taken as done
-        finally:
-            shutil.rmtree(made, ignore_errors=True)
 
     def clear(self) -> None:
         if self.path.is_symlink():
