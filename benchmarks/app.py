@@ -1,6 +1,6 @@
 """What the terminal app costs at 1,000 days and 30,000 entries, beside an empty Textual app, posting and harlequin.
 
-    python benchmarks/app.py --apps /tmp/apps                        # about 6 minutes
+    python benchmarks/app.py --apps /tmp/apps                        # about 7 minutes
     python benchmarks/app.py --days 100 --entries 3000 --times 3     # smaller, without the other apps
 
 Each of the other apps needs a venv of its own (in one, pip resolves old versions of both; the tree-sitter that posting
@@ -180,6 +180,14 @@ class Terminal:
         self.close()
 
 
+@dataclass
+class Start:
+    """Times in ms: a known text was there; nothing more was painted."""
+
+    first: float
+    painted: float
+
+
 class Desk:
     """The apps that are compared, and how to start them."""
 
@@ -201,23 +209,12 @@ class Desk:
     def open(self, name: str) -> Terminal:
         return Terminal(self.apps[name][0], self.env, self.product.root)
 
-    def ready(self, name: str) -> Terminal:
-        """An app that has painted everything."""
-        app = self.open(name)
-        app.see(self.apps[name][1], whole=False)
-        app.settle()
-        return app
+    def wait(self, name: str, app: Terminal) -> Start:
+        """Until the app has painted everything."""
+        return Start(app.see(self.apps[name][1], whole=False), app.settle())
 
 
 # -- 1. start -----------------------------------------------------------------------------------------------------
-
-
-@dataclass
-class Start:
-    """Times in ms: a known text was there; nothing more was painted."""
-
-    first: float
-    painted: float
 
 
 def start(report: Report, desk: Desk, times: int) -> None:
@@ -246,7 +243,7 @@ def start(report: Report, desk: Desk, times: int) -> None:
 
 def _start(desk: Desk, name: str) -> Start:
     with desk.open(name) as app:
-        return Start(app.see(desk.apps[name][1], whole=False), app.settle())
+        return desk.wait(name, app)
 
 
 def _start_without_service(desk: Desk) -> Start:
@@ -262,7 +259,8 @@ def _start_without_service(desk: Desk) -> Start:
 def use(report: Report, desk: Desk, corpus: Corpus, queries: int) -> float:
     """Returns the app's memory afterwards, in MB."""
     typed = [query[:14] for query in corpus.queries if query.isascii()][: queries + 1]
-    with desk.ready(OURS) as app:
+    with desk.open(OURS) as app:
+        desk.wait(OURS, app)
         app.watch(5)  # the service has told what changed
         _type(app, typed[0])
         hits = [times for query in typed[1:] for times in _type(app, query)]
@@ -340,7 +338,8 @@ def _move(app: Terminal, desk: Desk, read: int = 3, passed: int = 40) -> tuple[l
 def rest(report: Report, desk: Desk, used: float, idle_s: float) -> None:
     rows: list[list] = []
     for name in desk.apps:
-        with desk.ready(name) as app:
+        with desk.open(name) as app:
+            desk.wait(name, app)
             app.watch(5)
             before, since, memory = app.cpu, time.perf_counter(), app.memory
             app.watch(idle_s)

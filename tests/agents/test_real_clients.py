@@ -70,15 +70,12 @@ def test_every_turn_of_a_session_is_one_right_entry(lab: Lab, client: str):
     lab.turn(client, 'This one fails <<{"status": 400}>>', session)
     entries = lab.captured(5)
     assert {(e["agent"], e["session"]) for e in entries} == {(agent, session)}
+    masked = f"{SECRET[:6]}…" if client == "openclaw" else "[REDACTED:github-token:"  # OpenClaw keeps none of it either
     for asked, said in (
-        ("How long do sessions live?", "30 minutes, because of the gateway"),
-        ("Run the tests", "`echo 41 passed`"),
+        ("How long do sessions live?", "Sessions live 30 minutes, because of the gateway."),
+        ("Run the tests", "All 41 tests pass.\n- Commands: `echo 41 passed`"),
         ("次のタスクは？🎉", "次は検索です"),
-        # OpenClaw masks it itself, in its own transcript
-        (
-            "to push",
-            f"I pushed with {SECRET[:6]}…" if client == "openclaw" else "I pushed with [REDACTED:github-token:",
-        ),
+        ("to push", f"I pushed with {masked}"),
         ("This one fails", "The turn failed"),
     ):
         (entry,) = [e for e in entries if f"\n- {said}" in e["content"]]

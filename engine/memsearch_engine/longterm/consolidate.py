@@ -116,12 +116,11 @@ class _Run:
         selected = self.store.select(self.settings.longterm.memories, self.pinned)
         self._stage(selected)
         changes = self.baseline.diff(self.folder)
-        artifacts = all(workspace.read(self.folder, name).strip() for name in (workspace.MEMORY, workspace.SUMMARY))
         waiting = review.pending(self.home)
-        if not changes and (artifacts or waiting):
+        if not changes:
             why = "nothing new since the last consolidation" + ("; its changes wait for review" if waiting else "")
             return self._finish(selected, Result("unchanged", why, waiting.id if waiting else 0))
-        if not selected and not artifacts and not notes(self.home):
+        if not selected and not notes(self.home) and not self._has_artifacts():
             return self._finish(selected, Result("unchanged", "no session has taught anything yet"))
         self._overlay(waiting)
         text = workspace.diff_text(changes)
@@ -131,6 +130,9 @@ class _Run:
         known = {memory.id for memory in selected} | {note.id for note in notes(self.home)}
         workspace.validate(self.folder, known, self._projects(selected), self.settings.longterm.max_tokens)
         return self._conclude(selected)
+
+    def _has_artifacts(self) -> bool:
+        return any(workspace.read(self.folder, name).strip() for name in (workspace.MEMORY, workspace.SUMMARY))
 
     # -- before ---------------------------------------------------------------------------------------------
 

@@ -107,8 +107,11 @@ def _pieces(path: str, before: str, after: str) -> Iterator[tuple[str, list[str]
                 continue
             pairs = max(j - i, m - k)
             for step in range(pairs):
-                gone = list(was[i + step]) if i + step < j else []
-                come = list(now[k + step]) if k + step < m else []
+                # what only moved within its section is no change
+                gone = list(was[i + step]) if i + step < j and was[i + step] not in now else []
+                come = list(now[k + step]) if k + step < m and now[k + step] not in was else []
+                if not gone and not come:
+                    continue
                 lines = [line for unit in now[: k + step] for line in unit]
                 yield heading, [line for line in reversed(lines) if line.strip()][:_LEADS], gone, come
 
@@ -130,15 +133,9 @@ def units(lines: list[str]) -> list[tuple[str, ...]]:
     for line in lines:
         if not line.strip():
             continue
-        heads = units and units[-1][-1].startswith("#")
-        if (
-            units
-            and not heads
-            and not _BULLET.match(line)
-            and not line.startswith("#")
-            or heads
-            and not line.startswith("#")
-        ):
+        under_heading = bool(units) and units[-1][-1].startswith("#")
+        begins = line.startswith("#") or (_BULLET.match(line) is not None and not under_heading)
+        if units and not begins:
             units[-1].append(line)
         else:
             units.append([line])
