@@ -12,7 +12,7 @@ from memsearch_engine.errors import MemsearchError
 def examine(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
     """Run all checks; with *fix*, mend what is safe to mend and look again."""
     checks = [_home(memory), _settings(memory), _registry(memory), _files(memory), _model(memory)]
-    checks += [_conversations(memory, fix=fix), _readers(memory)]
+    checks += [_conversations(memory, fix=fix), _readers(memory), _trust(memory), _repair(memory)]
     checks += _service(memory, fix=fix)
     return checks
 
@@ -122,6 +122,31 @@ def _readers(memory: Memory) -> dict[str, Any]:
     return _check(
         "transcripts", True, f"records of unknown kinds, passed over: {text}{more}" if rows else "every record is known"
     )
+
+
+def _trust(memory: Memory) -> dict[str, Any]:
+    """A scrub that did not come to its end. What waits for the owner's word is no fault."""
+    from memsearch_engine.trust.inbox import held
+    from memsearch_engine.trust.scrub import interrupted
+
+    if left := interrupted(memory.home):
+        text = f"a scrub was interrupted ({', '.join(left)})"
+        return _check("trust", False, text, "run the same `memsearch secrets scrub` again")
+    waiting = len(held(memory))
+    return _check(
+        "trust", True, f"{waiting} notes wait for your word (`memsearch trust review`)" if waiting else "nothing waits"
+    )
+
+
+def _repair(memory: Memory) -> dict[str, Any]:
+    """Junk and repetitions: told here, mended by `repair` alone, which asks."""
+    from collections import Counter
+
+    from memsearch_engine.trust.repair import findings
+
+    kinds = Counter(finding.kind for finding in findings(memory))
+    text = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+    return _check("notes' quality", True, f"{text} (`memsearch repair`)" if text else "no junk, no repetitions")
 
 
 def _service(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:

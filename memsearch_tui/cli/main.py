@@ -28,6 +28,7 @@ COMMANDS = {
         "history": ("notes", "history", "List changes, newest first."),
         "restore": ("notes", "restore", "Bring an entry back to an earlier state."),
         "pin": ("notes", "pin", "Pin an entry: it ranks higher and never fades."),
+        "confidence": ("notes", "confidence", "Say how sure an entry is: low ones are not told to agents."),
         "expire": ("notes", "expire", "Let an entry expire on a day."),
         "export": ("notes", "export", "Write entries as markdown or JSON."),
     },
@@ -56,7 +57,10 @@ COMMANDS = {
         "longterm": ("longterm", "longterm", "Learn from sessions, review, show, clear."),
     },
     "Trust": {
-        "secrets": ("trust", "secrets", "Find secrets in notes and kept conversations."),
+        "secrets": ("trust", "secrets", "Find secrets, and take them out everywhere."),
+        "trust": ("trust", "trust", "Notes that wait for your word before sessions are told."),
+        "repair": ("trust", "repair", "Find junk and repetitions; mend them on your word."),
+        "supersede": ("trust", "supersede", "Mark a note as overtaken by another."),
     },
     "Setup": {
         "status": ("setup", "status", "One look at everything."),

@@ -217,6 +217,18 @@ def pin(name: str, off: bool, json_: bool) -> None:
     _mark(name, "pin", None if off else "", json_)
 
 
+@click.command(epilog="\b\nExamples:\n  memsearch confidence 3fa9c1d2 low\n  memsearch confidence 3fa9c1d2 --off")
+@click.argument("name")
+@click.argument("level", required=False, type=click.Choice(["high", "medium", "low"]))
+@click.option("--off", is_flag=True, help="Take the mark away.")
+@as_json
+def confidence(name: str, level: str | None, off: bool, json_: bool) -> None:
+    """Say how sure an entry is: it moves in the ranking, and a low one is not given to agents."""
+    if (level is None) != off:
+        raise UsageError("name a level (high, medium, low), or pass --off")
+    _mark(name, "confidence", level, json_)
+
+
 @click.command(epilog="\b\nExamples:\n  memsearch expire 3fa9c1d2 2026-12-31\n  memsearch expire 3fa9c1d2 --off")
 @click.argument("name")
 @click.argument("day", required=False)

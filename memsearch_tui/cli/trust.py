@@ -1,17 +1,18 @@
-"""Trust: secrets in what was written."""
+"""Trust: secrets in what was written, notes that wait for a word, junk and repetitions."""
 
 from __future__ import annotations
 
 import click
 from memsearch_engine.client import Memory
+from memsearch_engine.errors import NotFound, UsageError
 
 from memsearch_tui.cli import output
-from memsearch_tui.cli.options import as_json
+from memsearch_tui.cli.options import as_json, scope
 
 
 @click.group()
 def secrets() -> None:
-    """Find secrets in notes and kept conversations."""
+    """Find secrets in notes and kept conversations, and take them out everywhere."""
 
 
 @secrets.command(
@@ -25,6 +26,7 @@ def secrets_scan(everything: bool, json_: bool) -> int:
 
     Exit code 1 when something was found.
     """
+    import msgspec
     from memsearch_engine.capture.audit import audit
 
     memory = Memory(everything=everything)
@@ -38,20 +40,7 @@ def secrets_scan(everything: bool, json_: bool) -> int:
     finally:
         progress.close()
     if json_:
-        output.emit(
-            {
-                "findings": [
-                    {
-                        "where": f.where,
-                        "line": f.line,
-                        "entry_id": f.entry_id,
-                        "rule": f.rule,
-                        "fingerprint": f.fingerprint,
-                    }
-                    for f in found
-                ]
-            }
-        )
+        output.emit({"findings": msgspec.to_builtins(found)})
         return 1 if found else 0
     for finding in found:
         place = f"{finding.where}:{finding.line}" if finding.line else finding.where
@@ -61,8 +50,259 @@ def secrets_scan(everything: bool, json_: bool) -> int:
         )
     if found:
         output.say(
-            f"{len(found)} found - `memsearch edit ENTRY` changes a note; what is captured from now on is cleaned before it is written"
+            f"{len(found)} found - `memsearch secrets scrub` takes them out everywhere; "
+            "`memsearch secrets allow FINGERPRINT` says that one is no secret"
         )
     else:
         output.say("no secret found")
     return 1 if found else 0
+
+
+@secrets.command(
+    "scrub",
+    epilog="\b\nExamples:\n  memsearch secrets scrub --dry-run              where all that the scanner knows stands\n  memsearch secrets scrub --text 'hunter2-prod' --yes\n  memsearch secrets scrub --rule github-token\n  memsearch secrets scrub --entry 3fa9c1d2",
+)
+@click.option("--text", help="This text itself ('-' reads it from stdin, so that your shell does not remember it).")
+@click.option("--rule", default="", help="What one rule of `secrets scan` finds.")
+@click.option("--entry", default="", help="What is found in one entry.")
+@click.option("--dry-run", "-n", is_flag=True, help="Only say where it stands.")
+@click.option("--yes", "-y", is_flag=True, help="Don't ask.")
+@as_json
+def secrets_scrub(text: str | None, rule: str, entry: str, dry_run: bool, yes: bool, json_: bool) -> int:
+    """Take a secret out of notes, index, catalog, undo history, kept conversations, long-term memory, drafts and logs of all
+    projects, then read everything again and print what is left. This can't be undone.
+
+    The agents' own conversations and your settings are not changed: they are listed. Change the secret itself, too.
+    """
+    import sys
+
+    import msgspec
+    from memsearch_engine.secrets.scan import Finding
+    from memsearch_engine.settings import load
+    from memsearch_engine.trust import scrub
+
+    memory = Memory(everything=True)
+    if text == "-":
+        text = sys.stdin.read().strip("\n")
+    if text is not None and len(text) < 4:
+        raise UsageError("a text of fewer than 4 signs stands in too many places", "name more of it")
+    entry = memory.section(entry).entry.id if entry else ""
+    wanted = [Finding("text", text)] if text else scrub.known(memory.home, memory.projects, rule=rule, entry=entry)
+    if not wanted:
+        output.emit({"changed": [], "left": [], "others": [], "looked_at": 0}) if json_ else output.say(
+            "no secret found"
+        )
+        return 1
+    progress = output.Progress()
+
+    def tell(phase: str, done: int, total: int) -> None:
+        progress({"phase": phase, "done": done, "total": total})
+
+    settings = load(memory.home)
+    try:
+        seen = scrub.survey(memory.home, memory.projects, wanted, memory.folders, tell)
+        progress.close()
+        if not json_:
+            _say_places(seen.left, seen.others)
+        if dry_run or not seen.left:
+            if json_:
+                output.emit(msgspec.to_builtins(seen))
+            else:
+                output.say(f"{len(wanted)} secrets in {len(seen.left)} places of ours, {seen.looked_at} looked at")
+            return 0 if seen.left else 1
+        output.confirm(f"Replace {len(wanted)} secrets in these {len(seen.left)} files, for good?", yes)
+        report = scrub.scrub(memory.home, settings, memory.projects, wanted, memory.folders, tell)
+    finally:
+        progress.close()
+    if json_:
+        output.emit(msgspec.to_builtins(report))
+    else:
+        left = sum(place.count for place in report.left)
+        click.echo(f"{left} left in {report.looked_at} places ({len(report.changed)} were cleaned)")
+        _say_places(report.left, [])
+        if report.others:
+            output.say(
+                f"{len(report.others)} files that are not ours hold it still; the index is built again by the next command"
+            )
+    return 5 if report.left else 0
+
+
+def _say_places(ours: list, others: list) -> None:
+    for place in [*ours, *others]:
+        mine = "" if place in ours else "  (not ours: left as it is)"
+        click.echo(f"{place.kind:12s} {place.count:5d}x  {output.safe(place.path)}{mine}")
+
+
+@secrets.command(
+    "allow",
+    epilog="\b\nExample:\n  memsearch secrets allow 1a2b3c4d      from `secrets scan`, or from [REDACTED:rule:1a2b3c4d]",
+)
+@click.argument("fingerprints", nargs=-1, required=True)
+@click.option("--off", is_flag=True, help="It is one after all.")
+@as_json
+def secrets_allow(fingerprints: tuple[str, ...], off: bool, json_: bool) -> None:
+    """Say that something that was found is no secret: it is not reported and not replaced any more."""
+    from memsearch_engine.home import Home
+    from memsearch_engine.secrets.scan import allow, allowed
+
+    for fingerprint in fingerprints:
+        try:
+            allow(Home.from_env(), fingerprint, off=off)
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+    output.emit({"allowed": sorted(allowed())}) if json_ else click.echo(f"{len(allowed())} allowed")
+
+
+@click.group()
+def trust() -> None:
+    """Notes that took in content from outside or read like orders: not told to sessions until you say so."""
+
+
+@trust.command("review")
+@scope
+@as_json
+def trust_review(everything: bool, project: str | None, json_: bool) -> int:
+    """List what waits for your word, with the lines that read like orders to an agent."""
+    import msgspec
+    from memsearch_engine.trust.inbox import held
+
+    memory = Memory(everything=everything, project=project)
+    found = held(memory)
+    if json_:
+        output.emit({"held": msgspec.to_builtins(found)})
+        return 0 if found else 1
+    for note in found:
+        why = "content from outside" if note.why == "outside" else "reads like an order"
+        click.echo(
+            f"{note.entry_id[:8]}  {note.day} {note.time}  {note.agent:12s} {why}: {output.clip(note.title, 60)}"
+        )
+        for line in note.lines:
+            click.echo(output.style(f"          > {output.clip(line, 100)}", fg="yellow"))
+    output.say(
+        f"{len(found)} wait - `memsearch trust release ENTRY…` lets sessions be told, `memsearch delete ENTRY…` forgets"
+        if found
+        else "nothing waits"
+    )
+    return 0 if found else 1
+
+
+@trust.command("release")
+@click.argument("names", nargs=-1, required=True, metavar="ENTRY...")
+@as_json
+def trust_release(names: tuple[str, ...], json_: bool) -> None:
+    """Trust notes: new sessions may be told what they say. `memsearch undo` takes it back."""
+    _decide(names, "release", json_)
+
+
+@trust.command("hold")
+@click.argument("names", nargs=-1, required=True, metavar="ENTRY...")
+@as_json
+def trust_hold(names: tuple[str, ...], json_: bool) -> None:
+    """Don't tell sessions what these notes say (any more)."""
+    _decide(names, "hold", json_)
+
+
+def _decide(names: tuple[str, ...], verdict: str, json_: bool) -> None:
+    from memsearch_engine.journal.write import target_of
+    from memsearch_engine.trust import inbox
+
+    memory = Memory()
+    sections = [memory.section(name) for name in names]
+    done = getattr(inbox, verdict)(memory, [target_of(section.path, section.entry) for section in sections])
+    if json_:
+        output.emit({"entries": [{"entry_id": entry.id, "marks": entry.marks} for entry in done]})
+    else:
+        click.echo(
+            f"{len(done)} {'released' if verdict == 'release' else 'held back'} - `memsearch undo` takes it back"
+        )
+
+
+@trust.command("sources")
+@click.argument("name", metavar="ENTRY")
+@as_json
+def trust_sources(name: str, json_: bool) -> None:
+    """Where a note came from: user, model, inside (what tools printed here), outside (web, MCP). It is trusted as the last."""
+    from memsearch_engine.trust.inbox import sources_of
+
+    memory = Memory()
+    entry = memory.section(name).entry
+    classes = sources_of(memory, entry)
+    if json_:
+        output.emit({"entry_id": entry.id, "sources": classes, "trust": entry.marks.get("trust", classes[-1])})
+    else:
+        click.echo(f"{', '.join(classes)}; trusted as {entry.marks.get('trust', classes[-1])}")
+
+
+@click.command(
+    epilog="\b\nExamples:\n  memsearch repair                    what could be mended, with the evidence\n  memsearch repair --fix 3fa9c1d2     one of it\n  memsearch repair --fix duplicate    all of a kind, after asking"
+)
+@click.option(
+    "--fix", "names", multiple=True, metavar="ENTRY|KIND", help="Mend this (stub, error, echo, prompt, duplicate)."
+)
+@click.option("--yes", "-y", is_flag=True, help="Don't ask.")
+@scope
+@as_json
+def repair(names: tuple[str, ...], yes: bool, everything: bool, project: str | None, json_: bool) -> int:
+    """Find junk (stubs, error texts, echoes, prompts) and notes that say nearly the same. Nothing is changed unasked; junk is
+    deleted and repetitions become one note with all their anchors. `memsearch undo` takes each back."""
+    import msgspec
+    from memsearch_engine.trust import repair as engine
+
+    memory = Memory(everything=everything, project=project)
+    found = engine.findings(memory)
+    if names:
+        found = engine.chosen(found, names)
+        if not found:
+            raise NotFound(f"nothing to mend under {', '.join(names)}", "`memsearch repair` lists what was found")
+    if not json_:
+        _say_findings(found)
+    if not names:
+        if json_:
+            output.emit({"findings": [{"kind": f.kind, "why": f.why, **msgspec.to_builtins(f)} for f in found]})
+        return 1 if found else 0
+    output.confirm(f"Mend these {len(found)}?", yes)
+    for finding in found:
+        engine.mend(memory, finding)
+    output.emit({"mended": [f.id for f in found]}) if json_ else click.echo(
+        f"{len(found)} mended - `memsearch undo` takes back one at a time"
+    )
+    return 0
+
+
+def _say_findings(found: list) -> None:
+    for finding in found:
+        keep, *others = finding.notes
+        click.echo(f"{finding.id}  {finding.kind:9s} {keep.day}  {output.clip(keep.title, 60)}")
+        click.echo(output.style(f"          {finding.why}: {output.clip(finding.evidence, 90)}", dim=True))
+        for other in others:
+            click.echo(f"          - {other.day} {other.entry_id[:8]}  {output.clip(other.title, 60)}")
+    if not found:
+        output.say("nothing to mend")
+
+
+@click.command(
+    epilog="\b\nExample:\n  memsearch supersede 3fa9c1d2 77aa01de     the first one is out of date: the second one says how it is now"
+)
+@click.argument("old", metavar="OLD")
+@click.argument("new", metavar="NEW", required=False)
+@click.option("--off", is_flag=True, help="It holds again.")
+@as_json
+def supersede(old: str, new: str | None, off: bool, json_: bool) -> None:
+    """Mark a note as overtaken by another: search ranks the newer one first, and sessions are told the newer one."""
+    from memsearch_engine.journal.write import target_of
+
+    memory = Memory()
+    section = memory.section(old)
+    if bool(new) == off:
+        raise UsageError("name the note that takes its place, or pass --off")
+    newer = memory.section(new).entry.id if new else None
+    if newer == section.entry.id:
+        raise UsageError("a note can't take its own place")
+    target = target_of(section.path, section.entry)
+    entry = memory.journal.mark(memory.memory_of(section.path), target, "superseded-by", newer)
+    if json_:
+        output.emit({"entry_id": entry.id, "marks": entry.marks})
+    else:
+        output.say(
+            f"entry {entry.id} is {f'superseded by {newer}' if newer else 'in force again'} - `memsearch undo` takes it back"
+        )

@@ -181,7 +181,7 @@ class Lab(Box):
             return error.code
 
     def gateway(self) -> str:
-        """Where OpenClaw's gateway listens: started with the first call, it ends with the lab."""
+        """Where OpenClaw's gateway listens: started with the first call (not by two threads), it ends with the lab."""
         if self._gateway is None:
             with socket.socket() as free:
                 free.bind(("127.0.0.1", 0))

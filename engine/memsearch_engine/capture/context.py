@@ -17,10 +17,11 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.capture.hook import CONTEXT_LINES
+from memsearch_engine.capture.suspicion import orders
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
 from memsearch_engine.journal.files import DayFile, count_entries, list_days, read_day
-from memsearch_engine.journal.model import Entry
+from memsearch_engine.journal.model import RELEASED, UNTRUSTED, Entry
 from memsearch_engine.journal.text import plain
 from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.secrets.scan import redact
@@ -114,8 +115,12 @@ def _bullets(file: DayFile, today: date) -> tuple[list[str], int]:
         if not _may_be_told(entry, today):
             held += 1
             continue
+        waiting = set() if entry.marks.get("trust") == RELEASED else set(orders(entry.body))
+        held += bool(waiting)
         for line in plain(entry.body).splitlines():
             text = line.strip()
+            if text in waiting:
+                continue
             if text.startswith(("- ", "* ", "+ ")) and len(text) > 4:
                 found.append("- " + _clip(_unfenced(text[2:].strip())))
     return found, held
@@ -125,7 +130,10 @@ def _may_be_told(entry: Entry, today: date) -> bool:
     marks = entry.marks
     expires = marks.get("expires", "")
     return not (
-        marks.get("trust") == "outside" or "superseded-by" in marks or (expires and expires < today.isoformat())
+        marks.get("trust") in UNTRUSTED
+        or "superseded-by" in marks
+        or marks.get("confidence") == "low"
+        or (expires and expires < today.isoformat())
     )
 
 

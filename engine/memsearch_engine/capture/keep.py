@@ -16,6 +16,7 @@ from memsearch_engine.capture import summaries
 from memsearch_engine.capture.clean import redacted
 from memsearch_engine.capture.extract import extract, is_trivial
 from memsearch_engine.capture.ledger import Ledger, Outcome, SeenTurn
+from memsearch_engine.capture.suspicion import orders
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
@@ -76,13 +77,12 @@ class Keeper:
             return self._note(turn, when, cwd, Kept("homeless"), f"{cwd} is gone")
         clean = redacted(turn)
         anchor = Anchor(_id(turn.session), _id(turn.turn), turn.agent, where.kind, where.path)
-        marks = {"trust": "outside"} if turn.outside else {}
+        body = extract(clean)
+        marks = {"trust": "outside" if turn.outside else "suspect"} if turn.outside or orders(body) else {}
         by_model = summaries.chosen(self.settings, turn.agent).provider != "extractive"
         if by_model:
             marks["summary"] = "pending"
-        added = self.journal.append_turn(
-            memory, when.date().isoformat(), when.strftime("%H:%M"), extract(clean), anchor, marks
-        )
+        added = self.journal.append_turn(memory, when.date().isoformat(), when.strftime("%H:%M"), body, anchor, marks)
         if not added.written and added.reason.startswith("deleted"):
             return self._note(turn, when, cwd, Kept("deleted", memory, added.entry_id))
         if self.archive:

@@ -7,6 +7,11 @@ from __future__ import annotations
 
 import msgspec
 
+#: Values of the ``trust`` mark: a note that took in content from outside, one that reads like an order to agents, and one that
+#: the owner has looked at.
+UNTRUSTED = ("outside", "suspect")
+RELEASED = "released"
+
 
 class Anchor(msgspec.Struct, frozen=True, omit_defaults=True):
     """The comment that ties an entry to the turn it came from.

@@ -140,6 +140,29 @@ class Journal:
 
         return self._splice(memory, "edit", [target], change, undoable=False)[0]
 
+    def merge(self, memory: str, keep: Target, gone: list[Target]) -> Entry:
+        """Make one entry of several that say the same: *keep*'s text with the anchors of all; the others go. One step of undo."""
+        batch = uuid.uuid4().hex
+        others = [self._seen(parse(_read(t.path), _stem(t.path)), t) for t in gone]
+        anchors = [anchor for other in others for anchor in other.anchors]
+
+        def change(document: Document, entry: Entry) -> bytes:
+            new = [a for a in dict.fromkeys(anchors) if a not in entry.anchors]
+            head = _head_with_id(document, entry)
+            if head and not head.endswith(b"\n"):
+                head += document.newline.encode()
+            lines = "".join(f"{anchor.render()}{document.newline}" for anchor in new).encode()
+            return (
+                head.rstrip(b"\r\n")
+                + document.newline.encode() * bool(head.strip())
+                + lines
+                + entry.raw[entry.body_start - entry.start :]
+            )
+
+        (kept,) = self._splice(memory, "edit", [keep], change, batch=batch)
+        self._splice(memory, "delete", gone, None, batch=batch)
+        return kept
+
     def delete(self, memory: str, targets: list[Target]) -> None:
         """Remove entries, each only if it is still what was seen; undone together."""
         self._splice(memory, "delete", targets, None)
@@ -152,8 +175,9 @@ class Journal:
         change: Callable[[Document, Entry], bytes] | None,
         *,
         undoable: bool = True,
+        batch: str = "",
     ) -> list[Entry]:
-        batch = uuid.uuid4().hex
+        batch = batch or uuid.uuid4().hex
         changed: list[Entry] = []
         for target in targets:  # all or nothing: look at every one before the first is touched
             self._seen(parse(_read(target.path), _stem(target.path)), target)

@@ -14,6 +14,7 @@ from datetime import date, timedelta
 import msgspec
 
 from memsearch_engine.index.rows import Filter, Row
+from memsearch_engine.journal.model import UNTRUSTED
 
 AGENTS = ("claude-code", "codex", "opencode", "openclaw")
 _AGENT_NAMES = {"claude": "claude-code", "claudecode": "claude-code", "claude_code": "claude-code"}
@@ -111,7 +112,7 @@ def _flag(row: Row, flag: str, today: str) -> bool:
         "superseded": "superseded-by" in row.marks,
         "expired": is_expired(row.marks, today),
         "pending": row.marks.get("summary") == "pending",
-        "untrusted": "trust" in row.marks,
+        "untrusted": row.marks.get("trust") in UNTRUSTED,
     }[flag]
 
 

@@ -6,6 +6,7 @@ from memsearch_engine.search.hits import Hit
 from memsearch_engine.search.query import Query, is_expired
 
 _PINNED, _SUPERSEDED, _RECENT = 0.03, -0.15, 0.06
+_CONFIDENCE = {"high": 0.02, "low": -0.08}
 
 
 def order(query: Query, found: list[Hit], limit: int, today: str) -> list[Hit]:
@@ -18,6 +19,9 @@ def order(query: Query, found: list[Hit], limit: int, today: str) -> list[Hit]:
         if "pin" in marks:
             hit.score += _PINNED * top
             hit.reasons.append("pinned")
+        if (sure := marks.get("confidence")) in _CONFIDENCE:
+            hit.score += _CONFIDENCE[sure] * top
+            hit.reasons.append(f"confidence {sure}")
         if "superseded-by" in marks:
             hit.score += _SUPERSEDED * top
             hit.reasons.append(f"superseded by {marks['superseded-by']}")

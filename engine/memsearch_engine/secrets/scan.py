@@ -8,18 +8,22 @@ longer ones also wherever else they are repeated.
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from itertools import islice
 
 import msgspec
 
+from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
 from memsearch_engine.secrets.judge import is_assigned, is_reference, is_token, mixed, wordy
 from memsearch_engine.secrets.vendor import PLACES, TOKENS
 
 _REDACTED = re.compile(r"\[REDACTED:[a-z0-9-]+:[0-9a-f]{8}\]")
 _ALLOW = re.compile(r"(?:gitleaks|betterleaks):allow")  # a comment in a transcript is nobody's word
+_ALLOWED = "secrets-allowed"
 _REPEATED = 12  # a secret of this length is replaced wherever it stands; shorter ones may be words
 
 # -- names and what is assigned to them. No newline is crossed.
@@ -90,8 +94,37 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def find(text: str) -> list[Finding]:
-    """Every secret in *text*, in the order they stand."""
-    return [Finding(rule, text[start:stop], start) for start, stop, rule in _merged(text)]
+    """Every secret in *text*, in the order they stand; what the owner has allowed is none."""
+    found = [Finding(rule, text[start:stop], start) for start, stop, rule in _merged(text)]
+    return [finding for finding in found if finding.fingerprint not in fine] if found and (fine := allowed()) else found
+
+
+def allowed() -> frozenset[str]:
+    """Fingerprints of what the owner says is no secret, from ``MEMSEARCH_HOME/secrets-allowed``; one a line."""
+    path = Home.from_env().root / _ALLOWED
+    try:
+        stamp = path.stat().st_mtime_ns
+    except OSError:
+        return frozenset()
+    return _read_allowed(str(path), stamp)
+
+
+@lru_cache(maxsize=4)
+def _read_allowed(path: str, stamp: int) -> frozenset[str]:
+    with open(path, encoding="utf-8") as file:
+        return frozenset(re.findall(r"(?m)^[0-9a-f]{8}\b", file.read()))
+
+
+def allow(home: Home, fingerprint: str, *, off: bool = False) -> None:
+    """Say that what has this fingerprint is no secret (or is one after all). Raises ValueError for what is none."""
+    if not re.fullmatch(r"[0-9a-f]{8}", fingerprint):
+        raise ValueError(f"{fingerprint!r} is no fingerprint: eight hex digits")
+    path = home.ensure().root / _ALLOWED
+    lines = set(path.read_text(encoding="utf-8").split()) if path.exists() else set()
+    lines = lines - {fingerprint} if off else lines | {fingerprint}
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text("".join(f"{line}\n" for line in sorted(lines)), encoding="utf-8")
+    os.replace(temporary, path)
 
 
 def redact(text: str) -> tuple[str, list[Finding]]:

@@ -1,6 +1,6 @@
 """How fast text is cleaned of secrets, beside the library alone.
 
-python benchmarks/secrets.py                     # seconds
+python benchmarks/redaction.py                     # seconds
 """
 
 from __future__ import annotations

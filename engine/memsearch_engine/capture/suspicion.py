@@ -1,0 +1,35 @@
+"""Lines in a note that talk to an agent instead of noting something.
+
+Looking for words stops no attacker (arXiv 2605.08442); it is a mark for the owner's eye, and a reason not to tell such a line
+to new sessions before he has seen it. What decides about trust is where a note came from.
+"""
+
+from __future__ import annotations
+
+import re
+
+_ORDERS = re.compile(
+    r"""(?ix)
+    \b(?:ignore|disregard|forget)\s+(?:all\s+|any\s+|the\s+|your\s+|of\s+)*(?:previous|prior|above|earlier|preceding|existing)\s+
+        (?:instruction|prompt|rule|message|direction|context)s?
+    | \b(?:new|updated|real|actual|hidden)\s+(?:system\s+)?(?:instructions?|prompt)\s*:
+    | \b(?:do\s+not|don't|never)\s+(?:tell|inform|show|mention|reveal|ask|warn)\b[^.\n]{0,30}\b(?:the\s+)?(?:user|human|owner|developer)\b
+    | \byou\s+(?:must|are\s+required\s+to|have\s+to|shall)\s+(?:now\s+|always\s+|immediately\s+|first\s+)?
+        (?:run|execute|install|call|send|post|upload|fetch|delete|write|open|visit|obey|follow)\b
+    | </?(?:system|system-reminder|assistant|human|instructions?|important|admin)\b[^>\n]{0,80}>
+    | \b(?:curl|wget)\b[^\n|]{0,300}\|\s*(?:sudo\s+)?(?:ba|z|da)?sh\b
+    | \bwhen(?:ever)?\s+(?:you|an?\s+(?:ai|agent|assistant|llm))\s+(?:read|see|summari[sz]e|process)s?\s+this\b
+    | (?:忽略|无视)(?:之前|以上|上面|先前)的?(?:所有|全部)?的?(?:指令|指示|提示|规则)
+    | 不要(?:告诉|通知)用户
+    """
+)
+#: The owner's own request, as capture writes it, may say whatever he likes.
+_HIS_WORDS = re.compile(r"^\s*[-*]\s+User asked: ")
+
+
+def orders(body: str) -> list[str]:
+    """The lines of a note that read like instructions to an agent."""
+    lines = body.splitlines()
+    if lines and _HIS_WORDS.match(lines[0]):
+        lines = lines[1:]
+    return [line.strip() for line in lines if _ORDERS.search(line)]

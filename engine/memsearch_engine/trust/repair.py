@@ -1,0 +1,180 @@
+"""Junk and repetitions in years of notes: found with the evidence, mended one at a time, on the owner's word only.
+
+Junk is what a memory tool leaves by accident: stubs, error texts, echoes of what was told to a session, prompts taken for
+facts. Repetitions are notes whose words are nearly the same (three-word shingles, Jaccard of 0.8 and more; candidates share
+one of their eight smallest shingle hashes: Broder, "On the resemblance and containment of documents", 1997).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Literal
+from zlib import crc32
+
+import msgspec
+
+from memsearch_engine.client import Memory
+from memsearch_engine.journal.model import Entry
+from memsearch_engine.journal.write import Target
+
+Kind = Literal["stub", "error", "echo", "prompt", "duplicate"]
+_LEAST_SIGNS = 12
+_SHINGLE, _SKETCH, _ALIKE = 3, 8, 0.8
+_LEAST_WORDS = 6
+_MOST_ALIKE = 50  # notes under one sketch hash that are compared with one another
+_ERROR = re.compile(
+    r"(?i)^\W*(?:api error|error:? (?:4\d\d|5\d\d)|rate limit|you(?:'ve| have) (?:hit|reached) your (?:usage|rate) limit|usage limit reached|"
+    r"credit balance is too low|invalid api key|please run /login|overloaded_error|request timed out|prompt is too long|"
+    r"execution error|\[?(?:summary|transcript) (?:failed|unavailable|empty)\]?|no summary (?:available|generated))"
+)
+_ECHO = re.compile(
+    r"<memsearch-memory|</memsearch-memory|Notes from earlier sessions of this project:|\[memsearch\] Memory available|"
+    r"# Recent Memory\b|Long-term memory, checked by the user"
+)
+_PROMPT = re.compile(
+    r"(?i)you are a third-person note-taker|\[memsearch summariser\]|summari[sz]e the following (?:turn|transcript|conversation)|"
+    r"^\W*you are (?:an?|the) [a-z -]{3,40}(?:assistant|agent|note-taker|summari[sz]er)\b|output only (?:the )?bullet"
+)
+_WHY = {
+    "stub": "says nothing",
+    "error": "is an error text, not a memory",
+    "echo": "repeats what a session was told",
+    "prompt": "is a prompt, not a fact",
+    "duplicate": "says nearly the same as another",
+}
+
+
+class Note(msgspec.Struct, frozen=True):
+    """A note as it was looked at."""
+
+    path: str
+    day: str
+    entry_id: str
+    hash: str
+    title: str
+    body: str
+
+    @property
+    def target(self) -> Target:
+        return Target(self.path, self.entry_id, self.hash)
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """What could be mended.
+
+    Attributes:
+        notes: junk: the one note. A repetition: all that are alike, the one to keep first (the longest, then the newest).
+        evidence: the line that gave it away, or how alike they are.
+    """
+
+    kind: Kind
+    notes: list[Note]
+    evidence: str
+
+    @property
+    def why(self) -> str:
+        return _WHY[self.kind]
+
+    @property
+    def id(self) -> str:
+        """A short name for the commands: the first note that would go."""
+        return self.notes[-1].entry_id[:8]
+
+
+def findings(memory: Memory) -> list[Finding]:
+    """Junk first, then repetitions; pinned notes are never junk."""
+    notes: list[Note] = []
+    found: list[Finding] = []
+    for file in memory.days():
+        try:
+            entries = memory.read(file)
+        except OSError:
+            continue
+        for entry in entries:
+            note = Note(file.path, file.day, entry.id, entry.hash, entry.title, entry.body)
+            if junk := _junk(entry):
+                found.append(Finding(junk[0], [note], junk[1]))
+            elif "superseded-by" not in entry.marks:
+                notes.append(note)
+    return found + _repetitions(notes)
+
+
+def _junk(entry: Entry) -> tuple[Kind, str] | None:
+    body = entry.body.strip()
+    if "pin" in entry.marks:
+        return None
+    first = next((line.strip() for line in body.splitlines() if line.strip()), "")
+    if len(re.sub(r"[\W_]", "", body)) < _LEAST_SIGNS and not re.search(r"[\u3040-\u9fff\uac00-\ud7af]{2}", body):
+        return "stub", first or "no text at all"
+    lines = [line.strip(" -*+>\t") for line in body.splitlines() if line.strip()]
+    if _ERROR.match(lines[0]) and len(lines) <= 2:
+        return "error", lines[0][:200]
+    if match := _ECHO.search(body):
+        return "echo", match[0]
+    if (match := _PROMPT.search(lines[0])) and len(lines) <= 3:
+        return "prompt", lines[0][:200]
+    return None
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+|[\u3040-\u9fff\uac00-\ud7af]", text.casefold())
+
+
+def _shingles(words: list[str]) -> frozenset[int]:
+    return frozenset(crc32(" ".join(words[i : i + _SHINGLE]).encode()) for i in range(len(words) - _SHINGLE + 1))
+
+
+def _repetitions(notes: list[Note]) -> list[Finding]:
+    sets = {i: _shingles(words) for i, note in enumerate(notes) if len(words := _words(note.body)) >= _LEAST_WORDS}
+    buckets: dict[int, list[int]] = {}
+    for i, shingles in sets.items():
+        for smallest in sorted(shingles)[:_SKETCH]:
+            buckets.setdefault(smallest, []).append(i)
+    group = {i: i for i in sets}
+
+    def root(i: int) -> int:
+        while group[i] != i:
+            i = group[i]
+        return i
+
+    least: dict[int, float] = {}
+    for members in buckets.values():
+        for j, one in enumerate(members[:_MOST_ALIKE]):
+            for other in members[j + 1 : _MOST_ALIKE]:
+                a, b = root(one), root(other)
+                if a != b and (alike := _jaccard(sets[one], sets[other])) >= _ALIKE:
+                    group[b] = a
+                    least[a] = min(alike, least.pop(b, 1.0), least.get(a, 1.0))
+    clusters: dict[int, list[int]] = {}
+    for i in sets:
+        clusters.setdefault(root(i), []).append(i)
+    found = []
+    for top, members in clusters.items():
+        if len(members) > 1:
+            alike_notes = sorted(
+                (notes[i] for i in members), key=lambda n: (len(n.body), n.day, n.entry_id), reverse=True
+            )
+            found.append(Finding("duplicate", alike_notes, f"{least[top]:.0%} of their words in common"))
+    return found
+
+
+def _jaccard(one: frozenset[int], other: frozenset[int]) -> float:
+    return len(one & other) / len(one | other)
+
+
+def mend(memory: Memory, finding: Finding) -> None:
+    """Delete junk; make one note of repetitions, with the anchors of all. One step of undo. Raises Conflict, NotFound."""
+    targets = [note.target for note in finding.notes]
+    if finding.kind == "duplicate":
+        memory.journal.merge(memory.memory_of(targets[0].path), targets[0], targets[1:])
+    else:
+        memory.journal.delete(memory.memory_of(targets[0].path), targets)
+
+
+def chosen(found: Iterable[Finding], names: Iterable[str]) -> list[Finding]:
+    """Findings by the ids of notes in them, or by kind."""
+    wanted = list(names)
+    return [
+        f for f in found if any(f.kind == name or any(n.entry_id.startswith(name) for n in f.notes) for name in wanted)
+    ]

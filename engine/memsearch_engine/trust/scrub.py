@@ -1,0 +1,404 @@
+"""Taking a secret out of every place that holds it, and proving that it is gone.
+
+What is replaced is the text itself, in any of the forms in which our own files write it. The index and the catalog are caches
+and go altogether: Milvus Lite's compaction frees nothing, and a full-text table keeps what was deleted. Files of the agents
+and the owner's own settings are not ours to change; they are listed.
+
+A scrub that is interrupted leaves a note of its fingerprints, never of the secret; running it again does what is left. It
+can't be undone: that is its purpose.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import gzip
+import io
+import json
+import os
+import sqlite3
+import tarfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import msgspec
+
+from memsearch_engine import client
+from memsearch_engine.client import Memory
+from memsearch_engine.errors import Unreachable
+from memsearch_engine.home import AgentFolders, Home
+from memsearch_engine.journal.disk import locked, replace
+from memsearch_engine.journal.files import list_files, read_day
+from memsearch_engine.longterm import workspace
+from memsearch_engine.longterm.workspace import Baseline
+from memsearch_engine.projects import Project
+from memsearch_engine.secrets.scan import Finding, find
+from memsearch_engine.settings import Settings
+from memsearch_engine.transcripts.evidence import Archive
+
+_NOTE = "scrub.json"
+_CHUNK = 1 << 20
+#: The owner's own: never changed, and he is told.
+_HIS = ("config.toml", "plugins", "models")
+_CACHES = ("cache.db", "cache.db-wal", "cache.db-shm", "index", "offsets")
+_LOCK_S = 20.0
+
+Progress = Callable[[str, int, int], None]
+
+
+class Place(msgspec.Struct, frozen=True):
+    """A file that holds a secret, and how many times. ``kind``: notes, index, history, evidence, longterm, home, or whose it is
+    (yours, claude-code, …)."""
+
+    kind: str
+    path: str
+    count: int
+
+
+class Report(msgspec.Struct):
+    """``changed``: what was found and replaced. ``left``: what is still there of ours. ``others``: files that are not ours.
+    ``looked_at``: how many files were read for the proof."""
+
+    changed: list[Place]
+    left: list[Place]
+    others: list[Place]
+    looked_at: int
+
+
+def survey(
+    home: Home, projects: list[Project], secrets: list[Finding], folders: AgentFolders, progress: Progress | None = None
+) -> Report:
+    """Where the secrets stand. Changes nothing."""
+    forms = _forms(secrets)
+    found, looked = _scan(home, projects, forms, progress)
+    return Report([], found, _others(home, forms, folders, progress), looked)
+
+
+def scrub(
+    home: Home,
+    settings: Settings,
+    projects: list[Project],
+    secrets: list[Finding],
+    folders: AgentFolders,
+    progress: Progress | None = None,
+) -> Report:
+    """Replace the secrets everywhere, then look again. The service is stopped, and kept from starting meanwhile.
+
+    Raises:
+        Unreachable: a file can't be changed, or the service can't be stopped. What was done stays done.
+    """
+    forms = _forms(secrets)
+    if settings.milvus.uri:  # on a server the index is not a folder of ours
+        everything = Memory(home, projects[0].root, everything=True)
+        everything.call("reset", dict, place=everything.place_param, all_projects=True, timeout_s=600)
+    changed, _ = _scan(home, projects, forms, progress)
+    home.ensure()
+    note = home.root / _NOTE
+    note.write_text(json.dumps({"at": time.time(), "fingerprints": sorted({s.fingerprint for s in secrets})}))
+    client.stop(home)
+    with _service_held_off(home):
+        for number, place in enumerate(changed):
+            if progress:
+                progress("scrubbing", number, len(changed))
+            _clean(home, place, forms)
+        if any(place.kind in ("notes", "index") for place in changed):
+            _drop_caches(home)
+        if any(place.kind == "longterm" for place in changed):
+            Baseline(home).commit(home.longterm) if home.longterm.is_dir() else Baseline(home).clear()
+    left, looked = _scan(home, projects, forms, progress)
+    if not left:
+        note.unlink(missing_ok=True)
+    return Report(changed, left, _others(home, forms, folders, progress), looked)
+
+
+def interrupted(home: Home) -> list[str]:
+    """Fingerprints of a scrub that did not come to its end; [] where there is none."""
+    try:
+        return list(json.loads((home.root / _NOTE).read_text())["fingerprints"])
+    except (OSError, ValueError, KeyError):
+        return []
+
+
+def known(home: Home, projects: list[Project], *, rule: str = "", entry: str = "") -> list[Finding]:
+    """Secrets that the scanner finds in notes, kept conversations and long-term files, each once.
+
+    Args:
+        rule: only those of one rule. entry: only those in one entry (its id).
+    """
+    found: dict[str, Finding] = {}
+    for text in _texts(home, projects, entry):
+        for finding in find(text):
+            if not rule or finding.rule == rule:
+                found.setdefault(finding.secret, finding)
+    return list(found.values())
+
+
+def _texts(home: Home, projects: list[Project], entry: str) -> Iterator[str]:
+    for memory in dict.fromkeys(project.memory for project in projects):
+        for file in list_files(memory).files:
+            with contextlib.suppress(OSError):
+                document = read_day(file.path)
+                if entry:
+                    yield from (e.content for e in document.entries if e.id == entry)
+                else:
+                    yield document.data.decode("utf-8", "replace")
+    if entry:
+        return
+    archive = Archive(home)
+    for name in archive.names():
+        if turn := archive.get(*name):
+            yield "\n".join([turn.user, turn.assistant, *(f"{tool.input}\n{tool.output}" for tool in turn.tools)])
+    for path in workspace.files(home.longterm).values():
+        yield path.read_text(encoding="utf-8", errors="replace")
+
+
+# -- the forms in which a secret stands --------------------------------------------------------------------
+
+
+def _forms(secrets: list[Finding]) -> list[tuple[bytes, bytes]]:
+    """(as it stands, what takes its place): plain, and as JSON writes it; longer ones first."""
+    forms: dict[bytes, bytes] = {}
+    for secret in secrets:
+        text, instead = secret.secret, secret.placeholder.encode()
+        for form in (text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]):
+            forms.setdefault(form.encode("utf-8", "surrogateescape"), instead)
+    return sorted(forms.items(), key=lambda form: len(form[0]), reverse=True)
+
+
+def _count(data: bytes, forms: list[tuple[bytes, bytes]]) -> int:
+    return sum(data.count(form) for form, _ in forms)
+
+
+def _replaced(data: bytes, forms: list[tuple[bytes, bytes]]) -> bytes:
+    for form, instead in forms:
+        data = data.replace(form, instead)
+    return data
+
+
+# -- looking ------------------------------------------------------------------------------------------------
+
+
+def _scan(
+    home: Home, projects: list[Project], forms: list[tuple[bytes, bytes]], progress: Progress | None
+) -> tuple[list[Place], int]:
+    """Every file of ours that holds a secret, inside archives and databases too."""
+    found: list[Place] = []
+    looked = 0
+    ours = list(_ours(home, projects))
+    for number, (kind, path) in enumerate(ours):
+        if progress and number % 50 == 0:
+            progress("looking", number, len(ours))
+        looked += 1
+        if count := _count_in(kind, path, home, forms):
+            found.append(Place(kind, str(path), count))
+    return found, looked
+
+
+def _ours(home: Home, projects: list[Project]) -> Iterator[tuple[str, Path]]:
+    for folder in dict.fromkeys(os.path.dirname(p.memory) for p in projects):
+        yield from (("notes", path) for path in _regular(Path(folder)))
+    for path in _regular(home.root):
+        inside = path.relative_to(home.root)
+        top = inside.parts[0]
+        if top in _HIS:
+            continue
+        kind = {
+            "history.db": "history",
+            "evidence": "evidence",
+            "longterm": "longterm",
+            "longterm.git": "longterm",
+        }.get(top, "home")
+        yield ("index" if top in _CACHES else "history" if top.startswith("history.db") else kind), path
+
+
+def _regular(folder: Path) -> Iterator[Path]:
+    for base, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(base, name)
+            if path.is_file() and not path.is_symlink():
+                yield path
+
+
+def _count_in(kind: str, path: Path, home: Home, forms: list[tuple[bytes, bytes]]) -> int:
+    count = _count_raw(path, forms)
+    if kind == "evidence" and path.name == "turns.db":
+        archive = Archive(home)
+        for name in archive.names():
+            if turn := archive.get(*name):
+                count += _count(msgspec.json.encode(turn), forms)
+    elif "longterm.git" in path.parts and "objects" in path.parts:
+        count += _count(_inflated(path), forms)
+    elif path.name.endswith(".tar.gz"):
+        with contextlib.suppress(OSError, EOFError):
+            count += _count(gzip.decompress(path.read_bytes()), forms)
+    return count
+
+
+def _count_raw(path: Path, forms: list[tuple[bytes, bytes]]) -> int:
+    """In the bytes of a file, piece by piece: what lies across two pieces is seen too."""
+    overlap = max(len(form) for form, _ in forms) - 1
+    count, tail = 0, b""
+    try:
+        with path.open("rb") as file:
+            while piece := file.read(_CHUNK):
+                count += _count(tail + piece, forms) - _count(tail, forms)
+                tail = (tail + piece)[-overlap:] if overlap else b""
+    except OSError:
+        return count  # it went away meanwhile
+    return count
+
+
+def _inflated(path: Path) -> bytes:
+    import zlib
+
+    try:
+        return zlib.decompress(path.read_bytes())
+    except (OSError, zlib.error):
+        return b""
+
+
+def _others(
+    home: Home, forms: list[tuple[bytes, bytes]], folders: AgentFolders, progress: Progress | None
+) -> list[Place]:
+    """Files that hold a secret and are not ours: the owner's settings, the agents' conversations."""
+    found: list[Place] = []
+    for name in _HIS[:2]:
+        top = home.root / name
+        for path in [top] if top.is_file() else _regular(top):
+            if count := _count_raw(path, forms):
+                found.append(Place("yours", str(path), count))
+    for agent, places in folders.places.items():
+        for place in places:
+            for number, path in enumerate(_regular(place)):
+                if progress and number % 50 == 0:
+                    progress(f"looking at {agent}'s own", number, 0)
+                if count := _count_raw(path, forms):
+                    found.append(Place(agent, str(path), count))
+    return found
+
+
+# -- replacing ----------------------------------------------------------------------------------------------
+
+
+@contextlib.contextmanager
+def _service_held_off(home: Home) -> Iterator[None]:
+    """Hold the lock that a service needs: none starts while files are rewritten."""
+    fd = os.open(home.service_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        end = time.monotonic() + _LOCK_S
+        while True:
+            try:
+                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > end:
+                    raise Unreachable(
+                        "the service was started again", "close the app and other commands, then run it again"
+                    ) from None
+                client.stop(home)
+        yield
+    finally:
+        os.close(fd)
+
+
+def _clean(home: Home, place: Place, forms: list[tuple[bytes, bytes]]) -> None:
+    path = Path(place.path)
+    if place.kind == "index" or "longterm.git" in path.parts or path.name.endswith(("-wal", "-shm")):
+        return  # dropped or made anew as a whole, or part of a database
+    try:
+        if place.kind == "evidence" and path.name == "turns.db":
+            _clean_evidence(home, forms)
+        elif path.name.endswith(".tar.gz"):
+            _clean_backup(path, forms)
+        elif _is_database(path):
+            _clean_database(path, forms)
+        elif place.kind == "notes":
+            with locked(home, str(path)):
+                data = path.read_bytes()
+                replace(str(path), data, _replaced(data, forms))
+        else:
+            data = _replaced(path.read_bytes(), forms)
+            with path.open("r+b") as file:  # in place: a log may be open elsewhere
+                file.write(data)
+                file.truncate()
+    except (OSError, sqlite3.Error) as error:
+        raise Unreachable(f"{path} can't be cleaned: {error}", "mend that and run the same command again") from error
+
+
+def _is_database(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(16) == b"SQLite format 3\0"
+
+
+def _clean_database(path: Path, forms: list[tuple[bytes, bytes]]) -> None:
+    """Replace in every text and blob of every table, then write the file anew: no page, free or logged, keeps it."""
+    db = sqlite3.connect(path, timeout=_LOCK_S, isolation_level=None)
+    try:
+        db.execute("PRAGMA secure_delete=ON")
+        db.execute("PRAGMA journal_mode=WAL")
+        db.create_function("scrubbed", 1, lambda value: _scrubbed_value(value, forms), deterministic=True)
+        db.execute("BEGIN IMMEDIATE")
+        tables = [
+            name
+            for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type='table' AND name NOT LIKE 'sqlite_%'")
+        ]
+        for table in tables:
+            quoted = table.replace('"', '""')
+            for _, column, *_ in db.execute(f'PRAGMA table_info("{quoted}")').fetchall():
+                name = column.replace('"', '""')
+                db.execute(
+                    f'UPDATE OR REPLACE "{quoted}" SET "{name}"=scrubbed("{name}") '
+                    f'WHERE typeof("{name}") IN (\'text\',\'blob\') AND scrubbed("{name}") IS NOT "{name}"'
+                )
+        db.execute("COMMIT")
+        db.execute("VACUUM")
+        db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    finally:
+        db.close()
+
+
+def _scrubbed_value(value: str | bytes | None, forms: list[tuple[bytes, bytes]]) -> str | bytes | None:
+    if isinstance(value, bytes):
+        return _replaced(value, forms)
+    if isinstance(value, str):
+        return _replaced(value.encode("utf-8", "surrogatepass"), forms).decode("utf-8", "surrogatepass")
+    return value
+
+
+def _clean_evidence(home: Home, forms: list[tuple[bytes, bytes]]) -> None:
+    from memsearch_engine.transcripts.model import Turn
+
+    archive = Archive(home)
+    try:
+        for name in sorted(archive.names()):
+            turn = archive.get(*name)
+            if turn is None:
+                continue
+            data = msgspec.json.encode(turn)
+            if (clean := _replaced(data, forms)) != data:
+                archive.put(msgspec.json.decode(clean, type=Turn))
+    finally:
+        archive.close()
+    _clean_database(archive.path, forms)
+
+
+def _clean_backup(path: Path, forms: list[tuple[bytes, bytes]]) -> None:
+    made = path.with_name(f".{path.name}.new")
+    with tarfile.open(path) as old, tarfile.open(made, "w:gz") as new:
+        for member in old.getmembers():
+            file = old.extractfile(member)
+            data = _replaced(file.read(), forms) if file else b""
+            member.size = len(data)
+            new.addfile(member, io.BytesIO(data))
+    made.chmod(0o600)
+    os.replace(made, path)
+
+
+def _drop_caches(home: Home) -> None:
+    import shutil
+
+    for name in _CACHES:
+        path = home.root / name
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
