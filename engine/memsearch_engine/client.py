@@ -290,6 +290,8 @@ class Memory:
         """
         if mode == "lexical" and not wait:
             return self.lexical(query, limit)
+        if os.environ.get("MEMSEARCH_OFFLINE", "") not in ("", "0") and (reason := self._would_leave()):
+            return self._fallback(query, limit, reason)
         start = time.monotonic()
         query = query.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # argv may hold any bytes
         try:
@@ -317,6 +319,17 @@ class Memory:
             return self._fallback(query, limit, str(error))
         finally:
             connection.close()
+
+    def _would_leave(self) -> str:
+        """Why the service, which may have been started without ``--offline``, is not asked; '' where it stays on this machine."""
+        from memsearch_engine.network import is_local
+        from memsearch_engine.settings import load
+
+        settings = load(self.home)
+        embedding, uri = settings.embedding, settings.milvus.uri
+        if embedding.provider != "onnx" and not is_local(embedding.base_url or "elsewhere"):
+            return f"offline: {embedding.provider} is not asked"
+        return f"offline: {uri} is not asked" if uri and not is_local(uri) else ""
 
     def lexical(self, query: str, limit: int = 10) -> Answer:
         """The lexical answer, made in this process from the catalog and the files."""

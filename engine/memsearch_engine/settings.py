@@ -172,6 +172,19 @@ class Evidence(msgspec.Struct, kw_only=True):
     max_days: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 0.0
 
 
+class History(msgspec.Struct, kw_only=True):
+    """What undo can bring back. ``max_mb``, ``max_days``: older changes go beyond these; 0 is no limit."""
+
+    max_mb: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 200.0
+    max_days: Annotated[float, msgspec.Meta(ge=0, le=1e6)] = 0.0
+
+
+class Network(msgspec.Struct, kw_only=True):
+    """``offline``: every connection that leaves this machine is refused, whatever else is set."""
+
+    offline: bool = False
+
+
 class Tui(msgspec.Struct, kw_only=True):
     """``keys`` maps binding ids (``?`` in the app lists them) to keys, e.g. ``{delete = "x"}``."""
 
@@ -194,6 +207,8 @@ class Settings(msgspec.Struct, kw_only=True):
     recall: Recall = msgspec.field(default_factory=Recall)
     evidence: Evidence = msgspec.field(default_factory=Evidence)
     longterm: Longterm = msgspec.field(default_factory=Longterm)
+    history: History = msgspec.field(default_factory=History)
+    network: Network = msgspec.field(default_factory=Network)
     tui: Tui = msgspec.field(default_factory=Tui)
     warnings: list[str] = []
 

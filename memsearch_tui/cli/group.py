@@ -59,12 +59,17 @@ class Sections(click.Group):
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 @click.option("--version", "-V", "show_version", is_flag=True, help="Print the version.")
+@click.option(
+    "--offline", is_flag=True, help="Let nothing leave this machine (also: network.offline, MEMSEARCH_OFFLINE=1)."
+)
 @click.pass_context
-def cli(ctx: click.Context, show_version: bool) -> None:
+def cli(ctx: click.Context, show_version: bool, offline: bool) -> None:
     """One memory for every coding agent, in markdown that you own.
 
     Without a command: the terminal app; a status where stdout is no terminal.
     """
+    if offline:
+        os.environ["MEMSEARCH_OFFLINE"] = "1"
     if show_version:
         from memsearch_engine import __version__
 

@@ -175,11 +175,26 @@ def redo(name: str | None, everything: bool, json_: bool) -> int:
 @click.argument("name", required=False)
 @click.option("--limit", "-n", default=20, type=click.IntRange(1), show_default=True)
 @click.option("--diff", is_flag=True, help="Show what each change did.")
+@click.option(
+    "--prune",
+    "prune_days",
+    type=click.FloatRange(0),
+    metavar="DAYS",
+    help="Forget changes older than so many days, of all projects.",
+)
+@click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
-def history(name: str | None, limit: int, diff: bool, json_: bool) -> int:
+def history(name: str | None, limit: int, diff: bool, prune_days: float | None, yes: bool, json_: bool) -> int:
     """List changes, newest first: of this project, or of one entry (also a deleted one)."""
     memory = Memory()
     log = memory.journal.history
+    if prune_days is not None:
+        days = prune_days or 1e-9
+        count = log.prune(max_days=days, dry_run=True)
+        output.confirm(f"Forget {count} changes? They can't be undone any more.", yes)
+        log.prune(max_days=days)
+        output.emit({"pruned": count}) if json_ else click.echo(f"{count} changes forgotten")
+        return 0
     changes = log.of_entry(_entry_id(memory, name)) if name else log.recent(os.path.abspath(memory.place.memory), limit)
     if json_:
         output.emit({"changes": [_change_json(change, full=True) for change in changes[:limit]]})

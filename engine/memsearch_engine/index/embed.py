@@ -19,6 +19,7 @@ from typing import Protocol
 
 import numpy as np
 
+from memsearch_engine import network
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
@@ -205,6 +206,7 @@ class HttpEmbedder:
         headers = {"Content-Type": "application/json"}
         if self.key:
             headers["Authorization"] = f"Bearer {self.key}"
+        network.check(self.url)
         for attempt in range(_RETRIES):
             request = urllib.request.Request(self.url, json.dumps(body).encode(), headers)
             try:

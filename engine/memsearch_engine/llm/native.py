@@ -17,6 +17,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from memsearch_engine import network
 from memsearch_engine.llm.reply import ModelError, Reply
 from memsearch_engine.llm.tokens import estimate
 
@@ -74,6 +75,7 @@ def _run(
     argv = (
         argv + (["--model" if agent != "codex" else "-m", model] if model else []) + (["-"] if agent == "codex" else [])
     )
+    network.check(os.path.basename(program))
     stdin = question if agent == "claude-code" else f"{system}\n\n{question}"
     # hooks of ours do nothing in it; and it is no session inside the session that it is about
     environment = {

@@ -12,6 +12,7 @@ import urllib.error
 import urllib.request
 from typing import Any
 
+from memsearch_engine import network
 from memsearch_engine.errors import SettingsError
 from memsearch_engine.llm import native
 from memsearch_engine.llm.reply import ModelError, Reply
@@ -107,6 +108,7 @@ def post(provider: Provider, body: dict[str, Any], timeout_s: float) -> dict[str
     else:
         url = f"{base}/chat/completions"
         headers |= {"Authorization": f"Bearer {key}"} if key else {}
+    network.check(url)
     request = urllib.request.Request(url, json.dumps(body).encode(), headers)
     try:
         with urllib.request.urlopen(request, timeout=timeout_s) as response:

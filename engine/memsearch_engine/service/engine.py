@@ -182,6 +182,9 @@ class Engine:
         finally:
             keeper.close()
         self._prune_evidence()
+        limits = self.settings.history
+        if gone := self.journal.history.prune(max_bytes=int(limits.max_mb * 1e6), max_days=limits.max_days):
+            log.info("%d old changes can't be undone any more: the history is over its limits", gone)
         if written:
             log.info("turns that no hook brought were written to %s", ", ".join(written))
             self._look_at(written)

@@ -1,7 +1,7 @@
 """Junk and repetitions in years of notes: found with the evidence, mended one at a time, on the owner's word only.
 
 Junk is what a memory tool leaves by accident: stubs, error texts, echoes of what was told to a session, prompts taken for
-facts. Repetitions are notes whose words are nearly the same (three-word shingles, Jaccard of 0.8 and more; candidates share
+facts. Repetitions are notes whose words are nearly the same (three-word shingles, Jaccard of 0.7 and more; candidates share
 one of their eight smallest shingle hashes: Broder, "On the resemblance and containment of documents", 1997).
 """
 
@@ -19,8 +19,8 @@ from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.write import Target
 
 Kind = Literal["stub", "error", "echo", "prompt", "duplicate"]
-_LEAST_SIGNS = 12
-_SHINGLE, _SKETCH, _ALIKE = 3, 8, 0.8
+_LEAST_SIGNS = 5
+_SHINGLE, _SKETCH, _ALIKE = 3, 8, 0.7
 _LEAST_WORDS = 6
 _MOST_ALIKE = 50  # notes under one sketch hash that are compared with one another
 _ERROR = re.compile(

@@ -305,9 +305,10 @@ def _service_held_off(home: Home) -> Iterator[None]:
 
 def _clean(home: Home, place: Place, forms: list[tuple[bytes, bytes]]) -> None:
     path = Path(place.path)
-    if place.kind == "index" or "longterm.git" in path.parts or path.name.endswith(("-wal", "-shm")):
-        return  # dropped or made anew as a whole, or part of a database
+    if place.kind == "index" or "longterm.git" in path.parts:
+        return  # dropped or made anew as a whole
     try:
+        path = path.with_name(path.name.removesuffix("-wal").removesuffix("-shm"))  # part of a database
         if place.kind == "evidence" and path.name == "turns.db":
             _clean_evidence(home, forms)
         elif path.name.endswith(".tar.gz"):
