@@ -138,7 +138,7 @@ class MemsearchApp(App[int]):
         self._over(ActivityScreen(self.library))
 
     async def action_review(self) -> None:
-        from memsearch_tui.screens.activity import ReviewScreen
+        from memsearch_tui.screens.review import ReviewScreen
 
         self._over(ReviewScreen(self.library))
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import msgspec
 from memsearch_engine.ids import digest
-from memsearch_engine.secrets.scan import redact
 
 
 class Draft(msgspec.Struct):
@@ -24,6 +23,8 @@ def _file(home: Path, path: str, entry_id: str) -> Path:
 
 def keep(home: Path, draft: Draft) -> None:
     """Write *draft* (secrets replaced: it is written before anybody saved it)."""
+    from memsearch_engine.secrets.scan import redact  # 20 ms, and most starts need none
+
     file = _file(home, draft.path, draft.entry_id)
     with contextlib.suppress(OSError):
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)

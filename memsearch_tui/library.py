@@ -16,13 +16,12 @@ from memsearch_engine.client import Memory
 from memsearch_engine.errors import MemsearchError, NotFound
 from memsearch_engine.journal.files import DayFile, count_entries, list_days
 from memsearch_engine.journal.model import Entry
-from memsearch_engine.journal.write import Target
 from memsearch_engine.search.hits import Answer
-from memsearch_engine.transcripts.locate import Found
-from memsearch_engine.transcripts.model import Turn
 
-if TYPE_CHECKING:
-    from memsearch_engine.capture.audit import Place
+if TYPE_CHECKING:  # what the first frame does not need
+    from memsearch_engine.journal.write import Target
+    from memsearch_engine.transcripts.locate import Found
+    from memsearch_engine.transcripts.model import Turn
 
 #: Turns on both sides of the one that is opened.
 AROUND = 40
@@ -50,6 +49,8 @@ class Item(msgspec.Struct, frozen=True):
 
     @property
     def target(self) -> Target:
+        from memsearch_engine.journal.write import Target
+
         return Target(self.path, self.entry_id, self.hash)
 
 
@@ -71,7 +72,6 @@ class Library:
         self.memory = memory
         self._files: dict[str, list[DayFile]] = {}
         self._names: list[str] = []
-        self._secrets: list[Place] | None = None
         self._evidence: dict[tuple[str, str, str], str] = {}  # a cursor move must not search the agents' folders
 
     def days(self) -> list[tuple[str, int]]:
@@ -261,32 +261,6 @@ class Library:
         except MemsearchError as error:
             return str(error)
         return f"{count} tried again, {done['captured']} captured, {len(done['waiting'])} wait"
-
-    def review(self) -> dict[str, Any]:
-        """What wants a decision, for the review screen."""
-        from memsearch_tui import drafts
-
-        outside: list[tuple[str, str]] = []
-        unread: list[tuple[str, str]] = []
-        for file in self.memory.days():
-            try:
-                entries = self.memory.read(file)
-            except OSError as error:
-                unread.append((self.short(file.path), error.strerror or str(error)))
-                continue
-            outside += [(f"{file.day} {e.time}", e.title) for e in entries if e.marks.get("trust") == "outside"]
-        unsaved = [f"{draft.title[:60]}" for draft in drafts.every(self.memory.home.root)]
-        return {"drafts": unsaved, "outside": outside[:50], "unread": unread, "secrets": self._secrets}
-
-    def scan_secrets(self) -> str:
-        """Look through notes and kept conversations; the review screen shows what was found."""
-        from memsearch_engine.capture.audit import audit
-
-        try:
-            self._secrets = audit(self.memory.home, self.memory.projects)
-        except (MemsearchError, OSError) as error:
-            return str(error)
-        return f"{len(self._secrets)} found" if self._secrets else "no secret found"
 
     def health(self) -> dict[str, Any]:
         """The service's view of itself, or why there is none."""

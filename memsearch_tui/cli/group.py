@@ -10,7 +10,7 @@ from typing import Any
 import click
 from memsearch_engine.errors import MemsearchError
 
-from memsearch_tui.cli.main import COMMANDS
+from memsearch_tui.cli.main import COMMANDS, is_terminal
 
 EPILOG = """\b
 Examples:
@@ -77,8 +77,7 @@ def cli(ctx: click.Context, show_version: bool, offline: bool) -> None:
     elif ctx.invoked_subcommand is None:
         from memsearch_tui.cli import setup
 
-        interactive = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
-        ctx.exit(ctx.invoke(setup.tui) if interactive else ctx.invoke(setup.status))
+        ctx.exit(ctx.invoke(setup.tui) if is_terminal() else ctx.invoke(setup.status))
 
 
 def run(arguments: list[str]) -> int:

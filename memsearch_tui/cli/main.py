@@ -5,6 +5,7 @@ A hook is dispatched before click is imported: an agent waits for it.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 
@@ -84,9 +85,26 @@ def main() -> None:
 
         sys.exit(hook(arguments[1], arguments[2]))
     _utf8()
+    if arguments in ([], ["tui"]) and is_terminal():
+        _open_app()
     from memsearch_tui.cli.group import run
 
     sys.exit(run(arguments))
+
+
+def is_terminal() -> bool:
+    """Whether there is somebody to show a screen to."""
+    return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
+
+
+def _open_app() -> None:
+    """Open the app without what only commands need. Returns where it can't start: the command says why."""
+    from memsearch_engine.errors import MemsearchError
+
+    with contextlib.suppress(MemsearchError):
+        from memsearch_tui.app import run
+
+        sys.exit(run())
 
 
 def _utf8() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import sys
 from typing import Any
 
@@ -14,6 +13,7 @@ from memsearch_engine.errors import MemsearchError, SettingsError, Unreachable
 from memsearch_engine.home import Home
 
 from memsearch_tui.cli import output
+from memsearch_tui.cli.main import is_terminal
 from memsearch_tui.cli.options import as_json
 
 
@@ -73,7 +73,7 @@ def status(json_: bool = False) -> None:
 @click.option("--theme", help="Textual theme name.")
 def tui(project: str | None = None, everything: bool = False, theme: str | None = None) -> int:
     """Open the terminal app."""
-    if not (sys.stdin.isatty() and sys.stdout.isatty()) or os.environ.get("TERM") == "dumb":
+    if not is_terminal():
         raise Unreachable("the app needs a terminal", "the commands do all that it does: `memsearch --help`")
     from memsearch_tui.app import run
 

@@ -1,8 +1,5 @@
-"""What happens unseen: captured, waiting, failed, told to agents, spent; and what wants a decision.
-
-Both screens show what commands print (`coverage`, `inbox`, `spend`, `context --log`; `secrets scan`, `health`) and act by the
-same calls.
-"""
+"""What happens unseen: captured, waiting, failed, told to agents, spent. It shows what commands print (`coverage`, `inbox`,
+`spend`, `context --log`) and acts by the same calls."""
 
 from __future__ import annotations
 
@@ -65,20 +62,6 @@ class ActivityScreen(LiveScreen):
         self.act(self._library.retry)
 
 
-class ReviewScreen(LiveScreen):
-    """What wants a decision: unsaved drafts, notes from outside content, files that can't be read, secrets in notes."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("s", "scan", "Look for secrets", id="review.scan")]
-    EVERY_S = 30.0
-
-    def __init__(self, library: Library) -> None:
-        super().__init__("Review", lambda: review_rows(library.review()))
-        self._library = library
-
-    def action_scan(self) -> None:
-        self.act(self._library.scan_secrets)
-
-
 def _label(name: str) -> tuple[str, str]:
     return f"{name:10s}", "dim"
 
@@ -127,38 +110,4 @@ def activity_rows(state: dict[str, Any]) -> list[Row]:
         when = datetime.fromtimestamp(row["at"]).strftime("%Y-%m-%d %H:%M")
         rows.append([_label(""), (f"{when}  ", "text"), (f"{row['agent']:12s}", "agent"),
                      (f"{row['tokens']} tokens  {row['session'][:13]}", "dim")])  # fmt: skip
-    return rows
-
-
-def review_rows(state: dict[str, Any]) -> list[Row]:
-    rows: list[Row] = []
-
-    def section(title: str, lines: list[Row], hint: str) -> None:
-        if lines:
-            rows.extend([[(f"{title} ({len(lines)})", "strong"), (f"  {hint}", "dim")], *lines, []])
-
-    section(
-        "Unsaved edits",
-        [[("  ", "text"), (draft, "text")] for draft in state["drafts"]],
-        "e on the entry goes on with it",
-    )
-    section("From outside content", [[("  ", "text"), (when, "dim"), (f"  {title}", "text")] for when, title in state["outside"]],
-            "kept out of what sessions are told; read them before you trust them")  # fmt: skip
-    section(
-        "Can't be read",
-        [[("  ", "text"), (path, "text"), (f"  {why}", "warn")] for path, why in state["unread"]],
-        "memsearch doctor",
-    )
-    if state["secrets"] is None:
-        rows.append([("Secrets  ", "strong"), ("s looks for them in the notes and kept conversations", "dim")])
-    else:
-        found = [
-            [("  ", "text"), (f"{f.rule:18s}", "bad"), (f" {f.where}:{f.line}" if f.line else f" {f.where}", "text")]
-            for f in state["secrets"]
-        ]
-        section("Secrets", found, "e on the entry removes it")
-        if not found:
-            rows.append([("no secret found", "good")])
-    if not state["drafts"] and not state["outside"] and not state["unread"] and not state["secrets"]:
-        rows = [[("Nothing wants a decision.", "good")], [], *rows]
     return rows

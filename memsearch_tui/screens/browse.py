@@ -12,11 +12,12 @@ import shlex
 import shutil
 import subprocess
 import threading
-from typing import ClassVar
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, ClassVar
 
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.journal.model import Entry
-from memsearch_engine.transcripts.locate import Found
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -31,8 +32,13 @@ from memsearch_tui.widgets import render
 from memsearch_tui.widgets.lines import LineList, Row, TextView
 from memsearch_tui.widgets.query import FilterSuggester, QueryBox
 
+if TYPE_CHECKING:
+    from memsearch_engine.transcripts.locate import Found
+
 LEVELS = ("days", "entries", "section", "turn")
 _REST_S = 0.14
+#: One thread each: what was typed over is dropped from the queue, and no thread keeps a database connection for nothing.
+_WORDS, _MEANING = ThreadPoolExecutor(1, "words"), ThreadPoolExecutor(1, "meaning")
 _LOOK_S = 10  # how often the follower looks whether another project was opened
 _HITS = 60
 _WIDE_ROW = 64
@@ -81,8 +87,8 @@ class BrowseScreen(Editing, Screen[None]):
     def __init__(self, library: Library) -> None:
         super().__init__()
         self.library = library
-        self.days = LineList(self._day_row, empty=_TEACH_DAYS, id="days")
-        self.entries = LineList(self._item_row, empty=_TEACH_ENTRIES, id="entries")
+        self.days = LineList(self._day_row, moved=self._day_moved, empty=_TEACH_DAYS, id="days")
+        self.entries = LineList(self._item_row, moved=self._entry_moved, empty=_TEACH_ENTRIES, id="entries")
         self.reader = TextView(id="reader")
         self.level = "entries"
         self.query_text = ""
@@ -124,7 +130,8 @@ class BrowseScreen(Editing, Screen[None]):
         if draft := next(iter(drafts.every(memory.home.root)), None):
             self.notify(f"An edit of “{draft.title[:40]}” was not saved. Press e on it to go on.", timeout=8)
         if self.app.live:  # type: ignore[attr-defined]
-            threading.Thread(target=self._follow, name="follow", daemon=True).start()
+            follower = threading.Thread(target=self._follow, name="follow", daemon=True)
+            self.call_after_refresh(follower.start)  # the first frame first
 
     def open(self, library: Library) -> None:
         """Show another project, or all of them."""
@@ -289,13 +296,11 @@ class BrowseScreen(Editing, Screen[None]):
         words = (word.casefold() for word in parse(self.query_text).text.split())
         return [word for word in words if len(word) > 1 and word not in STOP_WORDS]
 
-    @on(LineList.Moved, "#days")
-    def _day_moved(self) -> None:
+    def _day_moved(self, by_hand: bool) -> None:
         self._load_entries()
 
-    @on(LineList.Moved, "#entries")
-    def _entry_moved(self, event: LineList.Moved) -> None:
-        self._moved = self._moved or event.by_hand
+    def _entry_moved(self, by_hand: bool) -> None:
+        self._moved = self._moved or by_hand
         self._preview()
 
     @on(LineList.Opened)
@@ -383,11 +388,12 @@ class BrowseScreen(Editing, Screen[None]):
     async def _search(self, text: str, generation: int, words_first: bool) -> None:
         """Words at once; meaning when typing rests. A newer query makes this one's answers void."""
         memory = self.library.memory
-        steps = [(0.0, memory.lexical), (_REST_S, memory.search)]
-        for wait, ask in steps if words_first else steps[1:]:
-            await asyncio.sleep(wait)
+        loop, typed = asyncio.get_running_loop(), time.monotonic()
+        steps = [(_WORDS, 0.0, memory.lexical), (_MEANING, _REST_S, memory.search)]
+        for pool, rest, ask in steps if words_first else steps[1:]:
+            await asyncio.sleep(max(0.0, typed + rest - time.monotonic()))
             try:
-                answer = await asyncio.to_thread(ask, text, _HITS)
+                answer = await loop.run_in_executor(pool, ask, text, _HITS)
             except MemsearchError as error:
                 self.say(str(error))
                 return

@@ -26,7 +26,7 @@ TONES = ("text", "dim", "accent", "strong", "good", "warn", "bad", "code", "matc
 
 
 class Lines(ScrollView, can_focus=True, inherit_bindings=False):
-    """Shared drawing: tones to styles, strips cached until the look changes."""
+    """Shared drawing: tones to styles, which are worked out once for each look."""
 
     COMPONENT_CLASSES: ClassVar[set[str]] = {f"lines--{tone}" for tone in (*TONES, "cursor", "cursor-idle", "selected")}
     DEFAULT_CSS = """
@@ -53,14 +53,28 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
     }
     """
 
-    def tone(self, name: str) -> Style:
-        return self.get_component_rich_style(f"lines--{name}", partial=True)
+    def __init__(self, **kwargs) -> None:
+        super().__init__(**kwargs)
+        self._styles: dict[tuple[str, ...], Style] = {}
 
-    def draw(self, row: Row, width: int, behind: Style) -> Strip:
-        """A row as a strip of exactly *width* cells on the style *behind*."""
-        base = self.rich_style
-        segments = [Segment(text, base + self.tone(tone) + behind) for text, tone in row if text]
-        return Strip(segments).adjust_cell_length(width, base + behind)
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._styles.clear()
+
+    def style_of(self, *tones: str) -> Style:
+        """The look of *tones*, each over the one before, on the widget's own."""
+        style = self._styles.get(tones)
+        if style is None:
+            style = self.rich_style
+            for name in tones:
+                style += self.get_component_rich_style(f"lines--{name}", partial=True)
+            self._styles[tones] = style
+        return style
+
+    def draw(self, row: Row, width: int, behind: tuple[str, ...] = ()) -> Strip:
+        """A row as a strip of exactly *width* cells, with the tones *behind* over each piece's own."""
+        segments = [Segment(text, self.style_of(tone, *behind)) for text, tone in row if text]
+        return Strip(segments).adjust_cell_length(width, self.style_of(*behind))
 
 
 class LineList(Lines):
@@ -79,28 +93,26 @@ class LineList(Lines):
         Binding("space", "select", "Select", show=False, id="list.select"),
     ]
 
-    class Moved(Message):
-        """The cursor stands on another item; ``by_hand`` where a key or a click moved it, not other items."""
-
-        def __init__(self, control: LineList, index: int, *, by_hand: bool = True) -> None:
-            super().__init__()
-            self.list, self.index, self.by_hand = control, index, by_hand
-
-        @property
-        def control(self) -> LineList:
-            return self.list
-
-    class Opened(Moved):
+    class Opened(Message):
         """An item was clicked a second time (enter is bound by the screen)."""
 
-    def __init__(self, row: Callable[[int, int], Row], *, empty: Sequence[str] = (), **kwargs) -> None:
+    def __init__(
+        self,
+        row: Callable[[int, int], Row],
+        *,
+        moved: Callable[[bool], None] = lambda by_hand: None,
+        empty: Sequence[str] = (),
+        **kwargs,
+    ) -> None:
         """
         Args:
             row: (index, width) -> the row's pieces.
+            moved: called when the cursor stands on another item; True where a key or a click moved it, not other items. A
+                call and no message: what it shows belongs into the same frame as the cursor.
             empty: lines that teach what to do while there is nothing to show.
         """
         super().__init__(**kwargs)
-        self._row = row
+        self._row, self._moved = row, moved
         self.empty = list(empty)
         self.keys: list[Any] = []
         self.cursor = 0
@@ -124,7 +136,7 @@ class LineList(Lines):
         self._follow()
         self.refresh()
         if keys and self.key != before:
-            self.post_message(self.Moved(self, self.cursor, by_hand=False))
+            self._moved(False)
 
     def move_to(self, index: int) -> None:
         index = max(0, min(index, len(self.keys) - 1))
@@ -133,7 +145,7 @@ class LineList(Lines):
             self._redraw(old)
             self._redraw(index)
             self._follow()
-            self.post_message(self.Moved(self, index))
+            self._moved(True)
 
     def action_move(self, step: int) -> None:
         self.move_to(self.cursor + step)
@@ -172,14 +184,12 @@ class LineList(Lines):
         index = y + self.scroll_offset.y
         if not self.keys:
             text = self.empty[y] if y < len(self.empty) else ""
-            return self.draw([(f" {text}", "dim")], width, Style.null())
+            return self.draw([(f" {text}", "dim")], width)
         if index >= len(self.keys):
             return Strip.blank(width, self.rich_style)
-        behind = Style.null()
-        if self.keys[index] in self.selected:
-            behind += self.tone("selected")
+        behind: tuple[str, ...] = ("selected",) if self.keys[index] in self.selected else ()
         if index == self.cursor:
-            behind += self.tone("cursor" if self.has_focus else "cursor-idle")
+            behind += ("cursor" if self.has_focus else "cursor-idle",)
         # shape as well as colour says where the cursor is and what is selected
         sign = "▌" if index == self.cursor and self.has_focus else "▏" if index == self.cursor else " "
         sign = "✓" if self.keys[index] in self.selected else sign
@@ -197,7 +207,7 @@ class LineList(Lines):
             again = index == self.cursor
             self.move_to(index)
             if again:
-                self.post_message(self.Opened(self, index))
+                self.post_message(self.Opened())
 
 
 class TextView(Lines):
@@ -267,7 +277,7 @@ class TextView(Lines):
     def render_line(self, y: int) -> Strip:
         index = y + self.scroll_offset.y
         row = self._wrapped[index] if index < len(self._wrapped) else []
-        return self.draw([(" ", "text"), *self._marked(row)], self.size.width, Style.null())
+        return self.draw([(" ", "text"), *self._marked(row)], self.size.width)
 
     def _marked(self, row: Row) -> Row:
         if not self.marks:

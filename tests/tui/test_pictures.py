@@ -11,6 +11,7 @@ from textual.widgets import Input
 
 from memsearch_tui.app import MemsearchApp
 from memsearch_tui.library import Library
+from memsearch_tui.review import Case
 
 DRAWN_WITH = "8.2.8"  # another version draws frames and footers differently
 pytestmark = pytest.mark.skipif(
@@ -31,10 +32,15 @@ ACTIVITY = {
     "spend": [{"day": "2026-02-09", "provider": "native", "model": "haiku", "calls": 12, "input_tokens": 18400, "output_tokens": 2100, "usd": 0.0}],
     "told": [], "today_tokens": 20500, "daily_tokens": 200000, "provider": "native",
 }  # fmt: skip
-REVIEW = {
-    "drafts": ["Redis TTL raised from 300 to 900 seconds"], "outside": [("2026-02-09 14:30", "Read the vendor's changelog for 4.2")],
-    "unread": [("shop/.memsearch/memory/2026-02-07.md", "Permission denied")], "secrets": [],
-}  # fmt: skip
+REVIEW = [
+    Case("longterm", "1/1", "~ The shop uses pnpm, never npm", [
+        [("MEMORY.md", "strong"), ("  Project shop (6f00f29a)", "dim")], [], [("- The shop uses npm [mem:988264f9]", "bad")],
+        [("+ The shop uses pnpm, never npm [mem:988264f9]", "good")], [], [("from ", "dim"), ("codex 0199a213-81c0 (shop)", "agent")],
+    ], "accept", "reject", text="- The shop uses pnpm"),
+    Case("held", "2", "2026-02-09  Read the vendor's changelog for 4.2", [[("took in content from outside", "warn")]], "release", "forget"),
+    Case("repair", "3", "duplicate  The importer retries five times", [[("says nearly the same as another", "warn")]], "merge", "leave"),
+    Case("secret", "4", "github-token  3 times", [[("github-token", "bad")]], "take out", "no secret"),
+]  # fmt: skip
 #: name -> keys that lead there
 SCREENS = {
     "days": ["escape"],
@@ -58,7 +64,7 @@ SIZES = [(80, 24), (120, 40), (200, 60)]
 def test_screen(snap_compare, world, monkeypatch, name, size, theme):
     monkeypatch.setattr(Library, "health", lambda self: HEALTH)
     monkeypatch.setattr(Library, "activity", lambda self: ACTIVITY)
-    monkeypatch.setattr(Library, "review", lambda self: REVIEW)
+    monkeypatch.setattr("memsearch_tui.screens.review.cases", lambda memory, secrets: REVIEW)
     monkeypatch.setattr("memsearch_tui.screens.browse._REST_S", 3600)  # words only: meaning would need the service
 
     async def still(pilot) -> None:

@@ -5,20 +5,23 @@ from __future__ import annotations
 import json
 
 from memsearch_engine.client import Memory
-from memsearch_engine.journal.write import Journal
+from memsearch_engine.journal.write import Target
+from memsearch_engine.longterm.review import Hunk, Proposal, propose
 from textual.widgets import Input
 
 from memsearch_tui.app import MemsearchApp
 from memsearch_tui.library import Library
-from memsearch_tui.screens.activity import ActivityScreen, ReviewScreen
+from memsearch_tui.screens.activity import ActivityScreen
 from memsearch_tui.screens.projects import ProjectsScreen
-from memsearch_tui.widgets.lines import TextView
+from memsearch_tui.screens.review import ReviewScreen
+from memsearch_tui.widgets.lines import LineList, TextView
 from memsearch_tui.widgets.query import FilterSuggester
 from tests.tui.test_flows import drive, settled, shown, titles
 
 
 def seen(app) -> str:
-    return app.screen.query_one(TextView).text()
+    lists = [list_ for list_ in app.screen.query(LineList) if not list_.keys]
+    return app.screen.query_one(TextView).text() + "\n".join(line for list_ in lists for line in list_.empty)
 
 
 def test_a_turn_leads_to_its_memory_and_back(world):
@@ -139,23 +142,90 @@ def test_activity_teaches_when_nothing_is_captured_and_counts_what_is(world):
     drive(app, steps)
 
 
-def test_review_shows_what_wants_a_decision(world):
-    journal = Journal(world.home)
-    entry = Memory(world.home, str(world.project)).read(Memory(world.home, str(world.project)).days()[0])[0]
-    from memsearch_engine.journal.write import Target
+SECRET = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
+ALIKE = "- User asked how the importer retries\n- Agent set five retries with backoff and a test for them\n"
 
-    journal.mark(str(world.memory), Target(str(world.day()), entry.id), "trust", "outside")
-    secret = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
-    world.day("2026-02-10").write_text(f"# 2026-02-10\n\n### 09:00\n- the key is {secret}\n")
-    app = world.app()
+
+def reviewed(world) -> MemsearchApp:
+    """Something of every kind: a proposal, a note from outside, junk, a repetition, a secret."""
+    memory = Memory(world.home, str(world.project))
+    entry = memory.read(memory.days()[0])[0]
+    memory.journal.mark(str(world.memory), Target(str(world.day()), entry.id), "trust", "outside")
+    world.day("2026-02-10").write_text(
+        f"# 2026-02-10\n\n### 09:00\n- the key is {SECRET}\n\n### 09:10\n- API Error: 529 overloaded\n\n### 09:20\n{ALIKE}\n### 09:30\n{ALIKE}"
+    )
+    hunk = Hunk(1, "MEMORY.md", "## Everywhere", [], [], ["- British English [mem:aaaaaaaa]"], ["aaaaaaaa"])
+    propose(world.home, Proposal(1.0, [hunk]))
+    return world.app()
+
+
+def kinds(app: MemsearchApp) -> list[str]:
+    return [case.kind for case in app.screen._cases.values()]
+
+
+def test_review_carries_out_what_the_owner_says(world):
+    app = reviewed(world)
 
     async def steps(pilot):
         await pilot.press("f5")
         await settled(pilot)
-        assert isinstance(app.screen, ReviewScreen) and "From outside content (1)" in seen(app)
+        assert isinstance(app.screen, ReviewScreen) and kinds(app) == ["longterm", "held", "repair", "repair"]
+        assert "British English" in seen(app)
+        await pilot.press("a")
+        await settled(pilot)
+        assert "British English" in (world.home.longterm / "MEMORY.md").read_text() and kinds(app)[0] == "held"
+        await pilot.press("a")
+        await settled(pilot)
+        assert "<!-- trust:released -->" in world.day().read_text() and kinds(app) == ["repair", "repair"]
+        await pilot.press("a")
+        await settled(pilot)
+        assert "529" not in world.day("2026-02-10").read_text()
+        await pilot.press("a")
+        await settled(pilot)
+        assert world.day("2026-02-10").read_text().count("importer") == 1 and kinds(app) == []
+        await pilot.press("u")
+        await settled(pilot)
+        assert world.day("2026-02-10").read_text().count("importer") == 2 and kinds(app) == ["repair"]
+        await pilot.press("x")
+        await settled(pilot)
+        assert kinds(app) == [] and "Nothing wants a decision" in seen(app)
+
+    drive(app, steps)
+
+
+def test_review_changes_words_rejects_and_forgets(world):
+    app = reviewed(world)
+
+    async def steps(pilot):
+        await pilot.press("f5")
+        await settled(pilot)
+        await pilot.press("e", "end", *" always", "enter")
+        await settled(pilot)
+        assert "British English [mem:aaaaaaaa] always" in (world.home.longterm / "MEMORY.md").read_text()
+        before = world.day().read_text()
+        await pilot.press("x")
+        await settled(pilot)
+        assert len(world.day().read_text()) < len(before) and kinds(app) == ["repair", "repair"]
+
+    drive(app, steps)
+
+
+def test_review_takes_a_secret_out_or_lets_it_be(world):
+    app = reviewed(world)
+
+    async def steps(pilot):
+        await pilot.press("f5")
+        await settled(pilot)
         await pilot.press("s")
         await settled(pilot)
-        assert "github-token" in seen(app) and secret not in seen(app)
+        assert "secret" in kinds(app) and SECRET not in seen(app)
+        app.screen._list.move_to(kinds(app).index("secret"))
+        await pilot.press("a", *"no", "enter")
+        await settled(pilot)
+        assert SECRET in world.day("2026-02-10").read_text()
+        await pilot.press("a", *"yes", "enter")
+        await settled(pilot)
+        assert "[REDACTED:github-token:" in world.day("2026-02-10").read_text() and "secret" not in kinds(app)
 
     drive(app, steps)
 

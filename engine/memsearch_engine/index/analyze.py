@@ -167,6 +167,7 @@ _CJK_STOP = frozenset(
 )
 
 _CJK = "\u2e80-\u2fdf\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
+_IS_CJK = re.compile(rf"[{_CJK}]")
 _TOKEN = re.compile(rf"[{_CJK}]+|[^\W{_CJK}]+(?:[-./:@#\\]+[^\W{_CJK}]+)*", re.U)
 _WORD = re.compile(rf"[^\W{_CJK}]+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\dA-Za-z_]+")
@@ -196,7 +197,7 @@ def encode(term: str) -> str:
 
 
 def is_cjk(sign: str) -> bool:
-    return bool(re.match(rf"[{_CJK}]", sign))
+    return not sign.isascii() and _IS_CJK.match(sign) is not None
 
 
 def terms(text: str) -> list[str]:

@@ -9,8 +9,10 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import stat
 from collections.abc import Iterable
 from datetime import date
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -41,7 +43,12 @@ class Listing(msgspec.Struct):
 
 def day_of(path: str | os.PathLike[str]) -> str:
     """The ISO date in a file's name, or ''."""
-    match = _DAY.match(Path(path).stem)
+    return _day_in(os.path.splitext(os.path.basename(path))[0])
+
+
+@lru_cache(maxsize=4096)
+def _day_in(stem: str) -> str:
+    match = _DAY.match(stem)
     if not match:
         return ""
     try:
@@ -97,7 +104,7 @@ def _add(listing: Listing, path: str) -> None:
     except OSError as error:
         listing.problems.append((path, error.strerror or str(error)))
         return
-    if os.path.isfile(path):
+    if stat.S_ISREG(info.st_mode):
         listing.files.append(DayFile(path, day_of(path), info.st_mtime_ns, info.st_size))
     else:
         listing.problems.append((path, "not a regular file"))

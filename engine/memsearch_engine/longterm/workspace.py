@@ -113,6 +113,7 @@ def write(folder: Path, name: str, text: str) -> None:
     """Write a file of the workspace at once; secrets are replaced, links on the way are refused."""
     path = folder / name
     check_root(folder)
+    folder.mkdir(mode=0o700, exist_ok=True)
     for part in reversed(path.parents[: name.count("/")]):
         if part.is_symlink():
             raise Unreachable(f"{part} is a link", "links are not followed")

@@ -23,7 +23,7 @@ from memsearch_engine.search.rank import order
 
 _K1, _B = 1.2, 0.75
 _WRITTEN_WEIGHT = 0.25
-_OVERFETCH = 8
+_OVERFETCH, _MOST_OVER = 8, 80
 _MAX_EDITS = {4: 1, 5: 1, 6: 1, 7: 2}
 
 
@@ -85,7 +85,7 @@ def _from_catalog(
     if query.filter.last_day:
         where.append("e.day <= ? AND e.day <> ''")
         values.append(query.filter.last_day)
-    want = max(limit * _OVERFETCH, 50)
+    want = max(min(limit * _OVERFETCH, _MOST_OVER), limit * 2)
     if query.is_empty:
         terms: list[str] = []
         corrected: dict[str, list[str]] = {}
@@ -103,6 +103,10 @@ def _from_catalog(
             f" WHERE {' AND '.join(where)} LIMIT ? OFFSET ?"
         )
         values = [_expression(terms, query), *values]
+        if _is_one_letter(query):  # it is in half of all notes: the newest of them, without a rank for each
+            sql = sql.replace(f"bm25(words, 1.0, {_WRITTEN_WEIGHT})", "-1.0").replace(
+                "ORDER BY score", "ORDER BY rowid DESC"
+            )
     hits: list[Hit] = []
     start = 0
     while True:  # a picky query may sort out all of the first rows
@@ -135,11 +139,16 @@ def _expression(terms: list[str], query: Query) -> str:
     parts = [f"terms : ({either})"]
     written = analyze.words(query.text).split()
     last = written[-1] if written else ""
-    if query.last_is_partial and last:
+    if query.last_is_partial and last and (len(last) > 1 or len(written) == 1):
         parts.append(f'written : "{last}"*')
         if analyze.is_cjk(query.text[-1:] or " "):
             parts.append(f'terms : "{query.text[-1]}"*')
     return " OR ".join(f"({part})" for part in parts)
+
+
+def _is_one_letter(query: Query) -> bool:
+    text = query.text.strip()
+    return query.last_is_partial and len(text) == 1 and text.isascii()
 
 
 def correct(catalog: Catalog, terms: list[str], query: Query) -> tuple[list[str], dict[str, list[str]]]:
@@ -194,7 +203,7 @@ def _known(catalog: Catalog, term: str) -> bool:
 
 def _begins(catalog: Catalog, last: list[str], term: str) -> bool:
     """Whether *term* comes from the half-typed last word and some written word begins like it."""
-    if not last or analyze.stem(last[0]) != term:
+    if not last or not (analyze.stem(last[0]) == term or term.endswith(f"_{last[0]}")):
         return False
     prefix = last[0]
     return bool(

@@ -1,0 +1,250 @@
+"""What wants the owner's decision, gathered from the engine's rooms; and carrying his word out. No widget here."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Literal
+
+import msgspec
+from memsearch_engine.client import Memory
+from memsearch_engine.errors import MemsearchError
+
+from memsearch_tui import drafts
+
+Tone = str
+Line = list[tuple[str, Tone]]
+
+
+class Case(msgspec.Struct, frozen=True):
+    """One thing to decide.
+
+    Attributes:
+        key: what it is known by while the list is read again.
+        detail: lines that say what it is about, with their tones.
+        yes, no: what the two answers do; '' where there is no such answer.
+        asks: a question before *yes* is carried out, '' for none.
+        text: what can be edited before it is accepted.
+    """
+
+    kind: Literal["longterm", "held", "repair", "secret", "draft", "unread"]
+    key: str
+    title: str
+    detail: list[Line]
+    yes: str = ""
+    no: str = ""
+    asks: str = ""
+    text: str = ""
+    subject: Any = None
+
+
+TITLES = {
+    "longterm": "long-term memory",
+    "held": "waits for your word",
+    "repair": "could be mended",
+    "secret": "secret",
+    "draft": "unsaved edit",
+    "unread": "can't be read",
+}
+
+
+def cases(memory: Memory, secrets: bool = False) -> list[Case]:
+    """Everything that wants a decision; *secrets*: looked for too, which takes seconds. Raises MemsearchError."""
+    found = [*_proposed(memory), *_drafts(memory), *_held(memory), *_unread(memory)]
+    return found + (_secrets(memory) if secrets else []) + _repairs(memory)
+
+
+def decide(memory: Memory, case: Case, yes: bool, text: str | None = None) -> str:
+    """Carry a decision out; returns what to tell. Raises MemsearchError, OSError."""
+    return _DECIDERS[case.kind](memory, case, yes, text)
+
+
+# -- long-term memory ---------------------------------------------------------------------------------------
+
+
+def _proposed(memory: Memory) -> list[Case]:
+    from memsearch_engine.longterm.review import pending
+    from memsearch_engine.longterm.store import Store
+
+    proposal = pending(memory.home)
+    if proposal is None:
+        return []
+    names = {m.id: f"{m.agent} {m.session[:13]} ({m.project_name or 'no project'})" for m in Store(memory.home).all()}
+    found = []
+    for hunk in proposal.waiting:
+        sign = "~" if hunk.before and hunk.after else "+" if hunk.after else "-"
+        lines = hunk.after or hunk.before
+        detail: list[Line] = [[(hunk.path, "strong"), (f"  {hunk.section.lstrip('# ')}", "dim")], []]
+        detail += [[(f"- {line.removeprefix('- ')}", "bad")] for line in hunk.before]
+        detail += [[(f"+ {line.removeprefix('- ')}", "good")] for line in hunk.after]
+        detail.append([])
+        detail += [[("from ", "dim"), (names.get(name, name), "agent")] for name in hunk.memories]
+        if not hunk.memories:
+            detail.append([("names no session that it comes from", "warn")])
+        found.append(
+            Case(
+                "longterm", f"{proposal.id}/{hunk.number}", f"{sign} {lines[0].lstrip('-*# ')}", detail, "accept", "reject",
+                text="\n".join(hunk.after), subject=(proposal.id, hunk.number),
+            )
+        )  # fmt: skip
+    return found
+
+
+def _decide_longterm(memory: Memory, case: Case, yes: bool, text: str | None) -> str:
+    from memsearch_engine.longterm.review import decide as decided
+
+    proposal, number = case.subject
+    decided(memory.home, "accepted" if yes else "rejected", [number], text=text, proposal_id=proposal)
+    return "accepted: sessions are told from now on" if yes else "rejected: it is not proposed again"
+
+
+# -- notes --------------------------------------------------------------------------------------------------
+
+
+def _held(memory: Memory) -> list[Case]:
+    from memsearch_engine.trust.inbox import held
+
+    found = []
+    for note in held(memory):
+        why = "took in content from outside (web, MCP)" if note.why == "outside" else "reads like an order to agents"
+        detail: list[Line] = [
+            [(note.title, "text")],
+            [(f"{note.day} {note.time}  {note.agent}", "dim")],
+            [],
+            [(why, "warn")],
+        ]
+        detail += [[("> ", "dim"), (line, "bad")] for line in note.lines]
+        detail += [[], [("sessions are not told what it says until you release it", "dim")]]
+        title = f"{note.day}  {note.title}"
+        found.append(Case("held", note.path + note.entry_id, title, detail, "release", "forget", subject=note.target))
+    return found
+
+
+def _decide_held(memory: Memory, case: Case, yes: bool, text: str | None) -> str:
+    from memsearch_engine.trust.inbox import release
+
+    if yes:
+        release(memory, [case.subject])
+        return "released · u takes it back"
+    memory.journal.delete(memory.memory_of(case.subject.path), [case.subject])
+    return "deleted · u brings it back"
+
+
+def _repairs(memory: Memory) -> list[Case]:
+    from memsearch_engine.trust.repair import findings
+
+    found = []
+    for finding in findings(memory):
+        keep, *others = finding.notes
+        detail: list[Line] = [[(finding.why, "warn"), (f": {finding.evidence}", "text")], []]
+        for note in finding.notes:
+            detail.append(
+                [(f"{note.day}  {note.entry_id[:8]}", "strong"), ("  stays" if others and note is keep else "", "good")]
+            )
+            detail += [[(f"  {line}", "text")] for line in note.body.splitlines()[:12]]
+            detail.append([])
+        if others:
+            detail.append([(f"{len(others)} go; the one that stays gets their anchors", "dim")])
+        yes = "merge" if others else "delete"
+        key = finding.kind + "".join(note.entry_id for note in finding.notes)
+        found.append(Case("repair", key, f"{finding.kind}  {keep.title}", detail, yes, "leave", subject=finding))
+    return found
+
+
+def _decide_repair(memory: Memory, case: Case, yes: bool, text: str | None) -> str:
+    from memsearch_engine.trust.repair import mend
+
+    if not yes:
+        return "left as it is"
+    mend(memory, case.subject)
+    return "mended · u takes it back"
+
+
+# -- secrets ------------------------------------------------------------------------------------------------
+
+
+def _secrets(memory: Memory) -> list[Case]:
+    from memsearch_engine.capture.audit import audit
+
+    places: dict[tuple[str, str], list[str]] = {}
+    for place in audit(memory.home, memory.projects):
+        line = f":{place.line}" if place.line else ""
+        places.setdefault((place.rule, place.fingerprint), []).append(place.where + line)
+    found = []
+    for (rule, fingerprint), where in places.items():
+        detail: list[Line] = [[(rule, "bad"), (f"  {fingerprint}", "dim")], []]
+        detail += [[(path, "text")] for path in where[:40]]
+        detail += [[], [("taking it out can't be undone; change the secret itself, too", "warn")]]
+        question = f"Take the secret {fingerprint} out of everything, for good? Type yes"
+        title = f"{rule}  {len(where)} times"
+        found.append(
+            Case("secret", fingerprint, title, detail, "take out", "no secret", question, subject=(rule, fingerprint))
+        )
+    return found
+
+
+def _decide_secret(memory: Memory, case: Case, yes: bool, text: str | None) -> str:
+    from memsearch_engine.secrets.scan import allow
+    from memsearch_engine.settings import load
+    from memsearch_engine.trust import scrub
+
+    rule, fingerprint = case.subject
+    if not yes:
+        allow(memory.home, fingerprint)
+        return "allowed: it is not reported any more"
+    everything = Memory(memory.home, memory.place.root, everything=True)
+    wanted = [s for s in scrub.known(memory.home, everything.projects, rule=rule) if s.fingerprint == fingerprint]
+    report = scrub.scrub(memory.home, load(memory.home), everything.projects, wanted, memory.folders)
+    left = sum(place.count for place in report.left)
+    others = f"; {len(report.others)} files that are not ours hold it still" if report.others else ""
+    return f"{left} left in {report.looked_at} places{others}"
+
+
+# -- drafts and files ---------------------------------------------------------------------------------------
+
+
+def _drafts(memory: Memory) -> list[Case]:
+    return [
+        Case(
+            "draft", draft.path + draft.entry_id, draft.title,
+            [[(draft.path, "dim")], [], *([(line, "text")] for line in draft.text.splitlines()), [], [("e on the entry goes on with it", "dim")]],
+            no="drop", subject=draft,
+        )
+        for draft in drafts.every(memory.home.root)
+    ]  # fmt: skip
+
+
+def _decide_draft(memory: Memory, case: Case, yes: bool, text: str | None) -> str:
+    drafts.drop(memory.home.root, case.subject.path, case.subject.entry_id)
+    return "dropped"
+
+
+def _unread(memory: Memory) -> list[Case]:
+    found = []
+    for file in memory.days():
+        if not os.access(file.path, os.R_OK):
+            why: list[Line] = [
+                [(file.path, "text")],
+                [],
+                [("its permissions keep it from being read: memsearch doctor", "warn")],
+            ]
+            found.append(Case("unread", file.path, os.path.basename(file.path), why))
+    return found
+
+
+_DECIDERS = {
+    "longterm": _decide_longterm,
+    "held": _decide_held,
+    "repair": _decide_repair,
+    "secret": _decide_secret,
+    "draft": _decide_draft,
+    "unread": lambda memory, case, yes, text: "",
+}
+
+
+def undo(memory: Memory) -> str:
+    """Take back the last change to a note."""
+    try:
+        changes = memory.journal.undo(os.path.abspath(memory.place.memory) if not memory.everything else "")
+    except MemsearchError as error:
+        return str(error)
+    return f"undone: {changes[0].op} of {changes[0].title[:40]}" if changes else "nothing to take back"
