@@ -55,6 +55,7 @@ _TEACH_ENTRIES = [
 class BrowseScreen(Editing, Screen[None]):
     """The home screen."""
 
+    AUTO_FOCUS = "#entries"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("slash", "search", "Search", id="search"),
         Binding("enter,right,l", "deeper", "Open", id="open"),
@@ -103,8 +104,11 @@ class BrowseScreen(Editing, Screen[None]):
         self._moved = False
         self._before_search: tuple[str | None, tuple[str, str] | None] = (None, None)
         self._left = threading.Event()
+        self.add_class("at-entries")
 
     def compose(self) -> ComposeResult:
+        width = self.app.size.width  # before the first layout: what is laid out for another width is laid out twice
+        self.add_class(next(name for least, name in reversed(self.app.HORIZONTAL_BREAKPOINTS or []) if width >= least))
         yield QueryBox(
             placeholder='words, agent: project: after:7d day: is:pinned -word "phrase"',
             id="query",
@@ -122,10 +126,8 @@ class BrowseScreen(Editing, Screen[None]):
 
     def on_mount(self) -> None:
         memory = self.library.memory
-        self.days.border_title = "days"
-        self.go("entries")
+        self.days.border_title, self.reader.border_title = "days", "section"
         self._load_days(self.app.kept.get("day"))  # type: ignore[attr-defined]
-        self.entries.focus()
         self.say("all projects" if memory.everything else memory.project.name)
         if draft := next(iter(drafts.every(memory.home.root)), None):
             self.notify(f"An edit of “{draft.title[:40]}” was not saved. Press e on it to go on.", timeout=8)

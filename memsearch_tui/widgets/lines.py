@@ -1,7 +1,7 @@
 """The Line-API base, a virtual list and a virtual text view.
 
-A row is a list of *pieces*: ``(text, tone)``. Tones are the component classes below, so themes and a screen without
-colour decide how they look. Text from notes is drawn as it is, never read as markup.
+A row is a list of *pieces*: ``(text, tone)``. Tones are made of the theme's variables, so themes and a screen without colour
+decide how they look. Text from notes is drawn as it is, never read as markup.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
+from textual.color import Color
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -22,35 +23,35 @@ from textual.strip import Strip
 Piece = tuple[str, str]
 Row = list[Piece]
 
-TONES = ("text", "dim", "accent", "strong", "good", "warn", "bad", "code", "match", "agent", "heat1", "heat2", "heat3")
+#: tone -> (variable of the theme, rich style words, share of the variable over the background)
+_LOOKS = {
+    "text": ("foreground", "", 1.0),
+    "dim": ("foreground", "", 0.6),
+    "accent": ("accent", "", 1.0),
+    "strong": ("foreground", "bold", 1.0),
+    "good": ("text-success", "", 1.0),
+    "warn": ("text-warning", "", 1.0),
+    "bad": ("text-error", "bold", 1.0),
+    "code": ("text-secondary", "", 1.0),
+    "match": ("text-warning", "bold underline", 1.0),
+    "agent": ("text-primary", "", 1.0),
+    "heat1": ("primary-darken-2", "", 1.0),
+    "heat2": ("primary", "", 1.0),
+    "heat3": ("accent", "", 1.0),
+}
+#: the same, for what lies behind a whole row
+_BEHIND = {"cursor": ("primary", "bold", 0.4), "cursor-idle": ("surface", "", 1.0), "selected": ("accent", "", 0.2)}
 
 
 class Lines(ScrollView, can_focus=True, inherit_bindings=False):
-    """Shared drawing: tones to styles, which are worked out once for each look."""
+    """Shared drawing: tones to styles, which are worked out once for each look.
 
-    COMPONENT_CLASSES: ClassVar[set[str]] = {f"lines--{tone}" for tone in (*TONES, "cursor", "cursor-idle", "selected")}
+    Tones are no component classes: Textual would match sixteen of them against every rule at each change of focus, which was
+    half of the start.
+    """
+
     DEFAULT_CSS = """
-    Lines {
-        background: $background;
-        scrollbar-size-vertical: 1;
-        scrollbar-size-horizontal: 0;
-        & > .lines--text { color: $foreground; }
-        & > .lines--dim { color: $text-muted; }
-        & > .lines--accent { color: $accent; }
-        & > .lines--strong { color: $foreground; text-style: bold; }
-        & > .lines--good { color: $text-success; }
-        & > .lines--warn { color: $text-warning; }
-        & > .lines--bad { color: $text-error; text-style: bold; }
-        & > .lines--code { color: $text-secondary; }
-        & > .lines--match { color: $text-warning; text-style: bold underline; }
-        & > .lines--agent { color: $text-primary; }
-        & > .lines--heat1 { color: $primary-darken-2; }
-        & > .lines--heat2 { color: $primary; }
-        & > .lines--heat3 { color: $accent; }
-        & > .lines--cursor { background: $primary 40%; text-style: bold; }
-        & > .lines--cursor-idle { background: $surface; }
-        & > .lines--selected { background: $accent 20%; }
-    }
+    Lines { background: $background; scrollbar-size-vertical: 1; scrollbar-size-horizontal: 0; }
     """
 
     def __init__(self, **kwargs) -> None:
@@ -67,9 +68,18 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
         if style is None:
             style = self.rich_style
             for name in tones:
-                style += self.get_component_rich_style(f"lines--{name}", partial=True)
+                style += self._look(name)
             self._styles[tones] = style
         return style
+
+    def _look(self, tone: str) -> Style:
+        variable, words, share = _LOOKS.get(tone) or _BEHIND[tone]
+        color = Color.parse(self.app.theme_variables[variable])
+        if share < 1.0 and color.ansi is None:  # a terminal's own colours can't be mixed
+            color = Color.parse(self.app.theme_variables["background"]).blend(color, share, alpha=1.0)
+        return Style.parse(words) + (
+            Style(bgcolor=color.rich_color) if tone in _BEHIND else Style(color=color.rich_color)
+        )
 
     def draw(self, row: Row, width: int, behind: tuple[str, ...] = ()) -> Strip:
         """A row as a strip of exactly *width* cells, with the tones *behind* over each piece's own."""

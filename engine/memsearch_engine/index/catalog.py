@@ -13,15 +13,17 @@ import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from memsearch_engine.errors import Unreachable
-from memsearch_engine.index import analyze
-from memsearch_engine.index.chunk import Chunk
 from memsearch_engine.index.rows import Row
 from memsearch_engine.journal.files import DayFile
 from memsearch_engine.journal.model import Entry
+
+if TYPE_CHECKING:
+    from memsearch_engine.index.chunk import Chunk
 
 LAYOUT = 2
 
@@ -205,6 +207,8 @@ class Catalog:
         entries: list[tuple[Entry, list[Chunk]]],
     ) -> None:
         """Replace all that is known of one file, in one transaction."""
+        from memsearch_engine.index import analyze  # readers do without it, and an app that starts reads
+
         with self.transaction() as db:
             self._drop(db, project, file.path)
             cursor = db.execute(
