@@ -19,8 +19,6 @@ import msgspec
 from memsearch_engine.errors import SettingsError
 from memsearch_engine.home import Home
 
-#: Tables whose keys are names that the user gives.
-_NAMED = ("tui.keys.", "llm.providers.", "plugins.")
 #: The only keys that a file inside a repository may set.
 PROJECT_KEYS = (
     "embedding.batch_size",
@@ -253,7 +251,7 @@ def load(home: Home, project_file: Path | None = None, overrides: dict[str, Any]
 def _typed(merged: dict[str, Any], sources: dict[str, tuple[Path, str]], warnings: list[str]) -> Settings:
     known = keys()
     for key in list(flatten(merged)):
-        if key not in known and not key.startswith(_NAMED):
+        if key not in known and _hint(key) is None:
             path, text = sources.get(key, (None, ""))
             if path is None:
                 raise SettingsError(f"unknown setting `{key}`", "`memsearch config list` shows them all")
@@ -262,13 +260,29 @@ def _typed(merged: dict[str, Any], sources: dict[str, tuple[Path, str]], warning
     try:
         settings = msgspec.convert(merged, Settings, strict=True)
     except msgspec.ValidationError as error:
-        key = str(error).rpartition("`$.")[2].rstrip("`") if "`$." in str(error) else ""
+        key = _key_in(str(error), merged)
         reason = str(error).partition(" - at")[0]
         path, text = sources.get(key, (None, ""))
         place = where(path, text, key) if path else "command line"
         raise SettingsError(f"{place}: `{key}`: {reason}", "`memsearch config list` shows the types") from error
     settings.warnings = warnings
     return settings
+
+
+def _key_in(message: str, merged: dict[str, Any]) -> str:
+    """The dotted key that a validation error is about. Inside named tables the message says ``[...]`` instead of the name:
+    then it is the first such key whose value has not the right type."""
+    path = message.rpartition("`$.")[2].rstrip("`") if "`$." in message else ""
+    if "[...]" not in path:
+        return path
+    pattern = re.compile(re.escape(path).replace(re.escape("[...]"), r"\.[^.]+"))
+    for key, value in flatten(merged).items():
+        if pattern.fullmatch(key):
+            try:
+                msgspec.convert(value, _hint(key) or str, strict=True)
+            except msgspec.ValidationError:
+                return key
+    return path
 
 
 def where(path: Path, text: str, key: str) -> str:
@@ -323,8 +337,11 @@ def value_of(settings: Settings, key: str) -> Any:
 def _hint(key: str) -> Any:
     if key.startswith("tui.keys."):
         return str
-    if key.startswith("llm.providers.") and key.count(".") == 3:
-        return typing.get_type_hints(Provider, include_extras=True).get(key.rpartition(".")[2])
+    table, _, name = key.rpartition(".")
+    if re.fullmatch(r"llm\.providers\.[^.]+", table):
+        return typing.get_type_hints(Provider, include_extras=True).get(name)
+    if re.fullmatch(r"plugins\.[^.]+\.summarize", table):
+        return typing.get_type_hints(Summarize, include_extras=True).get(name)
     return keys().get(key)
 
 

@@ -285,8 +285,12 @@ class Engine:
         if mode != "lexical" and not parsed.is_empty:
             self.indexer.ready.wait(call.remaining())
         fusion = fusion or self.settings.search.fusion
+        behind = indexer.is_behind(scope)
         try:
-            answer = hybrid.search(indexer.catalog, indexer.space, scope, parsed, limit, mode, fusion)
+            space = None if behind else indexer.space
+            answer = hybrid.search(indexer.catalog, space, scope, parsed, limit, mode, fusion)
+            if behind and answer.mode == "lexical" and mode != "lexical":
+                answer.reason = "the notes are being read into a new index; words were compared"
         except MemsearchError:
             raise
         except Exception as error:  # whatever Milvus raises: words still answer

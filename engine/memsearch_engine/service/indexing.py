@@ -86,9 +86,8 @@ class Indexer:
             self.settings = load(home)
         except MemsearchError as error:
             self.settings, self.problem = Settings(), str(error)
-        self.catalog, self.notice = Catalog.open_or_rebuild(home.cache_db)
-        if self.notice:
-            log.warning(self.notice)
+        self._read: set[str] = set()  # projects whose files a new catalog has taken in
+        self._open_catalog()
         self.space: Space | None = None
         self.next: Space | None = None
         self._retired: list[Space] = []
@@ -168,9 +167,21 @@ class Indexer:
                 return False
             log.warning("cache.db was deleted; it is built again")
             old = self.catalog
-            self.catalog, self.notice = Catalog.open_or_rebuild(self.home.cache_db)
+            self._open_catalog()
             old.close()
             return True
+
+    def _open_catalog(self) -> None:
+        is_new = not self.home.cache_db.exists()
+        self.catalog, self.notice = Catalog.open_or_rebuild(self.home.cache_db)
+        self._is_new = is_new or bool(self.notice)
+        self._read.clear()
+        if self.notice:
+            log.warning(self.notice)
+
+    def is_behind(self, projects: list[Project]) -> bool:
+        """Whether a new catalog has not yet taken in the files of one of *projects*: then the files themselves answer."""
+        return self._is_new and any(project.id not in self._read for project in projects)
 
     def reopen(self, why: str) -> None:
         """Close the space and open it again, on the index thread; searches compare words meanwhile."""
@@ -334,6 +345,7 @@ class Indexer:
             force=job.force,
             progress=lambda done, total: self._report(call, project, "reading", done, total),
         )
+        self._read.add(project.id)
         if found.changed or found.removed:
             self._changed()
         embedded = deleted = 0
