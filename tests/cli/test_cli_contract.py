@@ -552,3 +552,22 @@ def test_a_projects_file_may_not_set_what_could_harm(box):
     listed = box.ok("config", "list", "--json").json
     assert listed["settings"]["milvus.uri"] == "" and listed["settings"]["chunking.max_chars"] == 900
     assert any("milvus.uri" in warning for warning in listed["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "says"),
+    [
+        ('[llm.providers.a]\nmodel = "m"\n[llm.providers.b]\ntype = "nope"\n', "config.toml:4", "llm.providers.b.type"),
+        ('[plugins.codex.summarize]\nenabled = "yes"\n', "config.toml:2", "plugins.codex.summarize.enabled"),
+        ("[tui.keys]\ndelete = 3\n", "config.toml:2", "tui.keys.delete"),
+    ],
+)
+def test_settings_in_tables_of_the_user_s_names_are_named_with_their_line(box, text, place, says):
+    box.home.ensure().config.write_text(text)
+    done = box.run("config", "list")
+    assert done.code == 2 and place in done.err and says in done.err
+
+
+def test_a_mistyped_setting_of_a_provider_is_named(box):
+    box.home.ensure().config.write_text('[llm.providers.b]\nmodle = "x"\n')
+    assert any("config.toml:2" in w and "modle" in w for w in box.ok("config", "list", "--json").json["warnings"])

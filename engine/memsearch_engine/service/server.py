@@ -173,6 +173,8 @@ def _same_user(peer: socket.socket) -> bool:
 
 def main() -> int:
     home = Home.from_env().ensure()
+    if home.log.is_symlink():
+        home.log.unlink()  # it is appended to: a planted link would have us write into somebody's file
     handler = logging.handlers.RotatingFileHandler(home.log, maxBytes=2_000_000, backupCount=2, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     logging.getLogger("memsearch").addHandler(handler)
@@ -211,7 +213,10 @@ def _run(home: Home) -> None:
     engine = Engine(home)
     server = Server(home, engine, engine.settings.service.idle_minutes * 60)
     state = {"pid": os.getpid(), "version": __version__, "started": time.time(), "socket": str(home.socket)}
-    home.service_pid.write_text(json.dumps(state))
+    temporary = home.service_pid.with_suffix(".tmp")
+    temporary.unlink(missing_ok=True)
+    temporary.write_text(json.dumps(state))
+    os.replace(temporary, home.service_pid)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: engine.stopping.set())
     try:
