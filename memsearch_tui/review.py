@@ -83,7 +83,7 @@ def _proposed(memory: Memory) -> list[Case]:
         found.append(
             Case(
                 "longterm", f"{proposal.id}/{hunk.number}", f"{sign} {lines[0].lstrip('-*# ')}", detail, "accept", "reject",
-                text="\n".join(hunk.after), subject=(proposal.id, hunk.number),
+                text=hunk.after[0] if len(hunk.after) == 1 else "", subject=(proposal.id, hunk.number),
             )
         )  # fmt: skip
     return found

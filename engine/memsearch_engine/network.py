@@ -5,7 +5,10 @@
 
 from __future__ import annotations
 
+import ipaddress
 import os
+import urllib.request
+from typing import Any
 from urllib.parse import urlsplit
 
 from memsearch_engine.errors import Unreachable
@@ -25,8 +28,18 @@ def is_offline() -> bool:
 
 def is_local(address: str) -> bool:
     """Whether a URL, a path or a host leads to this machine itself."""
-    host = urlsplit(address).hostname if "://" in address else address
-    return not host or host == "localhost" or host == "::1" or host.startswith(("127.", "/", "."))
+    if address.startswith(("/", ".")):
+        return True
+    try:
+        host = urlsplit(address if "://" in address else f"//{address}").hostname
+    except ValueError:
+        return False
+    if host in (None, "", "localhost"):
+        return host == "localhost" or address.startswith(("unix:", "file:"))
+    try:
+        return ipaddress.ip_address(host or "").is_loopback
+    except ValueError:
+        return False
 
 
 def check(address: str) -> None:
@@ -36,3 +49,16 @@ def check(address: str) -> None:
             f"offline: {address} is not asked",
             "`memsearch config set network.offline false`, or unset MEMSEARCH_OFFLINE",
         )
+
+
+class _NoRedirects(urllib.request.HTTPRedirectHandler):
+    """A redirect would carry the key to another host, past the question whether anything may leave this machine."""
+
+    def redirect_request(self, *args: Any, **kwargs: Any) -> None:
+        return None
+
+
+def open_url(request: urllib.request.Request, timeout_s: float) -> Any:
+    """Send a request, to where it says and nowhere else. Raises Offline, OSError, http.client.HTTPException."""
+    check(request.full_url)
+    return urllib.request.build_opener(_NoRedirects).open(request, timeout=timeout_s)

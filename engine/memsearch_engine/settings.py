@@ -133,6 +133,7 @@ class Longterm(msgspec.Struct, kw_only=True):
     Attributes:
         max_age_days, idle_hours: sessions that are considered: not older, and quiet for so long.
         sessions_per_run: how many one background run reads at most, over all processes.
+        max_mb: sessions that are larger are left out.
         session_tokens: how much of one session a model is shown at most.
         daily_tokens: what both phases may use in a day.
         run_turns, run_minutes, run_tokens: where one consolidation is ended, whatever it is doing.
@@ -150,6 +151,7 @@ class Longterm(msgspec.Struct, kw_only=True):
     idle_hours: Annotated[float, msgspec.Meta(ge=0, le=48)] = 6.0
     sessions_per_run: Annotated[int, msgspec.Meta(ge=1, le=128)] = 8
     parallel: Annotated[int, msgspec.Meta(ge=1, le=16)] = 4
+    max_mb: Annotated[float, msgspec.Meta(gt=0, le=10_000)] = 50.0
     session_tokens: Annotated[int, msgspec.Meta(ge=1000, le=1_000_000)] = 40_000
     daily_tokens: Annotated[int, msgspec.Meta(ge=0)] = 500_000
     run_turns: Annotated[int, msgspec.Meta(ge=1, le=500)] = 60

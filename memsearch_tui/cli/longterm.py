@@ -24,13 +24,16 @@ from memsearch_tui.cli.options import as_json
 def remember(fact: str, everywhere: bool, json_: bool) -> None:
     """Note a fact down for good: every new session is told, from the next one on."""
     from memsearch_engine.longterm.notes import remember as keep
-    from memsearch_engine.longterm.recall import prepare
+    from memsearch_engine.longterm.recall import refresh, told
     from memsearch_engine.settings import load
 
     memory = Memory()
-    project = memory.project
+    project, settings = memory.project, load(memory.home)
+    fact = fact.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # argv may hold any bytes
     note = keep(memory.home, fact, project="" if everywhere else project.id, name=project.name)
-    prepare(memory.home, load(memory.home), memory.place.memory, project.id)
+    refresh(memory.home, settings)
+    if note.id not in told(memory.home, project.id, settings.longterm.max_tokens):
+        output.say("! there is more than a session is told: raise `longterm.max_tokens`, or forget something")
     if json_:
         output.emit({"id": note.id, "scope": note.scope or "everywhere", "text": note.text})
         return
@@ -43,22 +46,23 @@ def remember(fact: str, everywhere: bool, json_: bool) -> None:
 )
 @click.argument("query", nargs=-1, required=True)
 @click.option("--dry-run", "-n", is_flag=True, help="Only show what would go.")
+@click.option("--all", "-a", "everything", is_flag=True, help="What belongs to other projects, too.")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
-def forget(query: tuple[str, ...], dry_run: bool, yes: bool, json_: bool) -> int:
+def forget(query: tuple[str, ...], dry_run: bool, everything: bool, yes: bool, json_: bool) -> int:
     """Take facts out of the long-term memory, at once and for good: lines that hold every word of QUERY, or a fact by its id.
 
-    Daily notes stay; `memsearch delete` removes those.
+    Of this project and of what holds everywhere. Daily notes stay; `memsearch delete` removes those.
     """
     from memsearch_engine.longterm import recall
     from memsearch_engine.settings import load
 
     memory, words = Memory(), " ".join(query)
-    found = recall.find(memory.home, words)
+    found = recall.find(memory.home, words, "" if everything else memory.project.id)
     rows = [{"kind": match.kind, "where": match.name, "line": match.line} for match in found]
     if not json_:
         for match in found:
-            click.echo(f"{match.kind:8s} {output.safe(match.name):20s} {output.clip(match.line, output.width() - 30)}")
+            click.echo(f"{match.kind:8s} {output.safe(match.name):18s} {output.clip(match.line, output.width() - 30)}")
     if not found:
         output.emit({"forgotten": [], "number": 0}) if json_ else output.say("nothing in the long-term memory matches")
         return 1
@@ -67,7 +71,7 @@ def forget(query: tuple[str, ...], dry_run: bool, yes: bool, json_: bool) -> int
         return 0
     output.confirm(f"Forget these {len(found)} lines?", yes)
     number = recall.forget(memory.home, words, found)
-    recall.prepare(memory.home, load(memory.home), memory.place.memory, memory.project.id)
+    recall.refresh(memory.home, load(memory.home))
     if json_:
         output.emit({"forgotten": rows, "number": number})
     else:
@@ -120,6 +124,9 @@ def run(wait: bool, phase: int, session: str, since: str | None, json_: bool) ->
     else:
         _tell(report)
     extracted, made = report.extracted, report.consolidated
+    if session and extracted and not (extracted.succeeded or extracted.empty or extracted.failed or extracted.refused):
+        output.say(f"no session {session} was read: `memsearch longterm status --all` lists them")
+        return 1
     return 5 if (extracted and (extracted.failed or extracted.stopped)) or (made and made.state == "failed") else 0
 
 
@@ -129,6 +136,7 @@ def _tell(report: Any) -> None:
     if read := report.extracted:
         click.echo(
             f"sessions: {read.succeeded} taught something, {read.empty} nothing, {len(read.failed)} failed"
+            + (f", {read.refused} left to others" if read.refused else "")
             + (f", {read.tokens:,} tokens" if read.tokens else "")
         )
         for key, why in read.failed[:20]:
@@ -257,14 +265,14 @@ def _show_documents(home: Home, project: str, json_: bool) -> int:
 
 
 @longterm.command(
-    epilog="\b\nExamples:\n  memsearch longterm review                 what waits\n  memsearch longterm review accept --all\n  memsearch longterm review reject 2 5\n  memsearch longterm review accept 3 --text '- Deploys need two approvals [mem:3f9a2c1b]'"
+    epilog="\b\nExamples:\n  memsearch longterm review                 what waits\n  memsearch longterm review accept --all\n  memsearch longterm review reject 7.2 7.5\n  memsearch longterm review accept 7.3 --text '- Deploys need two approvals [mem:3f9a2c1b]'"
 )
 @click.argument("verdict", type=click.Choice(["show", "accept", "reject"]), default="show")
-@click.argument("numbers", nargs=-1, type=int)
+@click.argument("names", nargs=-1, metavar="[PROPOSAL.CHANGE]...")
 @click.option("--all", "-a", "everything", is_flag=True, help="All that wait.")
 @click.option("--text", help="Accept one change with these words instead.")
 @as_json
-def review(verdict: str, numbers: tuple[int, ...], everything: bool, text: str | None, json_: bool) -> int:
+def review(verdict: str, names: tuple[str, ...], everything: bool, text: str | None, json_: bool) -> int:
     """Decide on what a consolidation proposes, change by change. What is rejected is not proposed again."""
     import msgspec
     from memsearch_engine.longterm import review as reviewing
@@ -279,14 +287,38 @@ def review(verdict: str, numbers: tuple[int, ...], everything: bool, text: str |
         else:
             _show_proposal(home, proposal)
         return 0 if proposal else 1
-    if bool(numbers) == everything:
-        raise UsageError("name changes by number, or pass --all", "`memsearch longterm review` lists them")
-    decided = reviewing.decide(home, "accepted" if verdict == "accept" else "rejected", numbers, text=text)
+    if bool(names) == everything:
+        raise UsageError("name changes, or pass --all", "`memsearch longterm review` lists them")
+    proposal_id, numbers = _named(names)
+    chosen = "accepted" if verdict == "accept" else "rejected"
+    decided = reviewing.decide(home, chosen, numbers, text=text, proposal_id=proposal_id)  # type: ignore[arg-type]
+    _tell_sessions(home)
     if json_:
         output.emit({"decided": [hunk.number for hunk in decided], "verdict": verdict})
     else:
         click.echo(f"{len(decided)} changes {verdict}ed")
     return 0
+
+
+def _named(names: tuple[str, ...]) -> tuple[int, list[int]]:
+    """Changes as they are listed, ``PROPOSAL.CHANGE``: by its number alone, one could hit what a newer proposal put in its place."""
+    parts = [name.partition(".") for name in names]
+    if (
+        not all(first.isdecimal() and second.isdecimal() for first, _, second in parts)
+        or len({p[0] for p in parts}) > 1
+    ):
+        raise UsageError(
+            f"{' '.join(names)!r} names no changes of one proposal",
+            "write 7.2, as `memsearch longterm review` lists them",
+        )
+    return (int(parts[0][0]) if parts else 0), [int(second) for _, _, second in parts]
+
+
+def _tell_sessions(home: Home) -> None:
+    from memsearch_engine.longterm.recall import refresh
+    from memsearch_engine.settings import load
+
+    refresh(home, load(home))
 
 
 def _show_proposal(home: Home, proposal: Any) -> None:
@@ -298,7 +330,7 @@ def _show_proposal(home: Home, proposal: Any) -> None:
         f"proposed {when} by {proposal.model} from {len(proposal.memories)} memories, {proposal.tokens:,} tokens"
     )
     for hunk in proposal.waiting:
-        click.echo(f"\n{hunk.number}  {hunk.path}  {output.safe(hunk.section.lstrip('# '))}")
+        click.echo(f"\n{proposal.id}.{hunk.number}  {hunk.path}  {output.safe(hunk.section.lstrip('# '))}")
         for sign, lines, color in (("-", hunk.before, "red"), ("+", hunk.after, "green")):
             for line in lines:
                 click.echo(output.style(f"   {sign} {output.safe(line)}", fg=color))
@@ -315,7 +347,7 @@ def restore(name: str, json_: bool) -> None:
     from memsearch_engine.longterm.store import Store
 
     home = Home.from_env()
-    if len(name) < 8 and name.isdigit():
+    if len(name) < 8 and name.isascii() and name.isdecimal():
         count = recall.restore(home, int(name))
     else:
         found = Store(home).get(name)
@@ -323,6 +355,7 @@ def restore(name: str, json_: bool) -> None:
             raise UsageError(f"no forgotten memory {name}", "`memsearch longterm show --forgotten` lists them")
         Store(home).restore(found.id)
         count = 1
+    _tell_sessions(home)
     output.emit({"restored": count}) if json_ else click.echo("brought back; the next consolidation works it in")
 
 
@@ -349,6 +382,7 @@ def clear(yes: bool, json_: bool) -> None:
     home = Home.from_env()
     output.confirm(f"Remove everything in {home.longterm}, and what sessions taught?", yes)
     backup = pipeline.clear(home)
+    _tell_sessions(home)
     if json_:
         output.emit({"backup": str(backup) if backup else None})
     else:

@@ -86,6 +86,8 @@ def secrets_scrub(text: str | None, rule: str, entry: str, dry_run: bool, yes: b
         text = sys.stdin.read().strip("\n")
     if text is not None and len(text) < 4:
         raise UsageError("a text of fewer than 4 signs stands in too many places", "name more of it")
+    if text:
+        scrub.check_text(memory.projects, text)
     entry = memory.section(entry).entry.id if entry else ""
     wanted = [Finding("text", text)] if text else scrub.known(memory.home, memory.projects, rule=rule, entry=entry)
     if not wanted:

@@ -18,7 +18,7 @@ from memsearch_tui.widgets.lines import LineList, Row, TextView
 
 
 class ReviewScreen(Screen[None]):
-    """The list is read again after every decision; the cursor then stands on the next case."""
+    """What was decided leaves the list; the cursor then stands on the next case. r reads everything again."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "answer(True)", "Yes", id="review.yes"),
@@ -81,6 +81,9 @@ class ReviewScreen(Screen[None]):
             return
         self._list.empty = ["Nothing wants a decision.", "", "s looks for secrets in notes and kept conversations"]
         self._cases = {case.key: case for case in found if case.key not in self._left}
+        self._show()
+
+    def _show(self) -> None:
         self._list.show_keys(list(self._cases))
         self._list.border_subtitle = f"{len(self._cases)}" if self._cases else ""
         self._moved()
@@ -128,6 +131,10 @@ class ReviewScreen(Screen[None]):
             self.notify(said, markup=False, timeout=5)
             if case.kind == "repair" and not yes:
                 self._left.add(case.key)
+            # the others stand as they were read: reading years of notes again for each word would take seconds
+            self._cases.pop(case.key, None)
+            self._show()
+            return
         await self._reload()
 
     def action_undo(self) -> None:

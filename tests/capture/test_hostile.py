@@ -52,7 +52,7 @@ def test_one_damaged_database_stops_nothing_else_and_is_named(old):
 
 def test_capture_waits_while_the_settings_cannot_be_read(old):
     old.home.root.mkdir()
-    (old.home.root / "config.toml").write_text("[capture]\nenabled = false\n[plugins]\nfoo = 5\n")
+    (old.home.root / "config.toml").write_text('[capture]\nenabled = false\ndaily_tokens = "x"\n')
     event(old)
     state = old.run("inbox", "--json").json
     assert state["captured"] == 0 and "settings can't be read" in state["waiting"][0]["reason"]

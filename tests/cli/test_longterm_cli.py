@@ -100,10 +100,11 @@ def test_run_review_tell_and_run_again(box, model):
     name = session(configured(box, model))
     done = box.ok("longterm", "run", "--wait", "--json").json
     assert done["extracted"]["succeeded"] == 1 and done["consolidated"]["state"] == "review"
-    (first, second) = box.ok("longterm", "review", "--json").json["proposal"]["hunks"]
+    proposal = box.ok("longterm", "review", "--json").json["proposal"]
+    first, second = (f"{proposal['id']}.{hunk['number']}" for hunk in proposal["hunks"])
     assert box.run("longterm", "review", "accept").code == 2
-    box.ok("longterm", "review", "accept", str(second["number"]))
-    box.ok("longterm", "review", "reject", str(first["number"]))
+    box.ok("longterm", "review", "accept", second)
+    box.ok("longterm", "review", "reject", first)
     told = box.ok("context", "claude-code", "--json").json
     assert "British English" in told["text"] and told["tokens"] > 0
     assert "nothing new" in box.ok("longterm", "run", "--wait").out

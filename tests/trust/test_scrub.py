@@ -59,7 +59,7 @@ def spread(box: Box, secret: str) -> None:
     )
     home.longterm.mkdir(exist_ok=True)
     (home.longterm / "MEMORY.md").write_text(f"## Everywhere\n- {secret}\n")
-    Baseline(home).commit(home.longterm)
+    Baseline(home).commit({"MEMORY.md": f"## Everywhere\n- {secret}\n"})
     (home.root / "drafts").mkdir(exist_ok=True)
     (home.root / "drafts" / "d.json").write_text(json.dumps({"text": secret}))
     home.log.write_text(f"WARNING {secret}\n")

@@ -11,13 +11,14 @@ import os
 import re
 import tempfile
 import time
+from collections.abc import Set
 from datetime import date
 from typing import Any
 
 import msgspec
 
 from memsearch_engine.capture.hook import CONTEXT_LINES
-from memsearch_engine.capture.suspicion import orders
+from memsearch_engine.capture.suspicion import orders, released
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
 from memsearch_engine.journal.files import DayFile, count_entries, list_days, read_day
@@ -51,13 +52,22 @@ class Context(msgspec.Struct):
     left_out: int  # entries of the newest days that are untrusted, expired, superseded or beyond the cap
 
 
-def build(memory: str, lines: int, max_tokens: int, *, longterm: str = "", today: date | None = None) -> Context:
+def build(
+    memory: str,
+    lines: int,
+    max_tokens: int,
+    *,
+    longterm: str = "",
+    released: Set[str] = frozenset(),
+    today: date | None = None,
+) -> Context:
     """The cold-start context of a memory folder.
 
     Args:
         lines: at most so many bullets, newest last as they stand in their day.
         max_tokens: a cap on all but *longterm*, which has its own.
         longterm: what the long-term memory tells a session of this project.
+        released: ids of entries that the owner has released.
     """
     files = list_days(memory)
     newest = sorted(files, key=lambda file: file.day, reverse=True)
@@ -65,7 +75,7 @@ def build(memory: str, lines: int, max_tokens: int, *, longterm: str = "", today
     left_out = 0
     room = lines
     for file in newest[:_LOOKED_AT]:
-        bullets, skipped = _bullets(file, today or date.today())
+        bullets, skipped = _bullets(file, today or date.today(), released)
         left_out += skipped
         if bullets and len(days) < _DAYS and room > 0:
             kept = bullets[-room:]
@@ -103,7 +113,7 @@ def _fenced(text: str) -> tuple[str, int]:
     return f'<memsearch-memory id="{digest(text, size=6)}">\n{text}\n</memsearch-memory>', estimate(text)
 
 
-def _bullets(file: DayFile, today: date) -> tuple[list[str], int]:
+def _bullets(file: DayFile, today: date, released: Set[str]) -> tuple[list[str], int]:
     """Lines of a day that a session may be told, and how many entries were held back."""
     try:
         entries = read_day(file.path).entries
@@ -115,7 +125,8 @@ def _bullets(file: DayFile, today: date) -> tuple[list[str], int]:
         if not _may_be_told(entry, today):
             held += 1
             continue
-        waiting = set() if entry.marks.get("trust") == RELEASED else set(orders(entry.body))
+        is_released = entry.marks.get("trust") == RELEASED and entry.id in released
+        waiting = set() if is_released else set(orders(entry.body, his_words=False))
         held += bool(waiting)
         for line in plain(entry.body).splitlines():
             text = line.strip()
@@ -150,7 +161,7 @@ def prebuild(home: Home, memory: str, max_tokens: int, *, longterm: str, hint: b
     """Keep the context of a memory folder ready for hooks. Returns whether it changed."""
     texts: dict[str, str] = {}
     for lines in sorted(set(CONTEXT_LINES.values())):
-        context = build(memory, lines, max_tokens, longterm=longterm)
+        context = build(memory, lines, max_tokens, longterm=longterm, released=released(home))
         if context.text:
             texts[str(lines)] = context.text
     name = digest(json.dumps(texts, sort_keys=True), size=6)

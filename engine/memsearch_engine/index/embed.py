@@ -6,6 +6,7 @@ Two kinds: a local ONNX model on the CPU, and any HTTP service that speaks OpenA
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import sys
@@ -206,11 +207,10 @@ class HttpEmbedder:
         headers = {"Content-Type": "application/json"}
         if self.key:
             headers["Authorization"] = f"Bearer {self.key}"
-        network.check(self.url)
         for attempt in range(_RETRIES):
             request = urllib.request.Request(self.url, json.dumps(body).encode(), headers)
             try:
-                with urllib.request.urlopen(request, timeout=_TIMEOUT_S) as response:
+                with network.open_url(request, _TIMEOUT_S) as response:
                     return self._vectors(json.load(response), len(texts))
             except urllib.error.HTTPError as error:
                 text = error.read(2000).decode("utf-8", "replace")
@@ -222,7 +222,9 @@ class HttpEmbedder:
                         f"set {self.provider.upper()}_API_KEY or embedding.api_key" if error.code in (401, 403) else ""
                     )
                     raise Unreachable(f"{self.url} answered {error.code}: {text[:300]}", hint) from error
-            except (OSError, ValueError) as error:
+            except network.Offline:
+                raise
+            except (OSError, ValueError, http.client.HTTPException) as error:
                 if attempt == _RETRIES - 1:
                     raise Unreachable(f"{self.url} can't be reached: {error}", "check embedding.base_url") from error
             time.sleep(0.5 * 2**attempt)  # the service asked for patience; nothing could be awaited instead

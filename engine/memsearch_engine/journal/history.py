@@ -163,17 +163,17 @@ class History:
             return 0
         db = self._db()
         rows = db.execute(
-            "SELECT seq, at, length(before) + length(after), op FROM changes WHERE state IN ('done','undone') ORDER BY seq DESC"
+            "SELECT seq, at, length(before) + length(after), op, state FROM changes WHERE state IN ('done','undone') ORDER BY seq DESC"
         ).fetchall()
         oldest = time.time() - max_days * 86400 if max_days else 0.0
         kept, gone = 0, []
-        for seq, at, size, op in rows:
+        for seq, at, size, op, state in rows:
             kept += size
             if at < oldest or (max_bytes and kept > max_bytes):
-                gone.append((seq, op))
+                gone.append((seq, op == "delete" and state == "done"))
         if gone and not dry_run:
-            for seq, op in gone:
-                if op != "delete":
+            for seq, stays_deleted in gone:
+                if not stays_deleted:
                     db.execute("DELETE FROM changes WHERE seq=?", (seq,))
                     continue
                 (before,) = db.execute("SELECT before FROM changes WHERE seq=?", (seq,)).fetchone()

@@ -143,6 +143,9 @@ class Journal:
     def merge(self, memory: str, keep: Target, gone: list[Target]) -> Entry:
         """Make one entry of several that say the same: *keep*'s text with the anchors of all; the others go. One step of undo."""
         batch = uuid.uuid4().hex
+        before = parse(_read(keep.path), _stem(keep.path))
+        seen = self._seen(before, keep)
+        position, kept_at = before.entries.index(seen), seen.start
         others = [self._seen(parse(_read(t.path), _stem(t.path)), t) for t in gone]
         anchors = [anchor for other in others for anchor in other.anchors]
 
@@ -159,8 +162,13 @@ class Journal:
                 + entry.raw[entry.body_start - entry.start :]
             )
 
-        (kept,) = self._splice(memory, "edit", [keep], change, batch=batch)
         self._splice(memory, "delete", gone, None, batch=batch)
+        now = parse(
+            _read(keep.path), _stem(keep.path)
+        )  # the order of equal notes has changed: it is known by its place
+        index = sum(t.path == keep.path and other.start < kept_at for t, other in zip(gone, others))
+        entry = now.entries[position - index]
+        (kept,) = self._splice(memory, "edit", [Target(keep.path, entry.id, keep.hash)], change, batch=batch)
         return kept
 
     def delete(self, memory: str, targets: list[Target]) -> None:
@@ -179,9 +187,10 @@ class Journal:
     ) -> list[Entry]:
         batch = batch or uuid.uuid4().hex
         changed: list[Entry] = []
-        for target in targets:  # all or nothing: look at every one before the first is touched
-            self._seen(parse(_read(target.path), _stem(target.path)), target)
-        for target in targets:
+        # all or nothing: look at every one before the first is touched; and from the last one back, since equal notes of a day are
+        # told apart by their order
+        places = [(t.path, self._seen(parse(_read(t.path), _stem(t.path)), t).start, t) for t in targets]
+        for _, _, target in sorted(places, key=lambda place: place[:2], reverse=True):
             path = disk.real_file(target.path)
             with disk.locked(self.home, path):
                 self.settle(path)

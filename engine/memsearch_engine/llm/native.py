@@ -103,7 +103,7 @@ def _run(
         said = out.read(_MOST_ANSWER).decode("utf-8", "replace")
         words = complaints.read(_MOST_ANSWER).decode("utf-8", "replace").strip() or said.strip()
     if process.returncode:
-        raise ModelError(f"{agent} ended with {process.returncode}: {words[-200:]}", again=True)
+        raise ModelError(f"{agent} ended with {process.returncode}: {words[-200:]}", again=True, billed=True)
     text, given, made = (_claude_said if agent == "claude-code" else _said_by_lines)(said)
     if not text.strip():
         raise ModelError(f"{agent} gave an empty answer", again=True)
@@ -118,9 +118,9 @@ def _await(process: subprocess.Popen, agent: str, timeout_s: float, cancelled: C
             return
         except subprocess.TimeoutExpired:
             if cancelled():
-                raise ModelError(f"{agent} was ended: it is no longer wanted", again=True) from None
+                raise ModelError(f"{agent} was ended: it is no longer wanted", again=True, billed=True) from None
             if time.monotonic() > end:
-                raise ModelError(f"{agent} did not answer within {timeout_s:.0f} s", again=True) from None
+                raise ModelError(f"{agent} did not answer within {timeout_s:.0f} s", again=True, billed=True) from None
 
 
 def _claude_said(out: str) -> tuple[str, int, int]:
@@ -133,7 +133,7 @@ def _claude_said(out: str) -> tuple[str, int, int]:
     if not isinstance(result, dict):
         return "", 0, 0
     if result.get("is_error"):
-        raise ModelError(f"claude: {str(result.get('result'))[:200]}", again=True)
+        raise ModelError(f"claude: {str(result.get('result'))[:200]}", again=True, billed=True)
     usage = result.get("usage") or {}
     given = sum(
         int(usage.get(name) or 0) for name in ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")

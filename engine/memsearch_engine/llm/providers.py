@@ -6,6 +6,7 @@ what comes back is untrusted, and its caller checks it.
 
 from __future__ import annotations
 
+import http.client
 import json
 import re
 import urllib.error
@@ -108,18 +109,18 @@ def post(provider: Provider, body: dict[str, Any], timeout_s: float) -> dict[str
     else:
         url = f"{base}/chat/completions"
         headers |= {"Authorization": f"Bearer {key}"} if key else {}
-    network.check(url)
-    request = urllib.request.Request(url, json.dumps(body).encode(), headers)
     try:
-        with urllib.request.urlopen(request, timeout=timeout_s) as response:
+        request = urllib.request.Request(url, json.dumps(body).encode(), headers)
+        with network.open_url(request, timeout_s) as response:
             answer = json.loads(response.read(_MOST_ANSWER))
     except urllib.error.HTTPError as error:
         text = error.read(500).decode("utf-8", "replace")
         too_long = error.code in (400, 413) and bool(_TOO_LONG.search(text))
         message = f"{url} answered {error.code}: {text[:200]}"
         raise ModelError(message, again=error.code in _RETRIABLE, too_long=too_long) from error
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{url}: {error}", again=True) from error
+    except (OSError, ValueError, http.client.HTTPException) as error:
+        again, late = not isinstance(error, http.client.InvalidURL), isinstance(error, TimeoutError)
+        raise ModelError(f"{url}: {error}", again=again, billed=late) from error
     if not isinstance(answer, dict):
         raise ModelError(f"{url} sent an answer of an unknown shape", again=False)
     return answer
@@ -127,7 +128,8 @@ def post(provider: Provider, body: dict[str, Any], timeout_s: float) -> dict[str
 
 def tokens_of(answer: dict[str, Any], asked: str, said: str) -> tuple[int, int, bool]:
     """(input, output, counted): the service's own count, else our estimate."""
-    usage = answer.get("usage") or {}
+    usage = answer.get("usage")
+    usage = usage if isinstance(usage, dict) else {}
     counts = [usage.get(name) for name in ("input_tokens", "prompt_tokens", "output_tokens", "completion_tokens")]
     given, made = counts[0] or counts[1], counts[2] or counts[3]
     counted = isinstance(given, int)

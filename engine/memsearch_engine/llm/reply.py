@@ -13,11 +13,12 @@ class ModelError(MemsearchError):
     Attributes:
         again: whether asking later may help (a limit, a time-out, a server's fault).
         too_long: the question is longer than the model takes.
+        billed: it may have cost something all the same (it was at work when it was given up).
     """
 
-    def __init__(self, message: str, *, again: bool, too_long: bool = False) -> None:
+    def __init__(self, message: str, *, again: bool, too_long: bool = False, billed: bool = False) -> None:
         super().__init__(message)
-        self.again, self.too_long = again, too_long
+        self.again, self.too_long, self.billed = again, too_long, billed
 
 
 class Reply(msgspec.Struct, frozen=True):

@@ -7,9 +7,9 @@ from datetime import date
 from typing import Any
 
 from memsearch_engine.home import Home
-from memsearch_engine.llm.providers import Reply
+from memsearch_engine.llm.reply import ModelError, Reply
 from memsearch_engine.settings import Llm
-from memsearch_engine.state import using
+from memsearch_engine.state import transaction, using
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS spend (
@@ -22,14 +22,49 @@ CREATE INDEX IF NOT EXISTS spend_day ON spend(day);
 
 def note(home: Home, llm: Llm, reply: Reply, *, purpose: str, provider: str, model: str, agent: str) -> None:
     """Write down what a call has cost."""
-    known = llm.providers.get(provider)
-    usd = (reply.input_tokens * known.price_in + reply.output_tokens * known.price_out) / 1e6 if known else 0.0
+    usd = _usd(llm, provider, reply)
     row = (time.time(), date.today().isoformat(), purpose, provider, model, agent, reply.input_tokens, reply.output_tokens, usd, reply.counted)  # fmt: skip
     with using(home, _SCHEMA) as db:
         db.execute(
             "INSERT INTO spend (at, day, purpose, provider, model, agent, input, output, usd, counted) VALUES (?,?,?,?,?,?,?,?,?,?)",
             row,
         )
+
+
+def reserve(home: Home, *, purpose: str, provider: str, model: str, agent: str, tokens: int, cap: int) -> int:
+    """Set *tokens* aside before a call, so that callers at the same time can't pass the day's cap together.
+
+    Returns:
+        The number to settle under; 0 where the cap leaves no room. Who dies before settling has spent what was set aside.
+    """
+    day = date.today().isoformat()
+    with using(home, _SCHEMA) as db, transaction(db):
+        query = "SELECT coalesce(sum(input + output), 0) FROM spend WHERE day=? AND purpose=?"
+        if db.execute(query, (day, purpose)).fetchone()[0] + tokens > cap:
+            return 0
+        row = (time.time(), day, purpose, provider, model, agent, tokens, 0, 0.0, 0)
+        return int(
+            db.execute(
+                "INSERT INTO spend (at, day, purpose, provider, model, agent, input, output, usd, counted) VALUES (?,?,?,?,?,?,?,?,?,?)",
+                row,
+            ).lastrowid
+            or 0
+        )
+
+
+def settle(home: Home, llm: Llm, number: int, provider: str, reply: Reply | ModelError) -> None:
+    """Put what a call has really cost in place of what was set aside; what may have been billed stays as set aside."""
+    with using(home, _SCHEMA) as db:
+        if isinstance(reply, Reply):
+            values = (reply.input_tokens, reply.output_tokens, _usd(llm, provider, reply), reply.counted, number)
+            db.execute("UPDATE spend SET input=?, output=?, usd=?, counted=? WHERE id=?", values)
+        elif not reply.billed:
+            db.execute("DELETE FROM spend WHERE id=?", (number,))
+
+
+def _usd(llm: Llm, provider: str, reply: Reply) -> float:
+    known = llm.providers.get(provider)
+    return (reply.input_tokens * known.price_in + reply.output_tokens * known.price_out) / 1e6 if known else 0.0
 
 
 def today(home: Home, purpose: str) -> int:

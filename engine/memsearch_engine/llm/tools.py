@@ -99,7 +99,7 @@ Call = tuple[str, str, dict[str, Any]]  # (id, tool, arguments)
 def _anthropic(answer: dict[str, Any]) -> tuple[str, list[Call], dict[str, Any]]:
     blocks = answer["content"]
     text = "\n".join(block["text"] for block in blocks if block["type"] == "text")
-    calls = [(block["id"], block["name"], block["input"]) for block in blocks if block["type"] == "tool_use"]
+    calls = [(str(block["id"]), str(block["name"]), block["input"]) for block in blocks if block["type"] == "tool_use"]
     return text, calls, {"role": "assistant", "content": blocks}
 
 
@@ -109,11 +109,12 @@ def _openai(answer: dict[str, Any]) -> tuple[str, list[Call], dict[str, Any]]:
     for call in message.get("tool_calls") or []:
         try:
             arguments = json.loads(call["function"].get("arguments") or "{}")
-        except ValueError:
+        except (ValueError, TypeError):
             arguments = {}
-        calls.append((call["id"], call["function"]["name"], arguments))
+        calls.append((str(call["id"]), str(call["function"]["name"]), arguments))
     said = {"role": "assistant", "content": message.get("content"), "tool_calls": message.get("tool_calls")}
-    return message.get("content") or "", calls, said
+    content = message.get("content")
+    return content if isinstance(content, str) else "", calls, said
 
 
 def _run(tool: Tool | None, arguments: Any) -> str:

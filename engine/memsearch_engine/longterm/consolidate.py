@@ -17,8 +17,10 @@ from pathlib import Path
 
 import msgspec
 
+from memsearch_engine.capture.suspicion import orders
 from memsearch_engine.errors import MemsearchError, SettingsError, Unreachable
 from memsearch_engine.home import Home
+from memsearch_engine.journal.disk import locked
 from memsearch_engine.llm import native, spend, tools
 from memsearch_engine.llm.reply import ModelError, Reply
 from memsearch_engine.llm.tokens import estimate
@@ -70,15 +72,8 @@ def run(
         force: the owner asks: the pause after a success does not count.
         pinned: ids of memories that come first whatever their use.
 
-    Raises:
-        SettingsError: no model is chosen. Unreachable: the workspace can't be written.
+    Raises Unreachable where the workspace can't be used.
     """
-    chosen = settings.longterm.consolidate
-    if not chosen.provider:
-        raise SettingsError(
-            "`longterm.consolidate.provider` is not set: no model may be asked",
-            "memsearch config set longterm.consolidate.provider NAME (claude-code, codex, or one under llm.providers)",
-        )
     workspace.check_root(home.longterm)
     jobs = Jobs(home, clock)
     claim = jobs.claim("consolidate", "all", clock(), cooldown_s=COOLDOWN_S, force=force)
@@ -110,11 +105,14 @@ class _Run:
         self.home, self.settings, self.jobs, self.claim = home, settings, jobs, claim
         self.pinned, self.stop, self.clock = pinned, stop, clock
         self.store, self.baseline, self.folder = Store(home, clock), workspace.Baseline(home), home.longterm_staging
+        self.before: dict[str, str] = {}
         self.lost, self.tokens, self.ends = threading.Event(), 0, time.monotonic() + settings.longterm.run_minutes * 60
 
     def work(self) -> Result:
         selected = self.store.select(self.settings.longterm.memories, self.pinned)
         self._stage(selected)
+        workspace.check_sections(self.folder)
+        self.before = workspace.artifacts(self.folder)
         changes = self.baseline.diff(self.folder)
         waiting = review.pending(self.home)
         if not changes:
@@ -127,7 +125,7 @@ class _Run:
         (self.folder / workspace.DIFF).write_text(text, encoding="utf-8", errors="replace")
         self._ask(text)
         self._forget({memory.id for memory in selected})
-        known = {memory.id for memory in selected} | {note.id for note in notes(self.home)}
+        known = {note.id: note.scope for note in notes(self.home)} | {m.id: m.project[:8] for m in selected}
         workspace.validate(self.folder, known, self._projects(selected), self.settings.longterm.max_tokens)
         return self._conclude(selected)
 
@@ -173,8 +171,14 @@ class _Run:
         if chosen.provider in native.EDITORS and chosen.provider not in self.settings.llm.providers:
             self._before_turn()
             left = max(1.0, self.ends - time.monotonic())
-            reply = native.edit(chosen.provider, chosen.model, system, task, self.folder, left, self._unwanted)
-            self._after_turn(reply)
+            booked = self._reserve(limits.run_tokens)  # how much an agent asks by itself is known when it is done
+            try:
+                reply = native.edit(chosen.provider, chosen.model, system, task, self.folder, left, self._unwanted)
+            except ModelError as error:
+                spend.settle(self.home, self.settings.llm, booked, chosen.provider, error)
+                raise
+            spend.settle(self.home, self.settings.llm, booked, chosen.provider, reply)
+            self.tokens += reply.input_tokens + reply.output_tokens
             return
         if chosen.provider == "native":
             raise SettingsError(
@@ -193,6 +197,18 @@ class _Run:
                 listed += [f"{title}:", *(f"- {line}" for line in lines), ""]
         shown = diff if estimate(diff) <= _INLINE_TOKENS else f"It is long: read {workspace.DIFF} piece by piece."
         return "\n".join(["Bring the long-term memory up to date.", "", *listed, "What changed:", "", shown])
+
+    def _reserve(self, tokens: int) -> int:
+        chosen, cap = self.settings.longterm.consolidate, self.settings.longterm.daily_tokens
+        booked = spend.reserve(
+            self.home, purpose=PURPOSE, provider=chosen.provider, model=chosen.model, agent="", tokens=tokens, cap=cap
+        )
+        if not booked:
+            used = spend.today(self.home, PURPOSE)
+            raise ModelError(
+                f"the day's {cap:,} tokens don't suffice: {used:,} are used, {tokens:,} may be needed", again=True
+            )
+        return booked
 
     def _unwanted(self) -> bool:
         return self.lost.is_set() or bool(self.stop and self.stop()) or time.monotonic() > self.ends
@@ -243,14 +259,10 @@ class _Run:
             registry.close()
 
     def _conclude(self, selected: list[SessionMemory]) -> Result:
-        def artifacts(folder: Path) -> dict[str, str]:
-            return {
-                name: workspace.read(folder, name) for name in workspace.files(folder) if workspace.is_artifact(name)
-            }
-
         if not self.jobs.heartbeat(self.claim):
             raise ModelError("another process took the job over", again=True)
-        hunks = review.hunks_between(artifacts(self.home.longterm), artifacts(self.folder), self.store)
+        # against what was there at the start: what the owner writes meanwhile is his, and stays
+        hunks = review.hunks_between(self.before, workspace.artifacts(self.folder), self.store)
         proposal = review.Proposal(
             self.clock(),
             hunks,
@@ -259,10 +271,12 @@ class _Run:
             self.tokens,
         )
         result = Result("unchanged", "nothing had to change", 0, len(hunks), len(selected), self.tokens)
-        if hunks and self.settings.longterm.auto_accept:
-            for hunk in hunks:
-                review.take(self.home, hunk)
+        suspect = any(orders("\n".join(hunk.after)) for hunk in hunks)
+        if hunks and self.settings.longterm.auto_accept and not suspect:
+            with locked(self.home, str(self.home.longterm)):
+                review.take(self.home, hunks)
             proposal.state = "decided"
+            self.before = workspace.artifacts(self.folder)
             result.state, result.reason = "accepted", "longterm.auto_accept"
         elif hunks:
             result.state, result.reason = "review", "`memsearch longterm review` shows the changes"
@@ -271,10 +285,13 @@ class _Run:
         return self._finish(selected, result)
 
     def _finish(self, selected: list[SessionMemory], result: Result) -> Result:
-        """The evidence into the workspace, the baseline on, the job done; in that order."""
+        """The evidence into the workspace, the baseline on, the job done; in that order. The baseline is what was weighed, not
+        what is there by now."""
         workspace.prune_resources(self.home.longterm, self.clock())
         workspace.write_inputs(self.home.longterm, selected)
-        self.baseline.commit(self.home.longterm)
+        evidence = [name for name in workspace.files(self.folder) if not workspace.is_artifact(name)]
+        weighed = {name: workspace.read(self.folder, name) for name in evidence if name != workspace.DIFF}
+        self.baseline.commit(weighed | self.before)
         result.memories = len(selected)
         if not self.jobs.succeed(self.claim, result.state, lambda db: Store.mark_selected(db, selected), SCHEMA):
             raise ModelError("another process took the job over", again=True)
@@ -283,24 +300,23 @@ class _Run:
 
 def without_memories(text: str, gone: set[str]) -> str:
     """*text* without bullets that cite only ids in *gone*, and without those ids in the others."""
-    lines = []
-    dropping = False
-    for line in text.splitlines():
-        ids = cited(line)
-        bullet = re.match(r"\s*[-*+]\s", line) is not None
+    lines = text.splitlines()
+    for start, stop in reversed(workspace.blocks(lines)):
+        block = "\n".join(lines[start:stop])
+        ids = cited(block)
         if ids and all(name in gone for name in ids):
-            dropping = bullet
-            if bullet:
-                continue
-        elif bullet or line.startswith("#") or not line.strip():
-            dropping = False
-        if dropping:
-            continue
-        if any(name in gone for name in ids):
-            kept = ", ".join(name for name in ids if name not in gone)
-            line = re.sub(r"\[mem:[^\]]*\]", f"[mem:{kept}]", line) if kept else line
-        lines.append(line)
+            del lines[start:stop]
+        elif any(name in gone for name in ids):
+            lines[start:stop] = re.sub(r"[ \t]?\[mem:([^\]]*)\]", lambda match: _still(match[1], gone), block).split(
+                "\n"
+            )
     return "\n".join(lines) + ("\n" if text.endswith("\n") else "")
+
+
+def _still(ids: str, gone: set[str]) -> str:
+    """A citation without what is gone."""
+    kept = ", ".join(name for name in re.findall(r"[0-9a-f]{8}", ids) if name not in gone)
+    return f" [mem:{kept}]" if kept else ""
 
 
 class FileTools:

@@ -10,6 +10,7 @@ the watermark is the session's time of change) and ``consolidate`` (one for all)
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
 import sqlite3
 import threading
@@ -21,6 +22,7 @@ from typing import Literal
 
 import msgspec
 
+from memsearch_engine.errors import Conflict, MemsearchError
 from memsearch_engine.home import Home
 from memsearch_engine.state import transaction, using
 
@@ -133,20 +135,20 @@ class Jobs:
     def _refusal(job: Job | None, watermark: float, now: float, cooldown_s: float, force: bool) -> Refusal | None:
         if job is None:
             return None
-        if job.state == "running" and job.lease_until > now:
+        if job.state == "running" and now < job.lease_until <= now + LEASE_S:
             return Refusal.RUNNING
         if force:
             return None
-        if job.state == "done" and cooldown_s and job.finished > now - cooldown_s:
+        if job.state == "done" and cooldown_s and now - cooldown_s < job.finished <= now:
             return Refusal.COOLDOWN
         if job.kind == "extract" and job.done_watermark >= watermark:
             return Refusal.UP_TO_DATE
-        if job.state == "error" and watermark <= job.watermark:
+        if job.state == "error" and (job.kind == "consolidate" or watermark <= job.watermark):
             if (
                 job.kind == "extract" and job.tries_left <= 0
             ):  # consolidation is needed for as long as there is something new
                 return Refusal.EXHAUSTED
-            if job.retry_at > now:
+            if now < job.retry_at <= now + RETRY_S:  # later than that, the clock has been set back
                 return Refusal.BACKOFF
         return None
 
@@ -168,10 +170,18 @@ class Jobs:
         lost, over = threading.Event(), threading.Event()
 
         def beat() -> None:
+            until = time.monotonic() + LEASE_S
             while not over.wait(BEAT_S):
-                if not self.heartbeat(claim):
+                try:
+                    kept = self.heartbeat(claim)
+                except MemsearchError:  # the database is busy; the lease holds for a while
+                    if time.monotonic() < until - BEAT_S:
+                        continue
+                    kept = False
+                if not kept:
                     lost.set()
                     return
+                until = time.monotonic() + LEASE_S
 
         thread = threading.Thread(target=beat, name="lease", daemon=True)
         thread.start()
@@ -241,3 +251,21 @@ class Jobs:
     def _get(db: sqlite3.Connection, kind: str, key: str) -> Job | None:
         row = db.execute(f"SELECT {_COLUMNS} FROM longterm_jobs WHERE kind=? AND key=?", (kind, key)).fetchone()
         return Job(*row) if row else None
+
+
+@contextlib.contextmanager
+def learning(home: Home, *, alone: bool = False) -> Iterator[None]:
+    """Held by whoever reads sessions or consolidates; *alone* by who must have nobody do so, since what they hold in memory would
+    be written after it. It ends with the process, however that ends. Raises Conflict."""
+    home.ensure()
+    fd = os.open(home.locks / "learning.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(fd)
+        who = "sessions are being learned from" if alone else "a secret is being scrubbed"
+        raise Conflict(f"{who} in another process", "wait for it, then run the same command again") from error
+    try:
+        yield
+    finally:
+        os.close(fd)

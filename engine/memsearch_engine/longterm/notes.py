@@ -16,7 +16,6 @@ from memsearch_engine.ids import digest
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.journal.text import plain
 from memsearch_engine.longterm import workspace
-from memsearch_engine.longterm.store import slug_of
 from memsearch_engine.secrets.scan import redact
 
 _NOTE = re.compile(r"scope: (everywhere|[0-9a-f]{8})[^\n]*\nid: ([0-9a-f]{8})\n\n(.*)", re.S)
@@ -62,8 +61,8 @@ def remember(home: Home, fact: str, *, project: str = "", name: str = "") -> Not
         home.longterm.mkdir(mode=0o700, exist_ok=True)
         stamp = time.strftime("%Y-%m-%dT%H-%M-%S", time.gmtime())
         made = digest("note", scope, text, size=4)
-        slug = slug_of(text)[:40].strip("_").replace("_", "-") or "note"
-        path = f"{workspace.NOTES}/{stamp}-{made}-{slug}.md"
-        where = f"scope: {scope or 'everywhere'}" + (f" ({plain(name)[:80]})" if scope and name else "")
+        path = f"{workspace.NOTES}/{stamp}-{made}.md"  # no word of it: a name is not scrubbed as easily as a text
+        called = " ".join(plain(name).split())[:80]
+        where = f"scope: {scope or 'everywhere'}" + (f" ({called})" if scope and called else "")
         workspace.write(home.longterm, path, f"{where}\nid: {made}\n\n{text}\n")
     return Note(made, scope, text, path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import os
 import shutil
 import tarfile
 import time
@@ -12,16 +14,19 @@ from typing import Any, Literal
 
 import msgspec
 
-from memsearch_engine.errors import Conflict
+from memsearch_engine.errors import Conflict, SettingsError
 from memsearch_engine.home import AgentFolders, Home
+from memsearch_engine.journal.disk import locked
 from memsearch_engine.llm import spend
 from memsearch_engine.longterm import consolidate, extract, recall, review, workspace
 from memsearch_engine.longterm.jobs import SCHEMA as JOBS
-from memsearch_engine.longterm.jobs import Jobs, Refusal
+from memsearch_engine.longterm.jobs import Jobs, Refusal, learning
+from memsearch_engine.longterm.store import SCHEMA as STORE
 from memsearch_engine.longterm.store import Store
 from memsearch_engine.settings import Settings
 from memsearch_engine.state import using
 
+BACKED_UP = STORE + review.SCHEMA + recall.TRASH
 EVERY_S = 6 * 3600.0
 _SCHEMA = "CREATE TABLE IF NOT EXISTS longterm_considered (one INTEGER PRIMARY KEY CHECK (one=1), at REAL NOT NULL);"
 
@@ -60,21 +65,33 @@ def run(
     """
     workspace.check_root(home.longterm)
     limits = settings.longterm
-    pinned = recall.pinned(home)
-    report = Report(Store(home, clock).forget_unused(limits.unused_days, pinned))
-    if phase in (0, 1):
-        report.extracted = extract.run(
-            home, settings, folders, only=only, since=since, limit=limits.sessions_per_run if background else 0,
-            cap=limits.sessions_per_run if background else 0, progress=progress, stop=stop,
-            clock=clock,
-        )  # fmt: skip
-    if phase in (0, 2) and not (stop and stop()):
-        if progress:
-            progress("consolidating", 0, 0)
-        report.consolidated = consolidate.run(
-            home, settings, force=not background, pinned=pinned, stop=stop, clock=clock
-        )
+    check_models(settings, phase)
+    with learning(home):
+        pinned = recall.pinned(home)
+        report = Report(Store(home, clock).forget_unused(limits.unused_days, pinned))
+        if phase in (0, 1):
+            report.extracted = extract.run(
+                home, settings, folders, only=only, since=since, limit=limits.sessions_per_run if background else 0,
+                cap=limits.sessions_per_run if background else 0, progress=progress, stop=stop,
+                clock=clock,
+            )  # fmt: skip
+        if phase in (0, 2) and not (stop and stop()):
+            if progress:
+                progress("consolidating", 0, 0)
+            report.consolidated = consolidate.run(
+                home, settings, force=not background, pinned=pinned, stop=stop, clock=clock
+            )
     return report
+
+
+def check_models(settings: Settings, phase: int) -> None:
+    """Raises SettingsError where a phase that would run has no model: before anything is done, forgetting included."""
+    for number, name in ((1, "extract"), (2, "consolidate")):
+        if phase in (0, number) and not getattr(settings.longterm, name).provider:
+            raise SettingsError(
+                f"`longterm.{name}.provider` is not set: no model may be asked",
+                f"memsearch config set longterm.{name}.provider NAME (claude-code, codex, or one under llm.providers)",
+            )
 
 
 def set_mode(home: Home, agent: str, session: str, mode: Literal["enabled", "disabled"]) -> None:
@@ -96,7 +113,8 @@ def due(home: Home, settings: Settings, now: float = 0.0) -> bool:
     now = now or time.time()
     with using(home, _SCHEMA) as db:
         done = db.execute(
-            "INSERT INTO longterm_considered VALUES (1, ?) ON CONFLICT(one) DO UPDATE SET at=excluded.at WHERE at <= ?",
+            "INSERT INTO longterm_considered VALUES (1, ?) ON CONFLICT(one) DO UPDATE SET at=excluded.at "
+            "WHERE at <= ? OR at > excluded.at",  # or the clock has been set back
             (now, now - EVERY_S),
         )
         return done.rowcount == 1
@@ -160,32 +178,42 @@ def clear(home: Home) -> Path | None:
     claim = jobs.claim("consolidate", "all", time.time(), force=True)
     if isinstance(claim, Refusal):
         raise Conflict(f"a consolidation is {claim}", "try again when it has ended (`memsearch longterm status`)")
-    backup = _backup(home)
-    shutil.rmtree(home.longterm, ignore_errors=False) if home.longterm.exists() else None
-    workspace.Baseline(home).clear()
-    Store(home).clear()
-    review.clear(home)
-    recall.empty_trash(home)
-    with using(home, JOBS) as db:
-        db.execute("DELETE FROM longterm_jobs")
+    try:
+        with locked(home, str(home.longterm)):
+            backup = _backup(home)
+            if home.longterm.exists():
+                shutil.rmtree(home.longterm)
+            workspace.Baseline(home).clear()
+            Store(home).clear()
+            review.clear(home)
+            recall.empty_trash(home)
+        with using(home, JOBS) as db:
+            db.execute("DELETE FROM longterm_jobs")
+    finally:
+        jobs.release(claim, "cleared")
     return backup
 
 
 def _backup(home: Home) -> Path | None:
+    """A new archive of files, memories, proposals, refusals and what was forgotten by hand; None where there is none of it."""
     found = workspace.files(home.longterm)
-    memories = Store(home).all()
-    if not found and not memories:
+    with using(home, BACKED_UP) as db:
+        tables = {
+            table: [list(row) for row in db.execute(f"SELECT * FROM {table}")]
+            for table in ("longterm_memories", "longterm_refused", "longterm_proposals", "longterm_trash")
+        }
+    if not found and not any(tables.values()):
         return None
     home.backups.mkdir(mode=0o700, exist_ok=True)
-    made = home.backups / f"longterm-{time.strftime('%Y%m%dT%H%M%S')}.tar.gz"
-    listed = home.backups / ".memories.json"
-    listed.write_bytes(msgspec.json.encode(memories))
-    try:
-        with tarfile.open(made, "w:gz") as archive:
-            for name, path in found.items():
-                archive.add(path, f"longterm/{name}", recursive=False)
-            archive.add(listed, "memories.json")
-    finally:
-        listed.unlink()
-    made.chmod(0o600)
+    made = home.backups / f"longterm-{time.strftime('%Y%m%dT%H%M%S')}-{time.time_ns() % 10**9:09d}.tar.gz"
+    with (
+        open(made, "xb", opener=lambda path, flags: os.open(path, flags, 0o600)) as out,
+        tarfile.open(fileobj=out, mode="w:gz") as archive,
+    ):
+        for name, path in found.items():
+            archive.add(path, f"longterm/{name}", recursive=False)
+        data = msgspec.json.encode(tables)
+        info = tarfile.TarInfo("tables.json")
+        info.size = len(data)
+        archive.addfile(info, io.BytesIO(data))
     return made

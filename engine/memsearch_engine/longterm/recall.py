@@ -5,6 +5,8 @@ A session of a project is told what holds everywhere and what holds there, never
 
 from __future__ import annotations
 
+import contextlib
+import os
 import time
 from pathlib import Path
 from typing import Any, Literal
@@ -20,7 +22,8 @@ from memsearch_engine.journal.disk import locked
 from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.longterm import review, workspace
 from memsearch_engine.longterm.notes import notes
-from memsearch_engine.longterm.store import DAY_S, SCHEMA, Store, id_of
+from memsearch_engine.longterm.store import DAY_S, SCHEMA, Store, id_of, plain_line
+from memsearch_engine.registry import Registry
 from memsearch_engine.settings import Settings
 from memsearch_engine.state import transaction, using
 from memsearch_engine.usage import note, totals
@@ -29,7 +32,7 @@ _HEAD = (
     "Long-term memory, checked by the user. Where a line of it helps, end your reply with its citation, such as "
     "[mem:3f9a2c1b]: what is cited is kept, what is never used is forgotten."
 )
-_TRASH = """
+TRASH = """
 CREATE TABLE IF NOT EXISTS longterm_trash (
   id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, query TEXT NOT NULL, body BLOB NOT NULL, restored REAL NOT NULL);
 """
@@ -42,14 +45,18 @@ def told(home: Home, project: str, max_tokens: int) -> str:
         project: the identity of the session's project.
     """
     scope = project[:8]
-    facts = [f"- {fact.text} [mem:{fact.id}]" for fact in notes(home) if fact.scope in ("", scope)]
-    lines = ["Noted by the user:", *facts] if facts else []
+    facts = [f"- {fact.text} [mem:{fact.id}]" for fact in reversed(notes(home)) if fact.scope in ("", scope)]
+    lines = ["Noted by the user, the newest first:", *facts] if facts else []
     lines += workspace.told(workspace.read(home.longterm, workspace.SUMMARY), scope).splitlines()
     if not any(line.strip() for line in lines):
         return ""
-    while lines and estimate(text := "\n".join([_HEAD, "", *lines])) > max_tokens:
-        lines.pop()
-    return text if len(lines) > 1 else ""
+    kept, left = [], max_tokens - estimate(_HEAD)
+    for line in lines:
+        left -= estimate(line) + 1
+        if left < 0:
+            break
+        kept.append(line)
+    return "\n".join([_HEAD, "", *kept]) if len(kept) > 1 else ""
 
 
 def prepare(home: Home, settings: Settings, memory: str, project: str) -> bool:
@@ -57,6 +64,19 @@ def prepare(home: Home, settings: Settings, memory: str, project: str) -> bool:
     recall = settings.recall
     kept = told(home, project, settings.longterm.max_tokens) if recall.inject else ""
     return prebuild(home, memory, recall.max_tokens if recall.inject else 0, longterm=kept, hint=recall.hint)
+
+
+def refresh(home: Home, settings: Settings) -> None:
+    """Have hooks tell what is true now, in every known project: nothing that was forgotten is told once more."""
+    registry = Registry(home)
+    try:
+        projects = {project.memory: project.id for project in registry.all()}
+    finally:
+        registry.close()
+    for memory, identity in projects.items():
+        with contextlib.suppress(OSError):
+            if os.path.isdir(memory):
+                prepare(home, settings, memory, identity)
 
 
 def note_read(home: Home, agent: str, session: str) -> None:
@@ -130,28 +150,45 @@ class _Forgotten(msgspec.Struct):
     images: list[_Image]
 
 
-def find(home: Home, query: str) -> list[Match]:
-    """Lines that hold every word of *query* (by stem), or the memory of that id. Raises UsageError for a query without words."""
-    wanted = set(terms(query))
+def find(home: Home, query: str, project: str = "") -> list[Match]:
+    """Lines that hold every word of *query* (by stem), or the fact of that id.
+
+    Args:
+        project: the identity of a project: only what is its own, and what holds everywhere; '' for all projects.
+
+    Raises:
+        UsageError: the query has no words.
+    """
+    wanted, scope = set(terms(query)), project[:8]
     if not wanted:
         raise UsageError("the query has no words")
 
     def hit(line: str) -> bool:
-        return wanted <= set(terms(line))
+        words = line.casefold()
+        return all(word in words for word in plain_words) and wanted <= set(terms(line))
 
-    found = [Match("note", fact.id, fact.text) for fact in notes(home) if fact.id == query.strip() or hit(fact.text)]
+    # a stem is a beginning of its word in all but few cases: most lines are passed over without being taken apart
+    plain_words = [term[:3] for term in wanted if term.isascii() and term.isalpha() and len(term) > 3]
+    found = [
+        Match("note", fact.id, fact.text) for fact in notes(home)
+        if (not scope or fact.scope in ("", scope)) and (fact.id == query.strip() or hit(fact.text))
+    ]  # fmt: skip
     for name in (workspace.MEMORY, workspace.SUMMARY):
-        found += [Match("file", name, block) for block in _blocks(workspace.read(home.longterm, name)) if hit(block)]
+        text = workspace.read(home.longterm, name)
+        text = workspace.told(text, scope) if scope else text
+        found += [Match("file", name, block) for block in _blocks(text) if hit(block)]
     for memory in Store(home).all():
-        blocks = _blocks(memory.raw_memory) + _blocks(memory.summary)
-        found += [Match("session", memory.id, block) for block in blocks if hit(block)]
+        if not scope or memory.project[:8] in ("", scope):
+            blocks = _blocks(memory.raw_memory) + _blocks(memory.summary)
+            found += [Match("session", memory.id, block) for block in dict.fromkeys(blocks) if hit(block)]
     return found
 
 
 def _blocks(text: str) -> list[str]:
-    """Bullets with the lines that belong to them, and other lines; no headings."""
-    lines = [line for line in text.splitlines() if not line.startswith("#") and line != workspace.VERSION]
-    return ["\n".join(unit) for unit in review.units(lines)]
+    """Bullets with the lines that belong to them, and paragraphs; no headings."""
+    lines = text.splitlines()
+    units = ["\n".join(lines[start:stop]) for start, stop in workspace.blocks(lines)]
+    return [unit for unit in units if not unit.startswith("#") and unit != workspace.VERSION]
 
 
 def forget(home: Home, query: str, matches: list[Match]) -> int:
@@ -173,47 +210,65 @@ def forget(home: Home, query: str, matches: list[Match]) -> int:
             elif memory := Store(home).get(name):
                 images.append(_Image("raw_memory", name, memory.raw_memory, _without(memory.raw_memory, lines)))
                 images.append(_Image("summary", name, memory.summary, _without(memory.summary, lines)))
-        with using(home, _TRASH) as db:
+        with using(home, TRASH) as db:
             shown = list(dict.fromkeys(match.line for match in matches))
             row = (time.time(), query, msgspec.json.encode(_Forgotten(shown, images)))
             number = int(
                 db.execute("INSERT INTO longterm_trash (at, query, body, restored) VALUES (?,?,?,0)", row).lastrowid
                 or 0
             )
-        Store(home).refuse("+", [line for match in matches if match.kind == "file" for line in match.line.splitlines()])
+        store = Store(home)
+        store.refuse("+", [line for match in matches for line in match.line.splitlines()])
         for image in images:
             _put(home, image.kind, image.name, image.after)
+        _rewrite_evidence(home)
+    if proposal := review.pending(home):  # what waits for review must not bring it back
+        unwanted = store.refused("+")
+        numbers = [h.number for h in proposal.waiting if any(plain_line(line) in unwanted for line in h.after)]
+        if numbers:
+            review.decide(home, "rejected", numbers, proposal_id=proposal.id)
     return number
+
+
+def _rewrite_evidence(home: Home) -> None:
+    """Make the evidence files say what the memories say now; the next consolidation sees the difference."""
+    if (home.longterm / workspace.RAW).exists():
+        weighed = [memory for memory in Store(home).all() if memory.selected and not memory.forgotten]
+        workspace.write_inputs(home.longterm, sorted(weighed, key=lambda memory: memory.id))
 
 
 def restore(home: Home, number: int) -> int:
     """Bring back what ``forget`` took. Returns how many texts. Raises NotFound, Conflict."""
     with locked(home, str(home.longterm)):
-        with using(home, _TRASH) as db:
+        with using(home, TRASH) as db:
             row = db.execute("SELECT body, restored FROM longterm_trash WHERE id=?", (number,)).fetchone()
         if row is None or row[1]:
             raise NotFound(f"nothing to bring back under {number}", "`memsearch longterm show --forgotten` lists it")
         images = msgspec.json.decode(row[0], type=_Forgotten).images
         store = Store(home)
-        for image in images:
+        back: list[tuple[_Image, str]] = []
+        store.allow([line for image in images for line in image.before.splitlines()])
+        for image in images:  # all or nothing
             now = _get(home, image)
             if image.kind == "file" and now != image.after:
                 for hunk in review.hunks_between({image.name: image.after}, {image.name: image.before}, store):
                     now = review.apply(hunk, now)
-                _put(home, image.kind, image.name, now)
+                back.append((image, now))
             elif now != image.after:
                 raise Conflict(f"{image.name} has changed since it was forgotten")
             else:
-                _put(home, image.kind, image.name, image.before)
-            store.allow(image.before.splitlines())
-        with using(home, _TRASH) as db:
+                back.append((image, image.before))
+        for image, text in back:
+            _put(home, image.kind, image.name, text)
+        _rewrite_evidence(home)
+        with using(home, TRASH) as db:
             db.execute("UPDATE longterm_trash SET restored=? WHERE id=?", (time.time(), number))
     return len(images)
 
 
 def trash(home: Home) -> list[dict[str, Any]]:
     """What was forgotten by hand and can come back, newest first."""
-    with using(home, _TRASH) as db:
+    with using(home, TRASH) as db:
         rows = db.execute("SELECT id, at, query, body FROM longterm_trash WHERE restored=0 ORDER BY id DESC").fetchall()
     return [
         {"number": number, "day": _day(at), "query": query, "lines": msgspec.json.decode(body, type=_Forgotten).lines}
@@ -222,7 +277,7 @@ def trash(home: Home) -> list[dict[str, Any]]:
 
 
 def empty_trash(home: Home) -> None:
-    with using(home, _TRASH) as db:
+    with using(home, TRASH) as db:
         db.execute("DELETE FROM longterm_trash")
 
 

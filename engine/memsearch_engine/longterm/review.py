@@ -7,6 +7,7 @@ that it is not proposed again. The newest proposal replaces an older one that wa
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import re
 from collections.abc import Iterable, Iterator
@@ -22,13 +23,11 @@ from memsearch_engine.longterm import workspace
 from memsearch_engine.longterm.store import SCHEMA as STORE_SCHEMA
 from memsearch_engine.longterm.store import Store, plain_line
 from memsearch_engine.longterm.workspace import InvalidArtifacts, Section
-from memsearch_engine.secrets.scan import redact
 from memsearch_engine.state import transaction, using
 from memsearch_engine.usage import cited
 
 Verdict = Literal["accepted", "rejected"]
 _LEADS = 5
-_BULLET = re.compile(r"[-*+]\s")
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS longterm_proposals (
   id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, state TEXT NOT NULL, body BLOB NOT NULL);
@@ -128,18 +127,14 @@ def _by_heading(text: str) -> dict[str, list[str]]:
 
 
 def units(lines: list[str]) -> list[tuple[str, ...]]:
-    """Bullets with the lines that belong to them; other blocks as they stand."""
-    units: list[list[str]] = []
-    for line in lines:
-        if not line.strip():
-            continue
-        under_heading = bool(units) and units[-1][-1].startswith("#")
-        begins = line.startswith("#") or (_BULLET.match(line) is not None and not under_heading)
-        if units and not begins:
-            units[-1].append(line)
+    """Bullets with the lines that belong to them, the first one under a heading with it; other blocks as they stand."""
+    found: list[tuple[int, int]] = []
+    for start, stop in workspace.blocks(lines):
+        if found and found[-1][1] == start and lines[start - 1].startswith("#"):
+            found[-1] = (found[-1][0], stop)
         else:
-            units.append([line])
-    return [tuple(unit) for unit in units]
+            found.append((start, stop))
+    return [tuple(lines[start:stop]) for start, stop in found]
 
 
 # -- keeping ------------------------------------------------------------------------------------------------
@@ -149,6 +144,8 @@ def propose(home: Home, proposal: Proposal) -> int:
     """Keep a proposal; an older one that is still open is superseded. Returns its number."""
     with using(home, SCHEMA) as db, transaction(db):
         db.execute("UPDATE longterm_proposals SET state='superseded' WHERE state='open'")
+        # what was decided is in the files; here it would outlive its deletion
+        db.execute("DELETE FROM longterm_proposals WHERE state<>'open'")
         row = (proposal.at, proposal.state, msgspec.json.encode(proposal))
         return int(db.execute("INSERT INTO longterm_proposals (at, state, body) VALUES (?,?,?)", row).lastrowid or 0)
 
@@ -210,14 +207,14 @@ def decide(
             raise NotFound(f"no open change {min(missing)}", "`memsearch longterm review` lists them")
         if text is not None:
             _check_text(chosen, text)
+        if text is not None:
+            chosen[0].after = workspace.clean(text.strip("\n")).splitlines()
         store = Store(home)
+        if verdict == "accepted":
+            take(home, chosen)  # all or, where one is a conflict, none
+            store.allow([line for hunk in chosen for line in hunk.after])
         for hunk in chosen:
-            if verdict == "accepted":
-                if text is not None:
-                    hunk.after = redact(text.strip("\n"))[0].splitlines()
-                take(home, hunk)
-                store.allow(hunk.after)
-            else:
+            if verdict == "rejected":
                 store.refuse("+", [line for line in hunk.after if line not in hunk.before])
                 store.refuse("-", [line for line in hunk.before if line not in hunk.after])
             hunk.state = verdict
@@ -229,8 +226,20 @@ def decide(
                 (proposal.state, msgspec.json.encode(proposal), proposal.id),
             )
         if verdict == "accepted":
-            workspace.Baseline(home).commit(home.longterm)  # what the owner took over is no news to the next run
+            _consolidated(home, chosen)
     return chosen
+
+
+def _consolidated(home: Home, hunks: list[Hunk]) -> None:
+    """What the owner took over is no news to the next consolidation; what he wrote beside it still is."""
+    baseline = workspace.Baseline(home)
+    known = baseline.files()
+    for hunk in hunks:
+        with contextlib.suppress(Conflict):
+            known[hunk.path] = apply(hunk, known.get(hunk.path, ""))
+            if not known[hunk.path]:
+                del known[hunk.path]
+    baseline.commit(known)
 
 
 def _check_text(chosen: list[Hunk], text: str) -> None:
@@ -297,13 +306,15 @@ def _find(lines: list[str], wanted: list[str]) -> int:
     return next((i for i in range(len(lines) - len(wanted) + 1) if lines[i : i + len(wanted)] == wanted), -1)
 
 
-def take(home: Home, hunk: Hunk) -> None:
-    """Write one hunk into its file. Raises Conflict."""
-    current = workspace.read(home.longterm, hunk.path)
-    changed = apply(hunk, current)
-    if changed:
-        if changed != current:
-            workspace.write(home.longterm, hunk.path, changed)
-    else:
-        Path(home.longterm, hunk.path).unlink(missing_ok=True)
-    hunk.state = "accepted"
+def take(home: Home, hunks: list[Hunk]) -> None:
+    """Write hunks into their files, all or none. The caller holds the workspace's lock. Raises Conflict."""
+    texts: dict[str, str] = {}
+    for hunk in hunks:
+        texts[hunk.path] = apply(hunk, texts.get(hunk.path, workspace.read(home.longterm, hunk.path)))
+    for path, text in texts.items():
+        if text:
+            workspace.write(home.longterm, path, text)
+        else:
+            Path(home.longterm, path).unlink(missing_ok=True)
+    for hunk in hunks:
+        hunk.state = "accepted"

@@ -112,8 +112,13 @@ class Store:
 
     def get(self, name: str) -> SessionMemory | None:
         """By id or an unambiguous beginning of it."""
-        near = [memory for memory in self.all() if name and memory.id.startswith(name)]
-        return near[0] if len(near) == 1 else None
+        if not re.fullmatch(r"[0-9a-f]{1,8}", name):
+            return None
+        with using(self.home, SCHEMA) as db:
+            rows = db.execute(
+                f"SELECT {_LIST} FROM longterm_memories WHERE id GLOB ? LIMIT 2", (f"{name}*",)
+            ).fetchall()
+        return SessionMemory(**dict(zip(_COLUMNS, rows[0]))) if len(rows) == 1 else None
 
     # -- forgetting -----------------------------------------------------------------------------------------
 

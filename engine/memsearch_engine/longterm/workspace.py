@@ -24,6 +24,7 @@ import msgspec
 from memsearch_engine.errors import MemsearchError, Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.journal.disk import locked
+from memsearch_engine.journal.text import plain
 from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.longterm.store import SessionMemory
 from memsearch_engine.secrets.scan import redact
@@ -32,12 +33,14 @@ from memsearch_engine.usage import cited
 MEMORY, SUMMARY, RAW, DIFF = "MEMORY.md", "memory_summary.md", "raw_memories.md", "workspace_diff.md"
 SUMMARIES, NOTES, SKILLS, EXTENSIONS = "rollout_summaries", "extensions/ad_hoc/notes", "skills", "extensions"
 VERSION = "v1"
+_FOLDERS = (SUMMARIES, EXTENSIONS, "extensions/ad_hoc", NOTES, SKILLS)
 EVERYWHERE = ""
 #: ``## Everywhere``, ``## Project orders-api (1a2b3c4d)``; the id is the beginning of the project's identity.
 _SECTION = re.compile(r"##\s+(?:(Everywhere)|Project\s+(.{1,120}?)\s*\(([0-9a-f]{8})\))\s*")
 _SKILL = re.compile(
     r"skills/[a-z0-9][a-z0-9-]{0,63}/(?:SKILL\.md|(?:scripts|templates|examples)/[A-Za-z0-9][A-Za-z0-9._-]{0,80})"
 )
+_BULLET = re.compile(r"\s{0,3}[-*+]\s")
 _RESOURCE = re.compile(r"(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d).*\.md")
 _RESOURCE_DAYS = 7
 _MOST_DIFF = 4 * 1024 * 1024
@@ -67,9 +70,11 @@ def is_artifact(path: str) -> bool:
 
 
 def check_root(folder: Path) -> None:
-    """Refuse a workspace that is a link: what is written there would land somewhere else. Raises Unreachable."""
-    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
-        raise Unreachable(f"{folder} is not a folder of its own", "move it aside; links are not followed")
+    """Refuse a workspace that is a link, or has one for a folder: what is written or deleted there would be somebody else's.
+    Raises Unreachable."""
+    for part in (folder, *(folder / name for name in _FOLDERS)):
+        if part.is_symlink() or (part.exists() and not part.is_dir()):
+            raise Unreachable(f"{part} is not a folder of its own", "move it aside; links are not followed")
 
 
 def files(folder: Path) -> dict[str, Path]:
@@ -110,7 +115,7 @@ def read(folder: Path, name: str) -> str:
 
 
 def write(folder: Path, name: str, text: str) -> None:
-    """Write a file of the workspace at once; secrets are replaced, links on the way are refused."""
+    """Write a file of the workspace at once; secrets and terminal escapes are taken out, links on the way are refused."""
     path = folder / name
     check_root(folder)
     folder.mkdir(mode=0o700, exist_ok=True)
@@ -121,7 +126,7 @@ def write(folder: Path, name: str, text: str) -> None:
     fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
     try:
         with open(fd, "w", encoding="utf-8", errors="replace") as out:
-            out.write(redact(text)[0])
+            out.write(clean(text))
             out.flush()
             os.fsync(out.fileno())
         os.replace(temporary, path)
@@ -131,11 +136,22 @@ def write(folder: Path, name: str, text: str) -> None:
         raise
 
 
+def clean(text: str) -> str:
+    """Text as it may stand in the workspace: no secrets, nothing that a terminal would obey."""
+    return redact(plain(text))[0]
+
+
+def artifacts(folder: Path) -> dict[str, str]:
+    """What consolidation made, by path, clean."""
+    return {name: clean(read(folder, name)) for name in files(folder) if is_artifact(name)}
+
+
 # -- inputs -------------------------------------------------------------------------------------------------
 
 
 def write_inputs(folder: Path, memories: list[SessionMemory]) -> None:
     """Make the evidence files say exactly what *memories* say."""
+    check_root(folder)
     summaries = folder / SUMMARIES
     summaries.mkdir(mode=0o700, exist_ok=True)
     wanted = {f"{memory.stem}.md": _recap(memory) for memory in memories}
@@ -148,8 +164,7 @@ def write_inputs(folder: Path, memories: list[SessionMemory]) -> None:
 
 
 def _write_changed(folder: Path, name: str, text: str) -> None:
-    text = redact(text)[0]
-    if read(folder, name) != text:
+    if read(folder, name) != clean(text):
         write(folder, name, text)
 
 
@@ -176,6 +191,7 @@ def _raw(memories: list[SessionMemory]) -> str:
 
 def prune_resources(folder: Path, now: float) -> list[str]:
     """Delete resources of extensions that are older than a week by their own names. Returns their paths."""
+    check_root(folder)
     gone = []
     for extension in sorted((folder / EXTENSIONS).glob("*")):
         if extension.is_symlink() or not (extension / "instructions.md").is_file():
@@ -219,7 +235,7 @@ class Baseline:
         from dulwich.objects import Blob
 
         old, texts = self._tree()
-        new = {name: path.read_bytes() for name, path in files(folder).items() if name != DIFF}
+        new = {name: read(folder, name).encode("utf-8", "replace") for name in files(folder) if name != DIFF}
         changes = []
         for name in sorted({*old, *new}):
             data = new.get(name)
@@ -249,8 +265,13 @@ class Baseline:
                 return found, blobs.__getitem__
         return {}, (lambda _: b"")
 
-    def commit(self, folder: Path) -> None:
-        """Make *folder* as it is now the baseline. Older content leaves no trace, loose objects included."""
+    def files(self) -> dict[str, str]:
+        """What was consolidated, by path."""
+        found, texts = self._tree()
+        return {name: texts(sha).decode("utf-8", "replace") for name, sha in found.items()}
+
+    def commit(self, texts: dict[str, str]) -> None:
+        """Make *texts* (by path) the baseline. Older content leaves no trace, loose objects included."""
         from dulwich.index import commit_tree
         from dulwich.objects import Blob, Commit
         from dulwich.refs import Ref
@@ -262,11 +283,10 @@ class Baseline:
             made.mkdir(mode=0o700)
             with contextlib.closing(Repo.init_bare(str(made))) as repo:
                 blobs = []
-                for name, path in files(folder).items():
-                    if name != DIFF:
-                        blob = Blob.from_string(path.read_bytes())
-                        repo.object_store.add_object(blob)
-                        blobs.append((name.encode(), blob.id, 0o100644))
+                for name, text in texts.items():
+                    blob = Blob.from_string(text.encode("utf-8", "replace"))
+                    repo.object_store.add_object(blob)
+                    blobs.append((name.encode(), blob.id, 0o100644))
                 commit = Commit()
                 commit.tree = commit_tree(repo.object_store, blobs)
                 commit.author = commit.committer = b"memsearch <memsearch@localhost>"
@@ -331,11 +351,22 @@ def sections(text: str) -> list[Section]:
     return found
 
 
-def validate(folder: Path, known: set[str], projects: set[str], most_tokens: int) -> None:
+def check_sections(folder: Path) -> None:
+    """Check that the two documents have sections, before a model is asked about them. Raises InvalidArtifacts."""
+    for name in (MEMORY, SUMMARY):
+        try:
+            sections(read(folder, name))
+        except InvalidArtifacts as error:
+            raise InvalidArtifacts(
+                f"{folder / name}, {error}", "put it under a section, or move the file aside"
+            ) from error
+
+
+def validate(folder: Path, known: dict[str, str], projects: set[str], most_tokens: int) -> None:
     """Check what a consolidation left.
 
     Args:
-        known: ids of memories that may be cited.
+        known: memories that may be cited: id -> eight hex digits of its project, '' where it has none.
         projects: eight hex digits of each project that may have a section.
         most_tokens: of memory_summary.md. It is what each session pays for.
 
@@ -361,13 +392,42 @@ def validate(folder: Path, known: set[str], projects: set[str], most_tokens: int
             raise InvalidArtifacts(f"{name}, {error}") from error
         if unknown := {section.scope for section in found} - projects - {EVERYWHERE}:
             raise InvalidArtifacts(f"{name} has a section for an unknown project {min(unknown)}")
-        if unknown := set(cited(text)) - known:
+        if unknown := set(cited(text)) - set(known):
             raise InvalidArtifacts(f"{name} cites an unknown memory {min(unknown)}")
+        for section in found:
+            _check_scope(name, section, known)
         if "<!--" in text or "<memsearch-memory" in text or "</memsearch-memory" in text:
             raise InvalidArtifacts(f"{name} has a comment or a fence in it")
     for scope in {EVERYWHERE, *projects}:
         if (tokens := estimate(told(summary, scope))) > most_tokens:
             raise InvalidArtifacts(f"{SUMMARY} is too long: {tokens} tokens for one session, {most_tokens} are allowed")
+
+
+def _check_scope(name: str, section: Section, known: dict[str, str]) -> None:
+    """A project's section holds nothing that rests on other projects alone."""
+    for start, stop in blocks(section.lines):
+        text = "\n".join(section.lines[start:stop])
+        homes = {known[memory] for memory in cited(text)}
+        if section.scope and homes and section.scope not in homes and "" not in homes:
+            raise InvalidArtifacts(
+                f"{name}: under {section.heading!r} stands what another project taught: {text[:80]!r}"
+            )
+
+
+def blocks(lines: list[str]) -> list[tuple[int, int]]:
+    """Where bullets begin and end, with the lines that belong to them; headings and paragraphs by themselves; blank lines are in
+    none."""
+    found: list[tuple[int, int]] = []
+    open_ = False
+    for number, line in enumerate(lines):
+        if not line.strip():
+            open_ = False
+        elif open_ and not _BULLET.match(line) and not line.startswith("#"):
+            found[-1] = (found[-1][0], number + 1)
+        else:
+            found.append((number, number + 1))
+            open_ = not line.startswith("#")
+    return found
 
 
 def told(summary: str, scope: str) -> str:

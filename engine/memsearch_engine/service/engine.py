@@ -20,7 +20,7 @@ from memsearch_engine.capture import worker as inbox
 from memsearch_engine.capture.coverage import alarms, reconcile, report
 from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.capture.ledger import known_folders
-from memsearch_engine.errors import MemsearchError, SettingsError, UsageError
+from memsearch_engine.errors import MemsearchError, UsageError
 from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.index import models
 from memsearch_engine.index.analyze import is_english
@@ -438,10 +438,7 @@ class Engine:
 
     def longterm(self, call: Call, phase: int = 0, session: str = "", since: float = 0.0) -> dict[str, Any]:
         """Run the long-term pipeline in the background; returns at once. Raises SettingsError where no model is chosen."""
-        limits = self.settings.longterm
-        for number, name in ((1, "extract"), (2, "consolidate")):
-            if phase in (0, number) and not getattr(limits, name).provider:
-                raise SettingsError(f"`longterm.{name}.provider` is not set: no model may be asked")
+        pipeline.check_models(self.settings, phase)
         if self._remembering:
             return {"state": "running already"}
         self._remember(phase=phase, only=session, since=since)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import msgspec
 
-from memsearch_engine.capture.suspicion import orders
+from memsearch_engine.capture.suspicion import note_released, orders, released
 from memsearch_engine.client import Memory
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.journal.model import RELEASED, UNTRUSTED, Entry
@@ -37,17 +37,17 @@ class Held(msgspec.Struct, frozen=True):
 
 def held(memory: Memory) -> list[Held]:
     """Everything that waits, newest day first. Files that can't be read are left out (`doctor` names them)."""
-    found = []
+    found, known = [], released(memory.home)
     for file in memory.days():
         try:
             entries = memory.read(file)
         except OSError:
             continue
         for entry in entries:
-            mark, lines = entry.marks.get("trust", ""), orders(entry.body)
-            if mark == RELEASED or not (mark in UNTRUSTED or lines):
+            mark, lines = entry.marks.get("trust", ""), orders(entry.body, his_words=False)
+            if (mark == RELEASED and entry.id in known) or not (mark in UNTRUSTED or lines):
                 continue
-            why = mark or "suspect"
+            why = mark if mark in UNTRUSTED else "suspect"
             found.append(
                 Held(file.path, file.day, entry.time, entry.id, entry.hash, entry.agent, entry.title, why, lines)
             )
@@ -56,7 +56,9 @@ def held(memory: Memory) -> list[Held]:
 
 def release(memory: Memory, targets: list[Target]) -> list[Entry]:
     """Trust notes: sessions may be told. Undone like any mark. Raises Conflict, NotFound."""
-    return [memory.journal.mark(memory.memory_of(t.path), t, "trust", RELEASED) for t in targets]
+    entries = [memory.journal.mark(memory.memory_of(t.path), t, "trust", RELEASED) for t in targets]
+    note_released(memory.home, [entry.id for entry in entries])
+    return entries
 
 
 def hold(memory: Memory, targets: list[Target]) -> list[Entry]:

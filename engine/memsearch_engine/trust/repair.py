@@ -20,12 +20,13 @@ from memsearch_engine.journal.write import Target
 
 Kind = Literal["stub", "error", "echo", "prompt", "duplicate"]
 _LEAST_SIGNS = 5
+_ERROR_WORDS = 9  # an error text is short; a sentence about one is a note
 _SHINGLE, _SKETCH, _ALIKE = 3, 8, 0.7
 _LEAST_WORDS = 6
 _MOST_ALIKE = 50  # notes under one sketch hash that are compared with one another
 _ERROR = re.compile(
-    r"(?i)^\W*(?:api error|error:? (?:4\d\d|5\d\d)|rate limit|you(?:'ve| have) (?:hit|reached) your (?:usage|rate) limit|usage limit reached|"
-    r"credit balance is too low|invalid api key|please run /login|overloaded_error|request timed out|prompt is too long|"
+    r"(?i)^\W*(?:api error\b|error:? (?:4\d\d|5\d\d)\W*$|rate limit(?:ed)?\W*(?:exceeded|reached|$)|you(?:'ve| have) (?:hit|reached) your (?:usage|rate) limit|usage limit reached|"
+    r"credit balance is too low|invalid api key|please run /login|overloaded_error|request timed out\W*$|prompt is too long|"
     r"execution error|\[?(?:summary|transcript) (?:failed|unavailable|empty)\]?|no summary (?:available|generated))"
 )
 _ECHO = re.compile(
@@ -84,7 +85,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 def findings(memory: Memory) -> list[Finding]:
     """Junk first, then repetitions; pinned notes are never junk."""
-    notes: list[Note] = []
+    notes: dict[str, list[Note]] = {}  # by memory folder: a project's notes stay its own
     found: list[Finding] = []
     for file in memory.days():
         try:
@@ -96,8 +97,8 @@ def findings(memory: Memory) -> list[Finding]:
             if junk := _junk(entry):
                 found.append(Finding(junk[0], [note], junk[1]))
             elif "superseded-by" not in entry.marks:
-                notes.append(note)
-    return found + _repetitions(notes)
+                notes.setdefault(memory.memory_of(file.path), []).append(note)
+    return found + [finding for group in notes.values() for finding in _repetitions(group)]
 
 
 def _junk(entry: Entry) -> tuple[Kind, str] | None:
@@ -108,7 +109,7 @@ def _junk(entry: Entry) -> tuple[Kind, str] | None:
     if len(re.sub(r"[\W_]", "", body)) < _LEAST_SIGNS and not re.search(r"[\u3040-\u9fff\uac00-\ud7af]{2}", body):
         return "stub", first or "no text at all"
     lines = [line.strip(" -*+>\t") for line in body.splitlines() if line.strip()]
-    if _ERROR.match(lines[0]) and len(lines) <= 2:
+    if len(lines) <= 2 and len(_words(lines[0])) <= _ERROR_WORDS and _ERROR.match(lines[0]):
         return "error", lines[0][:200]
     if match := _ECHO.search(body):
         return "echo", match[0]

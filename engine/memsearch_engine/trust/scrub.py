@@ -26,11 +26,12 @@ import msgspec
 
 from memsearch_engine import client
 from memsearch_engine.client import Memory
-from memsearch_engine.errors import Unreachable
+from memsearch_engine.errors import Unreachable, UsageError
 from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.journal.disk import locked, replace
 from memsearch_engine.journal.files import list_files, read_day
 from memsearch_engine.longterm import workspace
+from memsearch_engine.longterm.jobs import learning
 from memsearch_engine.longterm.workspace import Baseline
 from memsearch_engine.projects import Project
 from memsearch_engine.secrets.scan import Finding, find
@@ -97,7 +98,7 @@ def scrub(
     note = home.root / _NOTE
     note.write_text(json.dumps({"at": time.time(), "fingerprints": sorted({s.fingerprint for s in secrets})}))
     client.stop(home)
-    with _service_held_off(home):
+    with _service_held_off(home), learning(home, alone=True):
         for number, place in enumerate(changed):
             if progress:
                 progress("scrubbing", number, len(changed))
@@ -105,7 +106,7 @@ def scrub(
         if any(place.kind in ("notes", "index") for place in changed):
             _drop_caches(home)
         if any(place.kind == "longterm" for place in changed):
-            Baseline(home).commit(home.longterm) if home.longterm.is_dir() else Baseline(home).clear()
+            _clean_baseline(home, forms)
     left, looked = _scan(home, projects, forms, progress)
     if not left:
         note.unlink(missing_ok=True)
@@ -153,15 +154,34 @@ def _texts(home: Home, projects: list[Project], entry: str) -> Iterator[str]:
         yield path.read_text(encoding="utf-8", errors="replace")
 
 
+def check_text(projects: list[Project], text: str) -> None:
+    """Refuse a text that would be cut out of anchors: the conversations behind those notes would be lost. Raises UsageError."""
+    anchors = 0
+    for memory in dict.fromkeys(project.memory for project in projects):
+        for file in list_files(memory).files:
+            with contextlib.suppress(OSError):
+                anchors += sum(
+                    text in anchor.render() for entry in read_day(file.path).entries for anchor in entry.anchors
+                )
+    if anchors:
+        raise UsageError(
+            f"the text stands in {anchors} anchors: without it, the conversations behind those notes could not be found",
+            "name more of the secret, or `memsearch edit` the notes that hold it",
+        )
+
+
 # -- the forms in which a secret stands --------------------------------------------------------------------
 
 
 def _forms(secrets: list[Finding]) -> list[tuple[bytes, bytes]]:
-    """(as it stands, what takes its place): plain, and as JSON writes it; longer ones first."""
+    """(as it stands, what takes its place): plain, as JSON writes it, and as JSON inside JSON (a tool's input); longer first."""
     forms: dict[bytes, bytes] = {}
     for secret in secrets:
-        text, instead = secret.secret, secret.placeholder.encode()
-        for form in (text, json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]):
+        instead = secret.placeholder.encode()
+        written = [secret.secret]
+        for _ in range(2):
+            written += [json.dumps(text, ensure_ascii=ascii)[1:-1] for text in written for ascii in (True, False)]
+        for form in written:
             forms.setdefault(form.encode("utf-8", "surrogateescape"), instead)
     return sorted(forms.items(), key=lambda form: len(form[0]), reverse=True)
 
@@ -196,8 +216,14 @@ def _scan(
 
 
 def _ours(home: Home, projects: list[Project]) -> Iterator[tuple[str, Path]]:
-    for folder in dict.fromkeys(os.path.dirname(p.memory) for p in projects):
-        yield from (("notes", path) for path in _regular(Path(folder)))
+    seen: set[str] = set()
+    for memory in dict.fromkeys(p.memory for p in projects):
+        # where a folder or a file is a link, what it leads to is what is read as a note
+        linked = [Path(os.path.realpath(file.path)) for file in list_files(memory).files]
+        for path in [*_regular(Path(os.path.realpath(memory))), *linked]:
+            if str(path) not in seen:
+                seen.add(str(path))
+                yield "notes", path
     for path in _regular(home.root):
         inside = path.relative_to(home.root)
         top = inside.parts[0]
@@ -222,7 +248,9 @@ def _regular(folder: Path) -> Iterator[Path]:
 
 
 def _count_in(kind: str, path: Path, home: Home, forms: list[tuple[bytes, bytes]]) -> int:
-    count = _count_raw(path, forms)
+    count = _count_raw(path, forms) + _count(os.fsencode(path.name), forms)
+    if count and _is_database(path):
+        count -= _count_in_schema(path, forms)
     if kind == "evidence" and path.name == "turns.db":
         archive = Archive(home)
         for name in archive.names():
@@ -234,6 +262,19 @@ def _count_in(kind: str, path: Path, home: Home, forms: list[tuple[bytes, bytes]
         with contextlib.suppress(OSError, EOFError):
             count += _count(gzip.decompress(path.read_bytes()), forms)
     return count
+
+
+def _count_in_schema(path: Path, forms: list[tuple[bytes, bytes]]) -> int:
+    """In the names of our own tables and columns: those are no secrets."""
+    try:
+        db = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
+        try:
+            rows = db.execute("SELECT type || name || tbl_name || coalesce(sql, '') FROM sqlite_master").fetchall()
+        finally:
+            db.close()
+    except sqlite3.Error:
+        return 0
+    return sum(_count(text.encode(), forms) for (text,) in rows)
 
 
 def _count_raw(path: Path, forms: list[tuple[bytes, bytes]]) -> int:
@@ -303,6 +344,14 @@ def _service_held_off(home: Home) -> Iterator[None]:
         os.close(fd)
 
 
+def _clean_baseline(home: Home, forms: list[tuple[bytes, bytes]]) -> None:
+    def clean(text: str) -> str:
+        return _replaced(text.encode("utf-8", "replace"), forms).decode("utf-8", "replace")
+
+    baseline = Baseline(home)
+    baseline.commit({clean(name): clean(text) for name, text in baseline.files().items()})
+
+
 def _clean(home: Home, place: Place, forms: list[tuple[bytes, bytes]]) -> None:
     path = Path(place.path)
     if place.kind == "index" or "longterm.git" in path.parts:
@@ -315,22 +364,28 @@ def _clean(home: Home, place: Place, forms: list[tuple[bytes, bytes]]) -> None:
             _clean_backup(path, forms)
         elif _is_database(path):
             _clean_database(path, forms)
-        elif place.kind == "notes":
-            with locked(home, str(path)):
-                data = path.read_bytes()
-                replace(str(path), data, _replaced(data, forms))
         else:
-            data = _replaced(path.read_bytes(), forms)
-            with path.open("r+b") as file:  # in place: a log may be open elsewhere
-                file.write(data)
-                file.truncate()
+            lock = home.longterm if place.kind == "longterm" else path
+            with locked(home, str(lock)):
+                data = path.read_bytes()
+                if (clean := _replaced(data, forms)) != data:
+                    replace(str(path), data, clean)
+                if _count(os.fsencode(path.name), forms):
+                    path.rename(
+                        path.with_name(
+                            os.fsdecode(_replaced(os.fsencode(path.name), [(f, b"redacted") for f, _ in forms]))
+                        )
+                    )
     except (OSError, sqlite3.Error) as error:
         raise Unreachable(f"{path} can't be cleaned: {error}", "mend that and run the same command again") from error
 
 
 def _is_database(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(16) == b"SQLite format 3\0"
+    try:
+        with path.open("rb") as file:
+            return file.read(16) == b"SQLite format 3\0"
+    except OSError:
+        return False
 
 
 def _clean_database(path: Path, forms: list[tuple[bytes, bytes]]) -> None:
