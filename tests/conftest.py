@@ -22,6 +22,9 @@ import pytest
 from memsearch_engine import client
 from memsearch_engine.home import Home
 
+# tests that ran the index in this process fork terminals and programs later: gRPC must not follow them there
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+
 DAYS = {
     "2026-02-09": """# 2026-02-09
 

@@ -201,3 +201,65 @@ def test_the_long_term_memory_still_runs_after_it(box):
     box.ok("secrets", "scrub", "--text", SECRET, "--yes")
     assert "[REDACTED:text:" in notes.notes(box.home)[0].text
     assert pipeline.clear(box.home) is not None
+
+
+# -- what a hostile tester found ----------------------------------------------------------------------------
+
+
+def test_notes_behind_a_linked_folder_and_a_linked_file(box, tmp_path):
+    elsewhere = tmp_path / "dropbox"
+    elsewhere.mkdir()
+    (elsewhere / "2026-02-09.md").write_text(f"### 10:00\n- {SECRET}\n")
+    box.memory.parent.mkdir(parents=True)
+    box.memory.symlink_to(elsewhere)
+    assert "0 left" in box.ok("secrets", "scrub", "--text", SECRET, "--yes").out
+    assert SECRET not in (elsewhere / "2026-02-09.md").read_text()
+
+
+def test_json_inside_json(box):
+    archive = Archive(box.home)
+    archive.put(
+        Turn("codex", "s", "t", user="u", tools=[ToolCall("Bash", json.dumps({"command": f"echo {SECRET}"}), "")])
+    )
+    archive.close()
+    assert "0 left" in box.ok("secrets", "scrub", "--text", SECRET, "--yes").out
+    assert "mauve" not in Archive(box.home).get("codex", "s", "t").tools[0].input.replace('ma\\"uve', "mauve")
+
+
+def test_nothing_outside_the_memory_folder_is_touched(box, tmp_path):
+    repo = tmp_path / "repo"
+    (repo / "memory").mkdir(parents=True)
+    (repo / "memory" / "2026-02-09.md").write_text(f"### 10:00\n- {SECRET}\n")
+    (repo / "src.py").write_text(f"key = {SECRET!r}\n")
+    box.env["MEMSEARCH_DIR"] = str(repo)
+    box.run("secrets", "scrub", "--text", SECRET, "--yes")
+    assert SECRET in (repo / "src.py").read_text() and SECRET not in (repo / "memory" / "2026-02-09.md").read_text()
+
+
+def test_a_text_that_anchors_hold_is_refused_and_a_column_s_name_is_no_secret(box):
+    box.fill()
+    box.index()
+    before = box.memory.joinpath("2026-02-09.md").read_bytes()
+    done = box.run("secrets", "scrub", "--text", "claude", "--yes")
+    assert done.code == 2 and "anchors" in done.err and box.memory.joinpath("2026-02-09.md").read_bytes() == before
+    box.ok("add", "the vault word is entry_id")
+    assert "0 left" in box.run("secrets", "scrub", "--text", "entry_id", "--yes").out
+
+
+def test_a_write_that_fails_tears_nothing(box, monkeypatch):
+    spread(box, SECRET)
+    text = "## Everywhere\n" + "".join(f"- line {n} {SECRET}\n" for n in range(2000))
+    (box.home.longterm / "MEMORY.md").write_text(text)
+    monkeypatch.setattr(os, "replace", lambda *a: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(OSError, match="can't be cleaned|No space"):
+        try:
+            scrub.scrub(
+                box.home,
+                Settings(),
+                [offline_project(locate(str(box.project), box.home))],
+                [Finding("text", SECRET)],
+                AgentFolders({}),
+            )
+        except Exception as error:
+            raise OSError(str(error)) from error
+    assert (box.home.longterm / "MEMORY.md").read_text() == text

@@ -223,8 +223,11 @@ def forget(home: Home, query: str, matches: list[Match]) -> int:
             _put(home, image.kind, image.name, image.after)
         _rewrite_evidence(home)
     if proposal := review.pending(home):  # what waits for review must not bring it back
-        unwanted = store.refused("+")
-        numbers = [h.number for h in proposal.waiting if any(plain_line(line) in unwanted for line in h.after)]
+        unwanted, wanted = store.refused("+"), set(terms(query))
+        numbers = [
+            hunk.number for hunk in proposal.waiting
+            if any(plain_line(line) in unwanted for line in hunk.after) or (hunk.after and wanted <= set(terms(" ".join(hunk.after))))
+        ]  # fmt: skip
         if numbers:
             review.decide(home, "rejected", numbers, proposal_id=proposal.id)
     return number

@@ -206,6 +206,7 @@ class Store:
 
 
 def plain_line(line: str) -> str:
-    """A line as it is compared: without list sign, citations, case and spacing."""
+    """A line as it is compared: without list sign, scope, citations, case and spacing."""
     text = re.sub(r"\[mem:[^\]]*\]", "", line).strip().lstrip("-*+ ")
+    text = re.sub(r"^\((?:project|everywhere)\)\s*", "", text)
     return " ".join(text.casefold().split()).rstrip(". ")
