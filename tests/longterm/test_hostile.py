@@ -12,7 +12,7 @@ import pytest
 from memsearch_engine.errors import Conflict, Unreachable
 from memsearch_engine.llm import spend
 from memsearch_engine.llm.providers import complete
-from memsearch_engine.llm.reply import ModelError
+from memsearch_engine.llm.reply import ModelError, Reply
 from memsearch_engine.longterm import consolidate, pipeline, recall, review, workspace
 from memsearch_engine.longterm.extract import transcript
 from memsearch_engine.longterm.jobs import learning
@@ -131,12 +131,24 @@ def test_a_failed_consolidation_waits_when_nobody_asks_for_it(desk):
 
 
 def test_the_day_s_cap_holds_for_many_at_once(desk):
-    for n in range(6):
-        learned(desk, f"word{n}", f"(project) fact {n}")
-    desk.settings.longterm.daily_tokens = 12_000
-    report = desk.run(phase=1)
-    assert "used up" in report.extracted.stopped
-    assert spend.today(desk.home, "longterm") <= 12_000 and len(desk.model.requests) < 6
+    llm, booked = desk.settings.llm, []
+
+    def book() -> int:
+        return spend.reserve(
+            desk.home, purpose="longterm", provider="mine", model="m", agent="codex", tokens=1000, cap=3500
+        )
+
+    threads = [threading.Thread(target=lambda: booked.append(book())) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sum(map(bool, booked)) == 3 and spend.today(desk.home, "longterm") == 3000
+    one, two, three = filter(None, booked)
+    spend.settle(desk.home, llm, one, "mine", Reply("x", 100, 20))
+    spend.settle(desk.home, llm, two, "mine", ModelError("refused", again=True))
+    spend.settle(desk.home, llm, three, "mine", ModelError("too late", again=True, billed=True))
+    assert spend.today(desk.home, "longterm") == 120 + 0 + 1000 and book()
 
 
 def test_forgetting_forgets_paragraphs_evidence_and_what_waits_for_review(desk):
