@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import os
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from memsearch_engine.client import Memory
 from memsearch_engine.errors import MemsearchError
 
 from memsearch_tui import drafts
+
+if TYPE_CHECKING:
+    from memsearch_engine.longterm.review import Hunk
 
 Tone = str
 Line = list[tuple[str, Tone]]
@@ -69,11 +72,16 @@ def _proposed(memory: Memory) -> list[Case]:
     if proposal is None:
         return []
     names = {m.id: f"{m.agent} {m.session[:13]} ({m.project_name or 'no project'})" for m in Store(memory.home).all()}
-    found = []
+    same: dict[tuple[str, ...], list[Hunk]] = {}  # what stands in both documents is decided once
     for hunk in proposal.waiting:
+        same.setdefault((hunk.section, *hunk.before, "", *hunk.after), []).append(hunk)
+    found = []
+    for hunks in same.values():
+        hunk = hunks[0]
         sign = "~" if hunk.before and hunk.after else "+" if hunk.after else "-"
         lines = hunk.after or hunk.before
-        detail: list[Line] = [[(hunk.path, "strong"), (f"  {hunk.section.lstrip('# ')}", "dim")], []]
+        paths = " and ".join(h.path for h in hunks)
+        detail: list[Line] = [[(paths, "strong"), (f"  {hunk.section.lstrip('# ')}", "dim")], []]
         detail += [[(f"- {line.removeprefix('- ')}", "bad")] for line in hunk.before]
         detail += [[(f"+ {line.removeprefix('- ')}", "good")] for line in hunk.after]
         detail.append([])
@@ -83,7 +91,7 @@ def _proposed(memory: Memory) -> list[Case]:
         found.append(
             Case(
                 "longterm", f"{proposal.id}/{hunk.number}", f"{sign} {lines[0].lstrip('-*# ')}", detail, "accept", "reject",
-                text=hunk.after[0] if len(hunk.after) == 1 else "", subject=(proposal.id, hunk.number),
+                text=hunk.after[0] if len(hunk.after) == 1 else "", subject=(proposal.id, [h.number for h in hunks]),
             )
         )  # fmt: skip
     return found
@@ -92,8 +100,11 @@ def _proposed(memory: Memory) -> list[Case]:
 def _decide_longterm(memory: Memory, case: Case, yes: bool, text: str | None) -> str:
     from memsearch_engine.longterm.review import decide as decided
 
-    proposal, number = case.subject
-    decided(memory.home, "accepted" if yes else "rejected", [number], text=text, proposal_id=proposal)
+    proposal, numbers = case.subject
+    for chosen in (
+        [[number] for number in numbers] if text else [numbers]
+    ):  # other words are given to one change at a time
+        decided(memory.home, "accepted" if yes else "rejected", chosen, text=text, proposal_id=proposal)
     return "accepted: sessions are told from now on" if yes else "rejected: it is not proposed again"
 
 

@@ -16,6 +16,7 @@ from memsearch_engine.home import Home
 
 from memsearch_tui.cli import output
 from memsearch_tui.demo.history import build
+from memsearch_tui.demo.home import furnish
 
 _QUERY = "why did the checkout get slow"
 _PROJECT = "orders-api"
@@ -37,7 +38,8 @@ def prepare(root: Path, *, fresh: bool, end: date | None = None) -> tuple[Home, 
         for name in ("projects", "agents", "home"):
             shutil.rmtree(root / name, ignore_errors=True)
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
-        build(root, end)
+        made = build(root, end)
+        furnish(root, made.told, made.projects, end)
         stamp.write_text(end.isoformat())
     os.environ["MEMSEARCH_HOME"] = str(home.root)
     os.environ["CLAUDE_CONFIG_DIR"] = str(root / "agents" / "claude")

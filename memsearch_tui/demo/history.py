@@ -14,6 +14,8 @@ from memsearch_engine.journal.parse import turn_id
 from memsearch_engine.journal.text import escape_line
 
 _HERE = Path(__file__).parent
+#: Turns that read something from outside the machine.
+_OUTSIDE = ("orders-otel", "atlas-map-blurry")
 _NAMESPACE = uuid.UUID("6f2a1c9e-3a55-4b7e-9d6b-2f7f3a1d8e10")
 
 
@@ -51,11 +53,12 @@ class Story(msgspec.Struct):
 
 
 class Demo(msgspec.Struct):
-    """What was written: project roots by name, and how many entries."""
+    """What was written: project roots by name, how many entries, and the turns they come from."""
 
     root: Path
     projects: dict[str, Path]
     entries: int
+    told: list[Story]
 
 
 def stories() -> list[Story]:
@@ -117,7 +120,7 @@ def build(root: Path, end: date, routine: int = 700) -> Demo:
         with path.open("w", encoding="utf-8") as out:
             for story, project in told_here:
                 out.writelines(f"{json.dumps(line, ensure_ascii=False)}\n" for line in _claude(story, project, end))
-    return Demo(root, projects, len(told))
+    return Demo(root, projects, len(told), told)
 
 
 def _anchor(story: Story, agents: Path, project: Path, when: date) -> tuple[Anchor, Path]:
@@ -144,7 +147,8 @@ def _day(day: str, turns: list[tuple[Story, Anchor]]) -> str:
         if story.session_id != last:
             lines += [f"## Session {story.time}", ""]
             last = story.session_id
-        lines += [f"### {story.time}", anchor.render(), *(f"- {escape_line(b)}" for b in story.bullets), ""]
+        marks = ["<!-- trust:outside -->"] if story.id in _OUTSIDE else []
+        lines += [f"### {story.time}", anchor.render(), *marks, *(f"- {escape_line(b)}" for b in story.bullets), ""]
     return "\n".join(lines)
 
 

@@ -1,0 +1,68 @@
+"""What the product would have made of the year in its own home: kept conversations, and a consolidation that waits for review."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime, timedelta
+from pathlib import Path
+
+from memsearch_engine.home import Home
+from memsearch_engine.longterm import review
+from memsearch_engine.longterm.notes import remember
+from memsearch_engine.longterm.store import SCHEMA, SessionMemory, Store, id_of
+from memsearch_engine.projects import locate
+from memsearch_engine.registry import Registry
+from memsearch_engine.state import using
+from memsearch_engine.transcripts.evidence import Archive
+from memsearch_engine.transcripts.model import ToolCall, Turn
+
+from memsearch_tui.demo.history import Story
+
+#: story -> what its session taught
+_LESSONS = {
+    "atlas-pnpm": "Always pnpm in atlas-web, never npm or Yarn: hoisting hid missing dependencies twice",
+    "orders-money-cents": "Money is integer cents (`amount_minor BIGINT`) with a currency code; floats were never an option",
+    "atlas-tests-ids": "Tests select by role and name; `data-testid` only for charts and the map",
+}
+
+
+def furnish(root: Path, told: list[Story], projects: dict[str, Path], end: date) -> None:
+    """Fill ``root/home`` as far as a first look at the app needs it."""
+    home = Home(root / "home").ensure()
+    archive = Archive(home)
+    for story in told:
+        if story.agent != "claude-code" and (story.id in _LESSONS or story.tools):
+            archive.put(_turn(story, projects[story.project], end))
+    archive.close()
+    registry = Registry(home)
+    names = {name: registry.at(locate(path, home)) for name, path in projects.items()}
+    registry.close()
+    hunks: list[review.Hunk] = []
+    with using(home, SCHEMA) as db:
+        for story in told:
+            if lesson := _LESSONS.get(story.id):
+                project = names[story.project]
+                name = id_of(story.agent, story.session_id)
+                when = datetime(end.year, end.month, end.day, tzinfo=UTC) - timedelta(days=story.day)
+                memory = SessionMemory(
+                    id=name, agent=story.agent, session=story.session_id, project=project.id, project_name=project.name,
+                    cwd=project.root, path="", watermark=when.timestamp(), raw_memory=f"- (project) {lesson}",
+                    summary="\n".join(f"- {bullet}" for bullet in story.bullets), slug="", made=when.timestamp(),
+                )  # fmt: skip
+                Store.put(db, memory)
+                heading, line = f"## Project {project.name} ({project.id[:8]})", f"- {lesson} [mem:{name}]"
+                hunks += [
+                    review.Hunk(len(hunks) + n + 1, path, heading, [], [], [line], [name])
+                    for n, path in enumerate(("MEMORY.md", "memory_summary.md"))
+                ]
+    review.propose(
+        home, review.Proposal(datetime(end.year, end.month, end.day, tzinfo=UTC).timestamp(), hunks, model="demo")
+    )
+    remember(home, "Answers in British English")
+
+
+def _turn(story: Story, project: Path, end: date) -> Turn:
+    day = end - timedelta(days=story.day)
+    return Turn(
+        story.agent, story.session_id, story.turn, started=f"{day}T{story.time}:00Z", cwd=str(project), user=story.prompt,
+        assistant=story.reply, tools=[ToolCall(tool.name, tool.input, tool.output) for tool in story.tools],
+    )  # fmt: skip
