@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -136,6 +137,7 @@ def write(folder: Path, name: str, text: str) -> None:
         raise
 
 
+@lru_cache(maxsize=1024)
 def clean(text: str) -> str:
     """Text as it may stand in the workspace: no secrets, nothing that a terminal would obey."""
     return redact(plain(text))[0]
@@ -164,7 +166,8 @@ def write_inputs(folder: Path, memories: list[SessionMemory]) -> None:
 
 
 def _write_changed(folder: Path, name: str, text: str) -> None:
-    if read(folder, name) != clean(text):
+    now = read(folder, name)
+    if now != text and now != clean(text):
         write(folder, name, text)
 
 
