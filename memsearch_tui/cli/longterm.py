@@ -195,7 +195,7 @@ def show(name: str, text: bool, everything: bool, forgotten: bool, json_: bool) 
     import msgspec
     from memsearch_engine.longterm import recall
     from memsearch_engine.longterm.notes import notes
-    from memsearch_engine.longterm.store import Store
+    from memsearch_engine.longterm.store import Store, note_read
     from memsearch_engine.settings import load
 
     memory = Memory()
@@ -204,7 +204,7 @@ def show(name: str, text: bool, everything: bool, forgotten: bool, json_: bool) 
         found = Store(home).get(name)
         if found is None:
             raise UsageError(f"no memory {name}", "`memsearch longterm show` lists them")
-        recall.note_read(home, found.agent, found.session)
+        note_read(home, found.agent, found.session)
         if json_:
             output.emit(msgspec.to_builtins(found))
         else:

@@ -9,6 +9,7 @@ import click
 from memsearch_engine.client import Memory
 from memsearch_engine.errors import NotFound, UsageError
 from memsearch_engine.journal.files import day_of
+from memsearch_engine.longterm.store import note_read
 from memsearch_engine.search.hits import Answer, Hit
 
 from memsearch_tui.cli import output
@@ -165,6 +166,7 @@ def expand(name: str, bare: bool, project: str | None, everything: bool, json_: 
     memory = Memory(everything=everything, project=project)
     section = memory.section(name)
     entry = section.entry
+    note_read(memory.home, entry.agent, entry.session)
     if json_ or bare:
         output.emit({**entry_json(entry, section.path), "chunk_hash": section.chunk_id, "heading": entry.heading})
         return
@@ -222,7 +224,9 @@ def transcript(target: str, turn: str, session: str, raw: bool, context: int, js
             raise NotFound(f"no transcript file {target}")
         found = open_file(target, turn, session, context=context, cache=memory.home.offsets)
     else:
-        found = memory.conversation(memory.section(target).entry, turn=turn, context=context)
+        entry = memory.section(target).entry
+        found = memory.conversation(entry, turn=turn, context=context)
+        note_read(memory.home, entry.agent, entry.session)
     if not raw:  # what one agent was told must not reach another's model
         from memsearch_engine.capture.clean import without_secrets
 

@@ -112,6 +112,7 @@ def test_run_review_tell_and_run_again(box, model):
     (row,) = box.ok("longterm", "show", "--json").json["memories"]
     assert (row["session"], row["cited"]) == (name, 0) and row["forget_on"]
     assert "Answer in British English" in box.ok("longterm", "show", row["id"]).out
+    assert box.ok("longterm", "show", "--json").json["memories"][0]["read"] == 1
     assert "longterm" in box.ok("spend").out
     backup = box.ok("longterm", "clear", "--yes", "--json").json["backup"]
     assert os.path.getsize(backup) > 0 and box.run("longterm", "show").code == 1

@@ -12,7 +12,7 @@ from memsearch_engine.errors import Conflict, SettingsError, Unreachable
 from memsearch_engine.llm import spend
 from memsearch_engine.longterm import consolidate, extract, pipeline, recall, review, workspace
 from memsearch_engine.longterm.jobs import Claim, Jobs
-from memsearch_engine.longterm.store import DAY_S, Store, id_of
+from memsearch_engine.longterm.store import DAY_S, Store, id_of, note_read
 from memsearch_engine.settings import Model
 from memsearch_engine.transcripts.model import Session, Turn
 
@@ -305,8 +305,8 @@ def test_reading_counts_less_than_citing_and_once_a_day(desk):
     session = lesson(desk)
     desk.run(phase=1)
     for _ in range(3):
-        recall.note_read(desk.home, "claude-code", session)
-    recall.note_read(desk.home, "claude-code", "nobody")
+        note_read(desk.home, "claude-code", session)
+    note_read(desk.home, "claude-code", "nobody")
     (row,) = recall.overview(desk.home, 30)
     assert (row["read"], row["cited"]) == (1, 0)
 

@@ -26,7 +26,7 @@ from memsearch_engine.longterm.store import DAY_S, SCHEMA, Store, id_of, plain_l
 from memsearch_engine.registry import Registry
 from memsearch_engine.settings import Settings
 from memsearch_engine.state import transaction, using
-from memsearch_engine.usage import note, totals
+from memsearch_engine.usage import totals
 
 _HEAD = (
     "Long-term memory, checked by the user. Where a line of it helps, end your reply with its citation, such as "
@@ -77,13 +77,6 @@ def refresh(home: Home, settings: Settings) -> None:
         with contextlib.suppress(OSError):
             if os.path.isdir(memory):
                 prepare(home, settings, memory, identity)
-
-
-def note_read(home: Home, agent: str, session: str) -> None:
-    """Count that somebody looked at a session's note or conversation; no more than once a day."""
-    name = id_of(agent, session)
-    if home.state_db.exists() and Store(home).get(name):
-        note(home, [name], "read", turn=time.strftime("%Y-%m-%d"))
 
 
 def pinned(home: Home) -> set[str]:

@@ -5,6 +5,7 @@ A memory is known by eight hex digits of its agent and session; that is what ses
 
 from __future__ import annotations
 
+import contextlib
 import re
 import sqlite3
 import time
@@ -13,10 +14,11 @@ from typing import Literal
 
 import msgspec
 
+from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
 from memsearch_engine.state import transaction, using
-from memsearch_engine.usage import Use, totals
+from memsearch_engine.usage import Use, note, totals
 
 Mode = Literal["enabled", "disabled", "polluted"]
 DAY_S = 86400.0
@@ -203,6 +205,16 @@ class Store:
         with using(self.home, SCHEMA) as db, transaction(db):
             db.execute("DELETE FROM longterm_memories")
             db.execute("DELETE FROM longterm_refused")
+
+
+def note_read(home: Home, agent: str, session: str) -> None:
+    """Count that somebody looked at what came of a session, once a day. Where nothing can be written it is not counted."""
+    if not session or not home.state_db.exists():
+        return
+    name = id_of(agent, session)
+    with contextlib.suppress(Unreachable):
+        if Store(home).get(name):
+            note(home, [name], "read", turn=time.strftime("%Y-%m-%d"))
 
 
 def plain_line(line: str) -> str:
