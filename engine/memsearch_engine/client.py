@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
@@ -439,6 +439,13 @@ class Memory:
         from memsearch_engine.journal.files import read_day
 
         return read_day(file.path).entries
+
+    def every_entry(self) -> Iterator[tuple[DayFile, Entry]]:
+        """All entries, newest day first. Files that can't be read are left out (`doctor` names them)."""
+        for file in self.days():
+            with contextlib.suppress(OSError):
+                for entry in self.read(file):
+                    yield file, entry
 
     def memory_of(self, path: str) -> str:
         """The memory folder that a file lies in (for the undo history)."""

@@ -36,21 +36,14 @@ class Held(msgspec.Struct, frozen=True):
 
 
 def held(memory: Memory) -> list[Held]:
-    """Everything that waits, newest day first. Files that can't be read are left out (`doctor` names them)."""
+    """Everything that waits, newest day first."""
     found, known = [], released(memory.home)
-    for file in memory.days():
-        try:
-            entries = memory.read(file)
-        except OSError:
+    for file, entry in memory.every_entry():
+        mark, lines = entry.marks.get("trust", ""), orders(entry.body, his_words=False)
+        if (mark == RELEASED and entry.id in known) or not (mark in UNTRUSTED or lines):
             continue
-        for entry in entries:
-            mark, lines = entry.marks.get("trust", ""), orders(entry.body, his_words=False)
-            if (mark == RELEASED and entry.id in known) or not (mark in UNTRUSTED or lines):
-                continue
-            why = mark if mark in UNTRUSTED else "suspect"
-            found.append(
-                Held(file.path, file.day, entry.time, entry.id, entry.hash, entry.agent, entry.title, why, lines)
-            )
+        why = mark if mark in UNTRUSTED else "suspect"
+        found.append(Held(file.path, file.day, entry.time, entry.id, entry.hash, entry.agent, entry.title, why, lines))
     return found
 
 

@@ -87,17 +87,12 @@ def findings(memory: Memory) -> list[Finding]:
     """Junk first, then repetitions; pinned notes are never junk."""
     notes: dict[str, list[Note]] = {}  # by memory folder: a project's notes stay its own
     found: list[Finding] = []
-    for file in memory.days():
-        try:
-            entries = memory.read(file)
-        except OSError:
-            continue
-        for entry in entries:
-            note = Note(file.path, file.day, entry.id, entry.hash, entry.title, entry.body)
-            if junk := _junk(entry):
-                found.append(Finding(junk[0], [note], junk[1]))
-            elif "superseded-by" not in entry.marks:
-                notes.setdefault(memory.memory_of(file.path), []).append(note)
+    for file, entry in memory.every_entry():
+        note = Note(file.path, file.day, entry.id, entry.hash, entry.title, entry.body)
+        if junk := _junk(entry):
+            found.append(Finding(junk[0], [note], junk[1]))
+        elif "superseded-by" not in entry.marks:
+            notes.setdefault(memory.memory_of(file.path), []).append(note)
     return found + [finding for group in notes.values() for finding in _repetitions(group)]
 
 
