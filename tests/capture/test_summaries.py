@@ -229,3 +229,22 @@ def test_a_command_line_is_asked_without_tools_or_hooks(desk, tmp_path, monkeypa
     assert not Path((bin_ / "claude.cwd").read_text().strip()).exists()
     (day,) = spend.by_day(desk.home)
     assert (day["provider"], day["input_tokens"]) == ("native", 7)
+
+
+@pytest.mark.parametrize(
+    ("config", "model"),
+    [('{"small_model": "mock/small"}', "mock/small"), ('{"small_model": 3}', ""), ("{nonsense", ""), (None, "")],
+)
+def test_opencode_is_asked_with_the_model_that_its_own_settings_name(tmp_path, monkeypatch, config, model):
+    """The program is a stand-in that says what it was called with; the real one is driven in tests/agents."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    (tmp_path / "config" / "opencode").mkdir(parents=True)
+    if config is not None:
+        (tmp_path / "config" / "opencode" / "opencode.json").write_text(config)
+    program = tmp_path / "bin" / "opencode"
+    program.parent.mkdir()
+    program.write_text('#!/bin/sh\nprintf \'{"type":"text","part":{"text":"%s"}}\' "$*"\n')
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
+    asked = complete(Llm(), "native", "s", "q", agent="opencode").text
+    assert ("--model mock/small" in asked) is bool(model) and asked.startswith("run --pure")

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from memsearch_engine import network
+from memsearch_engine.home import user_home
 from memsearch_engine.llm.reply import ModelError, Reply
 from memsearch_engine.llm.tokens import estimate
 
@@ -33,7 +34,7 @@ def ask(agent: str, model: str, system: str, question: str, timeout_s: float) ->
     """One question. Raises ModelError."""
     if agent not in SMALL:
         raise ModelError(f"{agent or 'this agent'} has no command line that answers without a trace", again=False)
-    model = model or SMALL[agent]
+    model = model or SMALL[agent] or (_small_model() if agent == "opencode" else "")
     if agent == "claude-code":
         argv = ["-p", "--safe-mode", "--strict-mcp-config", "--tools", "", "--no-session-persistence", "--no-chrome",
                 "--output-format", "json", "--system-prompt", system]  # fmt: skip
@@ -43,6 +44,16 @@ def ask(agent: str, model: str, system: str, question: str, timeout_s: float) ->
         argv = ["run", "--pure", "--format", "json"]
     with tempfile.TemporaryDirectory(prefix="memsearch-") as empty:
         return _run(agent, argv, model, system, question, Path(empty), timeout_s, lambda: False)
+
+
+def _small_model() -> str:
+    """The model that OpenCode's own settings name for small work; '' where they name none."""
+    base = Path(os.environ.get("XDG_CONFIG_HOME") or user_home() / ".config") / "opencode"
+    try:
+        named = json.loads((base / "opencode.json").read_bytes()).get("small_model", "")
+    except (OSError, ValueError, AttributeError):
+        return ""
+    return named if isinstance(named, str) and not named.startswith("-") else ""
 
 
 def edit(
