@@ -492,7 +492,7 @@ def planted_links(root: Path, size: float) -> Tally:
             link.symlink_to(victim)
             tally.injected += 1
             for argv in (["add", "a note"], ["search", "redis"], ["remember", "a fact"], ["index"], ["evidence", "status"], ["longterm", "clear", "--yes"],
-                         ["secrets", "scrub", "--text", "mine", "--yes"], ["delete", "nothing"], ["history"]):  # fmt: skip
+                         ["secrets", "scrub", "--text", "no such secret", "--yes"], ["delete", "nothing"], ["history"]):  # fmt: skip
                 done = box.run(*argv)
                 tally.check("Traceback" not in done.err, f"{place}: {argv}: {done}")
             kept = victim.read_text() if victim.is_file() else (victim / "mine.md").read_text()

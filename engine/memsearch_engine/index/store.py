@@ -81,7 +81,8 @@ class Store:
         """Open the Lite engine and serve it to ourselves on a private Unix socket; no TCP port."""
         from milvus_lite.adapter.grpc.server import start_server_in_thread
 
-        folder.mkdir(exist_ok=True)
+        for part in (folder.parent.parent, folder.parent, folder):  # up to index/, and never a home that was removed
+            part.mkdir(exist_ok=True)
         for stale in (socket, Path(f"{socket}:0")):
             stale.unlink(missing_ok=True)
         self._server, self._db, _ = start_server_in_thread(str(folder), host=f"unix:{socket}", port=0)

@@ -248,7 +248,7 @@ def _regular(folder: Path) -> Iterator[Path]:
 
 
 def _count_in(kind: str, path: Path, home: Home, forms: list[tuple[bytes, bytes]]) -> int:
-    count = _count_raw(path, forms) + _count(os.fsencode(path.name), forms)
+    count = _count_raw(path, forms) + (_count(os.fsencode(path.name), forms) if kind != "notes" else 0)
     if count and _is_database(path):
         count -= _count_in_schema(path, forms)
     if kind == "evidence" and path.name == "turns.db":
@@ -370,7 +370,7 @@ def _clean(home: Home, place: Place, forms: list[tuple[bytes, bytes]]) -> None:
                 data = path.read_bytes()
                 if (clean := _replaced(data, forms)) != data:
                     replace(str(path), data, clean)
-                if _count(os.fsencode(path.name), forms):
+                if place.kind != "notes" and _count(os.fsencode(path.name), forms):  # how he calls his notes is his
                     path.rename(
                         path.with_name(
                             os.fsdecode(_replaced(os.fsencode(path.name), [(f, b"redacted") for f, _ in forms]))
