@@ -20,7 +20,8 @@ _BADGES = {
     "pin": "pinned",
     "superseded-by": "superseded",
     "summary": "summary pending",
-    "trust": "outside content",
+    "trust": "{}",
+    "confidence": "{} confidence",
 }
 
 
@@ -130,7 +131,7 @@ def _print_hits(answer: Answer, explain: bool) -> None:
         output.say(f"note: no note has {word!r}; searched for {', '.join(near)}")
     for hit in answer.hits:
         row = hit.row
-        badges = [text for name, text in _BADGES.items() if name in row.marks]
+        badges = [text.format(row.marks[name]) for name, text in _BADGES.items() if name in row.marks]
         head = f"{hit.rank:2d}  {row.day or os.path.basename(row.path)} {row.time}".rstrip()
         facts = "  ".join([row.agent or "note", row.chunk_id, *badges, *(["by meaning"] if hit.by_meaning else [])])
         click.echo(f"{output.style(head, bold=True)}  {output.style(facts, dim=True)}")

@@ -71,8 +71,14 @@ def status(json_: bool = False) -> None:
 @click.option("--project", "-p", help="Open on this project.")
 @click.option("--all", "-a", "everything", is_flag=True, help="Open on all projects.")
 @click.option("--theme", help="Textual theme name.")
-def tui(project: str | None = None, everything: bool = False, theme: str | None = None) -> int:
+@click.option("--plain", is_flag=True, help="Line by line, for screen readers: nothing is drawn over, no colours.")
+def tui(project: str | None = None, everything: bool = False, theme: str | None = None, plain: bool = False) -> int:
     """Open the terminal app."""
+    if plain:
+        from memsearch_tui.library import Library
+        from memsearch_tui.plain import run as talk
+
+        return talk(Library(Memory(everything=everything, project=project)))
     if not is_terminal():
         raise Unreachable("the app needs a terminal", "the commands do all that it does: `memsearch --help`")
     from memsearch_tui.app import run

@@ -15,15 +15,16 @@ _BULLET = re.compile(r"^(\s*)([-*+]|\d+\.)\s+")
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 _TOOL_LINES = 3
 
-BADGES = {"pin": ("pinned", "accent"), "superseded-by": ("superseded", "dim"), "expires": ("expires", "dim"),
-          "trust": ("outside", "warn"), "summary": ("pending", "dim")}  # fmt: skip
+#: mark -> (what is shown, tone); ``{}`` is the mark's value
+BADGES = {"pin": ("pinned", "accent"), "superseded-by": ("superseded", "dim"), "expires": ("expires {}", "dim"), "trust": ("{}", "warn"),
+          "confidence": ("{} confidence", "dim"), "summary": ("pending", "dim")}  # fmt: skip
 
 
 def badges(marks: dict[str, str]) -> Row:
     row: Row = []
     for name, (text, tone) in BADGES.items():
         if name in marks:
-            row.append((f" [{text}{' ' + marks[name] if name == 'expires' else ''}]", tone))
+            row.append((f" [{text.format(marks[name])}]", tone))
     return row
 
 

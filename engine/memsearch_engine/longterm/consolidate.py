@@ -1,6 +1,6 @@
 """Phase 2: what single sessions taught becomes two short documents, under one lock, as a proposal.
 
-The work happens in a folder of its own, by an agent's command line that sees nothing else or by a model with file tools of
+The work happens in a folder of its own, by an agent's command line that can write nowhere else or by a model with file tools of
 ours. It is ended at its caps of time, turns and tokens, or when the claim is lost. What it leaves is checked, and only then
 proposed; what has been consolidated moves on after that, so a run that died anywhere is simply done again.
 """
