@@ -23,6 +23,7 @@ from pathlib import Path
 
 import msgspec
 import psutil
+import pytest
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.home import Home
 from memsearch_engine.journal.files import read_day
@@ -126,6 +127,34 @@ def killed_while_writing(root: Path, size: float) -> Tally:
             before.strip() in left or before.strip() in desk.day.read_text(), f"step {last}: not undone\n{text}"
         )
     return tally
+
+
+def _each_step(root: Path, size: float, total: int, killed_at: Callable[[Path, int], None]) -> Tally:
+    tally = Tally(losses=[])
+    for last in range(1, total, max(1, round(1 / size) * 4)):
+        begun = time.monotonic()
+        try:
+            killed_at(root / str(last), last)
+        except (AssertionError, MemsearchError) as error:
+            tally.losses.append(f"step {last}: {error}")
+        tally.injected += 1
+        tally.recovery_s = max(tally.recovery_s, time.monotonic() - begun)
+    return tally
+
+
+def killed_while_capturing(root: Path, size: float) -> Tally:
+    """kill -9 at the steps of capture (time: with the kill)"""
+    from tests.faults import test_capture_killed as capture
+
+    with pytest.MonkeyPatch.context() as patch:
+        return _each_step(root, size, capture.steps(root), lambda folder, last: capture.killed_at(folder, last, patch))
+
+
+def killed_while_learning(root: Path, size: float) -> Tally:
+    """kill -9 at the steps of extraction, consolidation, review (time: with the kill)"""
+    from tests.faults import test_longterm_killed as longterm
+
+    return _each_step(root, size, longterm.steps(root / "counted"), longterm.killed_at)
 
 
 def killed_service(root: Path, size: float) -> Tally:
@@ -547,6 +576,6 @@ def hostile_text(root: Path, size: float) -> Tally:
 
 
 SCENARIOS: list[Callable[[Path, float], Tally]] = [
-    killed_while_writing, killed_service, full_disk, broken_disk, many_writers, edit_while_appending, clock_jumps, damaged_files,
+    killed_while_writing, killed_while_capturing, killed_while_learning, killed_service, full_disk, broken_disk, many_writers, edit_while_appending, clock_jumps, damaged_files,
     planted_links, hostile_text,
 ]  # fmt: skip

@@ -9,7 +9,14 @@ from tests.faults import scenarios
 #: The share of the full size that a test run injects.
 _SIZE = 0.2
 #: These start many processes each.
-_SLOW = (scenarios.killed_service, scenarios.full_disk, scenarios.damaged_files, scenarios.planted_links)
+_SLOW = (
+    scenarios.killed_while_capturing,
+    scenarios.killed_while_learning,
+    scenarios.killed_service,
+    scenarios.full_disk,
+    scenarios.damaged_files,
+    scenarios.planted_links,
+)
 
 
 @pytest.mark.parametrize(

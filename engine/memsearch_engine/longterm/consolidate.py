@@ -26,7 +26,7 @@ from memsearch_engine.llm.reply import ModelError, Reply
 from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.longterm import review, workspace
 from memsearch_engine.longterm.extract import PURPOSE, prompt
-from memsearch_engine.longterm.jobs import Claim, Jobs, Refusal
+from memsearch_engine.longterm.jobs import NOTHING_TO_DO, Claim, Jobs, Refusal
 from memsearch_engine.longterm.notes import notes
 from memsearch_engine.longterm.store import SCHEMA, SessionMemory, Store
 from memsearch_engine.registry import Registry
@@ -106,6 +106,7 @@ class _Run:
         self.pinned, self.stop, self.clock = pinned, stop, clock
         self.store, self.baseline, self.folder = Store(home, clock), workspace.Baseline(home), home.longterm_staging
         self.before: dict[str, str] = {}
+        self.asked = False
         self.lost, self.tokens, self.ends = threading.Event(), 0, time.monotonic() + settings.longterm.run_minutes * 60
 
     def work(self) -> Result:
@@ -123,6 +124,7 @@ class _Run:
         self._overlay(waiting)
         text = workspace.diff_text(changes)
         (self.folder / workspace.DIFF).write_text(text, encoding="utf-8", errors="replace")
+        self.asked = True
         self._ask(text)
         self._forget({memory.id for memory in selected})
         known = {note.id: note.scope for note in notes(self.home)} | {m.id: m.project[:8] for m in selected}
@@ -293,7 +295,8 @@ class _Run:
         weighed = {name: workspace.read(self.folder, name) for name in evidence if name != workspace.DIFF}
         self.baseline.commit(weighed | self.before)
         result.memories = len(selected)
-        if not self.jobs.succeed(self.claim, result.state, lambda db: Store.mark_selected(db, selected), SCHEMA):
+        outcome = result.state if self.asked else NOTHING_TO_DO
+        if not self.jobs.succeed(self.claim, outcome, lambda db: Store.mark_selected(db, selected), SCHEMA):
             raise ModelError("another process took the job over", again=True)
         return result
 

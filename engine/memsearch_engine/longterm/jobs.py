@@ -27,6 +27,8 @@ from memsearch_engine.home import Home
 from memsearch_engine.state import transaction, using
 
 Kind = Literal["extract", "consolidate"]
+#: The outcome of a job that had nothing to do: no pause follows it.
+NOTHING_TO_DO = "nothing to do"
 LEASE_S = 600.0
 BEAT_S = 60.0
 RETRY_S = 3600.0
@@ -95,7 +97,7 @@ class Jobs:
 
         Args:
             cap: how many of this kind may run at once, over all processes.
-            cooldown_s: how long a success keeps the job from being done again, whatever its watermark.
+            cooldown_s: how long a success that was work keeps the job from being done again, whatever its watermark.
             force: the user asks: waiting times and used up tries don't count.
         """
         now = self.clock()
@@ -139,7 +141,8 @@ class Jobs:
             return Refusal.RUNNING
         if force:
             return None
-        if job.state == "done" and cooldown_s and now - cooldown_s < job.finished <= now:
+        paused = job.state == "done" and job.outcome != NOTHING_TO_DO and now - cooldown_s < job.finished <= now
+        if paused and cooldown_s:
             return Refusal.COOLDOWN
         if job.kind == "extract" and job.done_watermark >= watermark:
             return Refusal.UP_TO_DATE

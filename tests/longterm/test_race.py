@@ -1,0 +1,46 @@
+"""Many processes at once, each with the whole pipeline: every session is read once, and one of them consolidates."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+from memsearch_engine.longterm import review
+from memsearch_engine.longterm.store import Store
+
+_WORK = """
+import os, sys
+from pathlib import Path
+from memsearch_engine.home import AgentFolders, Home
+from memsearch_engine.longterm import pipeline
+from memsearch_engine.settings import Llm, Longterm, Model, Provider, Settings
+import msgspec
+root = Path(sys.argv[1])
+mine = Provider(base_url=sys.argv[2] + "/v1", api_key="k", model="m")
+longterm = Longterm(enabled=True, parallel=2, extract=Model(provider="mine"), consolidate=Model(provider="mine"))
+sys.stdin.readline()
+report = pipeline.run(Home(root / "home"), Settings(llm=Llm(providers={"mine": mine}), longterm=longterm),
+                      AgentFolders({"claude-code": [root / "claude" / "projects"]}), background=True)
+print(msgspec.json.encode(report).decode())
+"""
+
+
+def test_ten_processes_read_each_session_once_and_consolidate_once(desk):
+    for n in range(6):
+        desk.teaches(f"word{n}", f"(project) Fact number {n}")
+        desk.session(f"We use word{n}")
+    desk.scope()
+    argv = [sys.executable, "-c", _WORK, str(desk.root), desk.model.url]
+    runners = [subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) for _ in range(10)]
+    for runner in runners:
+        runner.stdin.write("go\n")
+        runner.stdin.flush()
+    reports = [json.loads(runner.communicate(timeout=120)[0]) for runner in runners]
+    assert sum(report["extracted"]["succeeded"] for report in reports) == 6
+    assert all(report["extracted"]["failed"] == [] for report in reports)
+    extracted = [r for r in desk.model.requests if "finished session of a coding agent" in json.dumps(r)]
+    assert len(extracted) == 6 and len(Store(desk.home).all()) == 6
+    states = [report["consolidated"]["state"] for report in reports]
+    assert states.count("review") == 1 and set(states) <= {"review", "skipped", "unchanged"}, states
+    assert len(review.proposals(desk.home)) == 1
