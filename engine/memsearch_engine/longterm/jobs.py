@@ -33,6 +33,7 @@ LEASE_S = 600.0
 BEAT_S = 60.0
 RETRY_S = 3600.0
 TRIES = 3
+_SLACK_S = 60.0  # by which times of other processes may be ahead; beyond it, the clock has been set back
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS longterm_jobs (
   kind TEXT NOT NULL, key TEXT NOT NULL, state TEXT NOT NULL, token TEXT NOT NULL, owner TEXT NOT NULL,
@@ -100,8 +101,8 @@ class Jobs:
             cooldown_s: how long a success that was work keeps the job from being done again, whatever its watermark.
             force: the user asks: waiting times and used up tries don't count.
         """
-        now = self.clock()
         with using(self.home, SCHEMA) as db, transaction(db):
+            now = self.clock()  # in the transaction: who waited for it long must not see others' times as the future
             job = self._get(db, kind, key)
             refusal = self._refusal(job, watermark, now, cooldown_s, force)
             if refusal:
@@ -137,11 +138,13 @@ class Jobs:
     def _refusal(job: Job | None, watermark: float, now: float, cooldown_s: float, force: bool) -> Refusal | None:
         if job is None:
             return None
-        if job.state == "running" and now < job.lease_until <= now + LEASE_S:
+        if job.state == "running" and now < job.lease_until <= now + LEASE_S + _SLACK_S:
             return Refusal.RUNNING
         if force:
             return None
-        paused = job.state == "done" and job.outcome != NOTHING_TO_DO and now - cooldown_s < job.finished <= now
+        paused = (
+            job.state == "done" and job.outcome != NOTHING_TO_DO and now - cooldown_s < job.finished <= now + _SLACK_S
+        )
         if paused and cooldown_s:
             return Refusal.COOLDOWN
         if job.kind == "extract" and job.done_watermark >= watermark:
@@ -151,7 +154,7 @@ class Jobs:
                 job.kind == "extract" and job.tries_left <= 0
             ):  # consolidation is needed for as long as there is something new
                 return Refusal.EXHAUSTED
-            if now < job.retry_at <= now + RETRY_S:  # later than that, the clock has been set back
+            if now < job.retry_at <= now + RETRY_S + _SLACK_S:  # later than that, the clock has been set back
                 return Refusal.BACKOFF
         return None
 

@@ -75,13 +75,20 @@ def run(
                 cap=limits.sessions_per_run if background else 0, progress=progress, stop=stop,
                 clock=clock,
             )  # fmt: skip
-        if phase in (0, 2) and not (stop and stop()):
+        if phase in (0, 2) and _others_read(home, clock()):
+            # who reads the last session consolidates: what is being read now belongs into the same change
+            report.consolidated = consolidate.Result("skipped", "sessions are being read by another process")
+        elif phase in (0, 2) and not (stop and stop()):
             if progress:
                 progress("consolidating", 0, 0)
             report.consolidated = consolidate.run(
                 home, settings, force=not background, pinned=pinned, stop=stop, clock=clock
             )
     return report
+
+
+def _others_read(home: Home, now: float) -> bool:
+    return any(job.state == "running" and job.lease_until > now for job in Jobs(home).all("extract").values())
 
 
 def check_models(settings: Settings, phase: int) -> None:
