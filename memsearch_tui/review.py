@@ -105,7 +105,7 @@ def _decide_longterm(memory: Memory, case: Case, yes: bool, text: str | None) ->
         [[number] for number in numbers] if text else [numbers]
     ):  # other words are given to one change at a time
         decided(memory.home, "accepted" if yes else "rejected", chosen, text=text, proposal_id=proposal)
-    return "accepted: sessions are told from now on" if yes else "rejected: it is not proposed again"
+    return "accepted: sessions are told · `forget` takes it out" if yes else "rejected: it is not proposed again"
 
 
 # -- notes --------------------------------------------------------------------------------------------------

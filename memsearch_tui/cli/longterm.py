@@ -236,7 +236,7 @@ def show(name: str, text: bool, everything: bool, forgotten: bool, json_: bool) 
         )
         used = f"cited {row['cited']}, read {row['read']}"
         click.echo(
-            f"{row['id']}  {row['made']}  {row['agent']:12s} {output.clip(row['slug'] or '-', 32):32s} {used:18s} {end}"
+            f"{row['id']}  {row['made']}  {row['agent']:12s} {output.clip(row['title'], 48):48s} {used:18s} {end}"
         )
     for item in trash:
         click.echo(

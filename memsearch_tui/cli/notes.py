@@ -256,7 +256,7 @@ def expire(name: str, day: str | None, off: bool, json_: bool) -> None:
     try:
         value = date.fromisoformat(day or "").isoformat()
     except ValueError as error:
-        raise UsageError(f"{day!r} is no day", "write 2026-12-31") from error
+        raise UsageError(f"{day!r} is no day" if day else "on which day?", "write 2026-12-31") from error
     return _mark(name, "expires", value, json_)
 
 

@@ -278,8 +278,9 @@ def _say_findings(found: list) -> None:
         click.echo(output.style(f"          {finding.why}: {output.clip(finding.evidence, 90)}", dim=True))
         for other in others:
             click.echo(f"          - {other.day} {other.entry_id[:8]}  {output.clip(other.title, 60)}")
-    if not found:
-        output.say("nothing to mend")
+    output.say(
+        "nothing to mend" if not found else "`memsearch repair --fix ID` mends one of them, `--fix KIND` all of a kind"
+    )
 
 
 @click.command(

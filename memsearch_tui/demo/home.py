@@ -36,6 +36,7 @@ def furnish(root: Path, told: list[Story], projects: dict[str, Path], end: date)
     registry = Registry(home)
     names = {name: registry.at(locate(path, home)) for name, path in projects.items()}
     registry.close()
+    learned = datetime(end.year, end.month, end.day, tzinfo=UTC).timestamp()
     hunks: list[review.Hunk] = []
     with using(home, SCHEMA) as db:
         for story in told:
@@ -46,7 +47,7 @@ def furnish(root: Path, told: list[Story], projects: dict[str, Path], end: date)
                 memory = SessionMemory(
                     id=name, agent=story.agent, session=story.session_id, project=project.id, project_name=project.name,
                     cwd=project.root, path="", watermark=when.timestamp(), raw_memory=f"- (project) {lesson}",
-                    summary="\n".join(f"- {bullet}" for bullet in story.bullets), slug="", made=when.timestamp(),
+                    summary="\n".join(f"- {bullet}" for bullet in story.bullets), slug="", made=learned,
                 )  # fmt: skip
                 Store.put(db, memory)
                 heading, line = f"## Project {project.name} ({project.id[:8]})", f"- {lesson} [mem:{name}]"
@@ -54,9 +55,7 @@ def furnish(root: Path, told: list[Story], projects: dict[str, Path], end: date)
                     review.Hunk(len(hunks) + n + 1, path, heading, [], [], [line], [name])
                     for n, path in enumerate(("MEMORY.md", "memory_summary.md"))
                 ]
-    review.propose(
-        home, review.Proposal(datetime(end.year, end.month, end.day, tzinfo=UTC).timestamp(), hunks, model="demo")
-    )
+    review.propose(home, review.Proposal(learned, hunks, model="demo"))
     remember(home, "Answers in British English")
 
 

@@ -23,9 +23,9 @@ class ReviewScreen(Screen[None]):
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("a", "answer(True)", "Yes", id="review.yes"),
         Binding("x", "answer(False)", "No", id="review.no"),
-        Binding("e", "edit", "Change, then accept", id="review.edit"),
+        Binding("e", "edit", "Change a proposal", id="review.edit"),
         Binding("s", "scan", "Look for secrets", id="review.scan"),
-        Binding("u", "undo", "Undo", id="review.undo"),
+        Binding("u", "undo", "Undo (notes)", id="review.undo"),
         Binding("r", "reload", "Read again", id="review.reload", show=False),
         Binding("escape,q,left,h", "leave", "Back", id="review.back"),
     ]
@@ -108,7 +108,9 @@ class ReviewScreen(Screen[None]):
 
     def action_edit(self) -> None:
         case = self.case
-        if case and case.text:
+        if case and not case.text:
+            self.notify("only what is proposed in one line can be changed here", timeout=4)
+        elif case:
             one_line = " ".join(case.text.splitlines())
             self._ask(
                 "Accept it in these words", one_line, lambda said: self._carry_out(case, True, said) if said else None

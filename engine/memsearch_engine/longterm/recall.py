@@ -109,7 +109,7 @@ def overview(home: Home, unused_days: float, now: float = 0.0) -> list[dict[str,
                 "pinned": memory.id in kept, "weighed": bool(memory.selected), "forgotten": _day(memory.forgotten),
                 "forget_on": "" if memory.forgotten or memory.id in kept else _day(last + unused_days * DAY_S),
                 "gone_on": _day(memory.forgotten + max(unused_days, 1) * DAY_S) if memory.forgotten else "",
-                "slug": memory.slug,
+                "slug": memory.slug, "title": memory.title,
             }
         )  # fmt: skip
     return rows

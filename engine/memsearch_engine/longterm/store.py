@@ -61,14 +61,19 @@ class SessionMemory(msgspec.Struct, frozen=True, kw_only=True):
     restored: float = 0.0
 
     @property
+    def title(self) -> str:
+        """What it is about, in a line: its first lesson."""
+        return next((line.lstrip("-*+ ") for line in self.raw_memory.splitlines() if line.strip()), self.slug)
+
+    @property
     def stem(self) -> str:
         """The name of its summary's file: when, which, what about."""
         when = time.strftime("%Y-%m-%dT%H-%M-%S", time.gmtime(self.watermark))
         return f"{when}-{self.id}" + (f"-{self.slug}" if self.slug else "")
 
     def last_used(self, use: Use | None) -> float:
-        """What its age counts from: its last use, else the session's own time."""
-        return max(use.last if use and use.last else self.watermark, self.restored)
+        """What its age counts from: its last use, else when it was learned (an old session may be learned from today)."""
+        return max(use.last if use and use.last else max(self.watermark, self.made), self.restored)
 
 
 _COLUMNS = SessionMemory.__struct_fields__

@@ -176,9 +176,8 @@ def correct(catalog: Catalog, terms: list[str], query: Query) -> tuple[list[str]
             best = near[0][1]
             corrected[term] = [word for word, distance, _ in near if distance == best]
     fixed = [near for term in terms for near in corrected.get(term, [term])]
-    return list(dict.fromkeys(fixed)), {
-        _written(query, term): [_word_of(catalog, stem) for stem in stems] for term, stems in corrected.items()
-    }
+    told = {_written(query, term): [_word_of(catalog, stem) for stem in stems] for term, stems in corrected.items()}
+    return list(dict.fromkeys(fixed)), {word: near for word, near in told.items() if near != [word]}
 
 
 def _written(query: Query, term: str) -> str:
