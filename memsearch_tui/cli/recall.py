@@ -9,7 +9,6 @@ import click
 from memsearch_engine.client import Memory
 from memsearch_engine.errors import NotFound, UsageError
 from memsearch_engine.journal.files import day_of
-from memsearch_engine.longterm.store import note_read
 from memsearch_engine.search.hits import Answer, Hit
 
 from memsearch_tui.cli import output
@@ -165,6 +164,8 @@ def _print_hits(answer: Answer, explain: bool) -> None:
 def expand(name: str, bare: bool, project: str | None, everything: bool, json_: bool) -> None:
     """Show the whole section behind a hit (its chunk or entry id)."""
     memory = Memory(everything=everything, project=project)
+    from memsearch_engine.longterm.store import note_read
+
     section = memory.section(name)
     entry = section.entry
     note_read(memory.home, entry.agent, entry.session)
@@ -225,6 +226,8 @@ def transcript(target: str, turn: str, session: str, raw: bool, context: int, js
             raise NotFound(f"no transcript file {target}")
         found = open_file(target, turn, session, context=context, cache=memory.home.offsets)
     else:
+        from memsearch_engine.longterm.store import note_read
+
         entry = memory.section(target).entry
         found = memory.conversation(entry, turn=turn, context=context)
         note_read(memory.home, entry.agent, entry.session)

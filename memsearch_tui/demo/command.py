@@ -87,7 +87,7 @@ def run(*, open_app: bool, fresh: bool, json_: bool) -> int:
         )
         return 0
     click.echo(
-        f"A sample year in {root}: {total['files']} days, {total['entries']} memories, {total['chunks']} chunks indexed\n"
+        f"A sample year in {root}: {total['files']} day files, {total['entries']} memories, {total['chunks']} chunks indexed\n"
         f"\nmemsearch search '{_QUERY}'"
     )
     for hit in answer.hits[:1]:

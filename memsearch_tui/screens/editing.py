@@ -190,6 +190,9 @@ class Editing(_Base):
     def action_delete(self) -> None:
         if self.editing or isinstance(self.focused, Input):
             return
+        if self.level == "days":  # the cursor stands on a day: what would go is not what is looked at
+            self.notify("open the day first: enter", timeout=3)
+            return
         chosen = self.chosen()
         if not chosen:
             return

@@ -253,6 +253,9 @@ class TextView(Lines):
         return "\n".join("".join(text for text, _ in row) for row in self._rows)
 
     def _wrap(self) -> None:
+        if not self.size.width:  # not shown: it is wrapped when it knows its width
+            self._width, self._wrapped = 0, []
+            return
         width = max(10, self.size.width - 2)
         if width == self._width:
             return

@@ -141,3 +141,19 @@ def test_a_session_is_disabled_by_a_word(box, model):
     box.ok("longterm", "mode", "claude-code", name, "disabled")
     assert box.ok("longterm", "run", "--wait", "--json").json["extracted"]["succeeded"] == 0
     assert "disabled by you" in box.ok("longterm", "status", "--all").out
+
+
+def test_opening_a_note_or_its_conversation_counts_as_reading_its_session(box, model):
+    session(configured(box, model))
+    box.ok("longterm", "run", "--wait", "--phase", "1")
+    box.ok("import", "--all", "--yes")
+    (entry,) = box.ok("entries", "--json").json["entries"]
+
+    def read() -> int:
+        return box.ok("longterm", "show", "--json").json["memories"][0]["read"]
+
+    assert read() == 0
+    box.ok("expand", entry["entry_id"])
+    assert read() == 1
+    box.ok("transcript", entry["entry_id"])
+    assert read() == 1  # once a day

@@ -20,6 +20,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import psutil
@@ -334,22 +335,25 @@ def _writer(root: str, who: int, writers: int, each: int, start, results) -> Non
     results.put(said)
 
 
-def many_writers(root: Path, size: float) -> Tally:
-    """two hundred writers at once, in eight processes"""
-    desk, tally = Desk(root), Tally(losses=[])
+def _at_once(work: Callable[..., None], arguments: list[tuple[Any, ...]]) -> list[Any]:
+    """Run *work* in a process for each set of arguments, all let go together; what they were told was done."""
     context = multiprocessing.get_context("spawn")
     start, results = context.Event(), context.Queue()
-    processes, threads, each = 8, max(2, round(25 * size)), 3
-    racers = [
-        context.Process(target=_writer, args=(str(root), who, threads, each, start, results))
-        for who in range(processes)
-    ]
+    racers = [context.Process(target=work, args=(*given, start, results)) for given in arguments]
     for racer in racers:
         racer.start()
     start.set()
-    said = [turn for _ in racers for turn in results.get(timeout=300)]
+    said = [item for _ in racers for item in results.get(timeout=300)]
     for racer in racers:
         racer.join()
+    return said
+
+
+def many_writers(root: Path, size: float) -> Tally:
+    """two hundred writers at once, in eight processes"""
+    desk, tally = Desk(root), Tally(losses=[])
+    processes, threads, each = 8, max(2, round(25 * size)), 3
+    said = _at_once(_writer, [(str(root), who, threads, each) for who in range(processes)])
     tally.injected = processes * threads
     turns = desk.turns()
     tally.check(len(said) == processes * threads * each, f"{len(said)} were acknowledged")
@@ -392,17 +396,8 @@ def edit_while_appending(root: Path, size: float) -> Tally:
         desk.append(f"old{n}")
     with desk.day.open("a") as file:
         file.write("\n## Mine\nHand-written, and nobody's to touch: ünï\r\n")
-    context = multiprocessing.get_context("spawn")
-    start, results = context.Event(), context.Queue()
     kinds = ["append1", "append2", "append3", "edit1", "edit2", "delete1"]
-    each = max(10, round(80 * size))
-    racers = [context.Process(target=_storm, args=(str(root), kind, each, start, results)) for kind in kinds]
-    for racer in racers:
-        racer.start()
-    start.set()
-    said = [item for _ in racers for item in results.get(timeout=300)]
-    for racer in racers:
-        racer.join()
+    said = _at_once(_storm, [(str(root), kind, max(10, round(80 * size))) for kind in kinds])
     tally.injected = len(said)
     gone = {turn for what, turn in said if what == "delete"}
     appended = {turn for what, turn in said if what == "append"}

@@ -43,4 +43,4 @@ def test_ten_processes_read_each_session_once_and_consolidate_once(desk):
     assert len(extracted) == 6 and len(Store(desk.home).all()) == 6
     states = [report["consolidated"]["state"] for report in reports]
     assert states.count("review") == 1 and set(states) <= {"review", "skipped", "unchanged"}, states
-    assert len(review.proposals(desk.home)) == 1
+    assert review.pending(desk.home)

@@ -347,3 +347,45 @@ def test_hostile_text_is_shown_harmlessly(world):
         assert "[bold red]markup[/]" in text and "\x1b" not in text and "\u202e" not in text
 
     drive(app, steps)
+
+
+def test_delete_needs_an_entry_under_the_cursor_and_not_a_day(world):
+    before = world.day().read_text()
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("down", "escape", "d")
+        await pilot.pause()
+        assert app.screen.level == "days"
+
+    drive(app, steps)
+    assert world.day().read_text() == before
+
+
+@pytest.mark.parametrize("theme", ["ansi-dark", "textual-light", "dracula", "memsearch-light"])
+def test_it_is_drawn_in_themes_of_others_and_in_a_terminal_s_own_colours(world, theme):
+    app = world.app()
+    app.theme = theme
+
+    async def steps(pilot):
+        await pilot.press("down", "space", "enter")
+        await pilot.pause()
+        assert shown(app)
+
+    drive(app, steps)
+
+
+def test_what_was_hidden_is_not_drawn_for_another_width(world):
+    app = world.app()
+    widths = []
+
+    async def steps(pilot):
+        await pilot.press("down", "e", "end", "x")
+        reader = app.screen.reader
+        draw = reader.render_line
+        reader.render_line = lambda y: (widths.append(reader._width), draw(y))[1]
+        await pilot.press("ctrl+s")
+        await pilot.pause()
+
+    drive(app, steps, (120, 40))
+    assert widths and min(width for width in widths if width) > 40

@@ -12,7 +12,7 @@ import re
 import shutil
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from pathlib import Path
 
 import msgspec
@@ -62,7 +62,7 @@ def run(
     settings: Settings,
     *,
     force: bool = False,
-    pinned: set[str] = frozenset(),  # type: ignore[assignment]
+    pinned: Set[str] = frozenset(),
     stop: Callable[[], bool] | None = None,
     clock: Callable[[], float] = time.time,
 ) -> Result:
@@ -99,7 +99,7 @@ def run(
 
 class _Run:
     def __init__(
-        self, home: Home, settings: Settings, jobs: Jobs, claim: Claim, pinned: set[str], stop: Callable[[], bool] | None,
+        self, home: Home, settings: Settings, jobs: Jobs, claim: Claim, pinned: Set[str], stop: Callable[[], bool] | None,
         clock: Callable[[], float],
     ) -> None:  # fmt: skip
         self.home, self.settings, self.jobs, self.claim = home, settings, jobs, claim
@@ -118,7 +118,7 @@ class _Run:
         waiting = review.pending(self.home)
         if not changes:
             why = "nothing new since the last consolidation" + ("; its changes wait for review" if waiting else "")
-            return self._finish(selected, Result("unchanged", why, waiting.id if waiting else 0))
+            return self._end(selected, Result("unchanged", why, waiting.id if waiting else 0))
         if not selected and not notes(self.home) and not self._has_artifacts():
             return self._finish(selected, Result("unchanged", "no session has taught anything yet"))
         self._overlay(waiting)
@@ -277,13 +277,12 @@ class _Run:
         if hunks and self.settings.longterm.auto_accept and not suspect:
             with locked(self.home, str(self.home.longterm)):
                 review.take(self.home, hunks)
-            proposal.state = "decided"
+            review.clear(self.home)  # what waited was in the folder, and is accepted with it
             self.before = workspace.artifacts(self.folder)
             result.state, result.reason = "accepted", "longterm.auto_accept"
         elif hunks:
-            result.state, result.reason = "review", "`memsearch longterm review` shows the changes"
-        if hunks:
             result.proposal = review.propose(self.home, proposal)
+            result.state, result.reason = "review", "`memsearch longterm review` shows the changes"
         return self._finish(selected, result)
 
     def _finish(self, selected: list[SessionMemory], result: Result) -> Result:
@@ -294,6 +293,9 @@ class _Run:
         evidence = [name for name in workspace.files(self.folder) if not workspace.is_artifact(name)]
         weighed = {name: workspace.read(self.folder, name) for name in evidence if name != workspace.DIFF}
         self.baseline.commit(weighed | self.before)
+        return self._end(selected, result)
+
+    def _end(self, selected: list[SessionMemory], result: Result) -> Result:
         result.memories = len(selected)
         outcome = result.state if self.asked else NOTHING_TO_DO
         if not self.jobs.succeed(self.claim, outcome, lambda db: Store.mark_selected(db, selected), SCHEMA):

@@ -2,7 +2,7 @@
 
 A hunk is one bullet (or one skill's file) added, changed or removed within a section; it names the sessions that it rests on.
 Accepting one writes it into the file as that stands now, wherever its neighbours have gone; rejecting one is remembered, so
-that it is not proposed again. The newest proposal replaces an older one that was not decided.
+that it is not proposed again. The newest proposal takes the place of an older one.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from memsearch_engine.errors import Conflict, NotFound, UsageError
 from memsearch_engine.home import Home
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.longterm import workspace
-from memsearch_engine.longterm.store import SCHEMA as STORE_SCHEMA
 from memsearch_engine.longterm.store import Store, plain_line
 from memsearch_engine.longterm.workspace import InvalidArtifacts, Section
 from memsearch_engine.state import transaction, using
@@ -30,7 +29,7 @@ Verdict = Literal["accepted", "rejected"]
 _LEADS = 5
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS longterm_proposals (
-  id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, state TEXT NOT NULL, body BLOB NOT NULL);
+  id INTEGER PRIMARY KEY AUTOINCREMENT, body BLOB NOT NULL);
 """
 
 
@@ -56,14 +55,13 @@ class Hunk(msgspec.Struct):
 
 
 class Proposal(msgspec.Struct):
-    """``state``: open, decided, superseded. ``at``: seconds since 1970. ``memories``: what was weighed."""
+    """``at``: seconds since 1970. ``memories``: what was weighed. ``id``: its number."""
 
     at: float
     hunks: list[Hunk]
     memories: list[str] = []
     model: str = ""
     tokens: int = 0
-    state: str = "open"
     id: int = 0
 
     @property
@@ -141,32 +139,24 @@ def units(lines: list[str]) -> list[tuple[str, ...]]:
 
 
 def propose(home: Home, proposal: Proposal) -> int:
-    """Keep a proposal; an older one that is still open is superseded. Returns its number."""
+    """Keep a proposal; it takes the place of one that still waited. Returns its number."""
     with using(home, SCHEMA) as db, transaction(db):
-        db.execute("UPDATE longterm_proposals SET state='superseded' WHERE state='open'")
-        # what was decided is in the files; here it would outlive its deletion
-        db.execute("DELETE FROM longterm_proposals WHERE state<>'open'")
-        row = (proposal.at, proposal.state, msgspec.json.encode(proposal))
-        return int(db.execute("INSERT INTO longterm_proposals (at, state, body) VALUES (?,?,?)", row).lastrowid or 0)
-
-
-def proposals(home: Home, limit: int = 20) -> list[Proposal]:
-    """Newest first."""
-    with using(home, SCHEMA) as db:
-        rows = db.execute(
-            "SELECT id, state, body FROM longterm_proposals ORDER BY id DESC LIMIT ?", (limit,)
-        ).fetchall()
-    found = []
-    for number, state, body in rows:
-        proposal = msgspec.json.decode(body, type=Proposal)
-        proposal.id, proposal.state = number, state
-        found.append(proposal)
-    return found
+        db.execute("DELETE FROM longterm_proposals")
+        return int(
+            db.execute("INSERT INTO longterm_proposals (body) VALUES (?)", (msgspec.json.encode(proposal),)).lastrowid
+            or 0
+        )
 
 
 def pending(home: Home) -> Proposal | None:
-    """The proposal that waits for a decision."""
-    return next((proposal for proposal in proposals(home, 1) if proposal.state == "open" and proposal.waiting), None)
+    """The proposal that waits for a decision. One that was decided is in the files; here it would outlive its deletion."""
+    with using(home, SCHEMA) as db:
+        row = db.execute("SELECT id, body FROM longterm_proposals").fetchone()
+    if row is None:
+        return None
+    proposal = msgspec.json.decode(row[1], type=Proposal)
+    proposal.id = row[0]
+    return proposal
 
 
 def clear(home: Home) -> None:
@@ -218,13 +208,12 @@ def decide(
                 store.refuse("+", [line for line in hunk.after if line not in hunk.before])
                 store.refuse("-", [line for line in hunk.before if line not in hunk.after])
             hunk.state = verdict
-        if not proposal.waiting:
-            proposal.state = "decided"
-        with using(home, SCHEMA + STORE_SCHEMA) as db:
-            db.execute(
-                "UPDATE longterm_proposals SET state=?, body=? WHERE id=?",
-                (proposal.state, msgspec.json.encode(proposal), proposal.id),
-            )
+        with using(home, SCHEMA) as db:
+            if proposal.waiting:
+                values = (msgspec.json.encode(proposal), proposal.id)
+                db.execute("UPDATE longterm_proposals SET body=? WHERE id=?", values)
+            else:
+                db.execute("DELETE FROM longterm_proposals WHERE id=?", (proposal.id,))
         if verdict == "accepted":
             _consolidated(home, chosen)
     return chosen

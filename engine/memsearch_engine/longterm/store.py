@@ -9,7 +9,7 @@ import contextlib
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Set
 from typing import Literal
 
 import msgspec
@@ -129,7 +129,7 @@ class Store:
 
     # -- forgetting -----------------------------------------------------------------------------------------
 
-    def forget_unused(self, unused_days: float, pinned: set[str] = frozenset()) -> list[str]:  # type: ignore[assignment]
+    def forget_unused(self, unused_days: float, pinned: Set[str] = frozenset()) -> list[str]:
         """Forget what nobody used within the window, and delete for good what was forgotten that long ago.
 
         Args:
@@ -159,7 +159,7 @@ class Store:
         with using(self.home, SCHEMA) as db:
             db.execute("UPDATE longterm_memories SET forgotten=0, restored=? WHERE id=?", (self.clock(), name))
 
-    def select(self, most: int, pinned: set[str] = frozenset()) -> list[SessionMemory]:  # type: ignore[assignment]
+    def select(self, most: int, pinned: Set[str] = frozenset()) -> list[SessionMemory]:
         """What a consolidation weighs: pinned first, then by use, then by time; in the order of their ids, so that a change
         of rank alone changes no file."""
         uses = totals(self.home)

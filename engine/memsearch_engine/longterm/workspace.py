@@ -17,7 +17,6 @@ import tempfile
 import time
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from functools import lru_cache
 from pathlib import Path
 
 import msgspec
@@ -137,7 +136,6 @@ def write(folder: Path, name: str, text: str) -> None:
         raise
 
 
-@lru_cache(maxsize=1024)
 def clean(text: str) -> str:
     """Text as it may stand in the workspace: no secrets, nothing that a terminal would obey."""
     return redact(plain(text))[0]

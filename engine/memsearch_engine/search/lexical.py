@@ -95,18 +95,18 @@ def _from_catalog(
         )
     else:
         terms, corrected = correct(catalog, analyze.query_terms(query.text), query)
+        expression = _expression(terms, query)
+        score, order_by = f"bm25(words, 1.0, {_WRITTEN_WEIGHT})", "score"
+        if _is_one_letter(query):  # it is in half of all notes: those written last, without a rank for each
+            score, order_by, terms = "0", "rowid DESC", []
         # the rank of every match, then only as many joins as are needed to fill a page
         sql = (
-            f"SELECT w.id, w.score FROM (SELECT rowid AS id, bm25(words, 1.0, {_WRITTEN_WEIGHT}) AS score FROM words"
-            " WHERE words MATCH ? ORDER BY score LIMIT -1) w"
+            f"SELECT w.id, w.score FROM (SELECT rowid AS id, {score} AS score FROM words"
+            f" WHERE words MATCH ? ORDER BY {order_by} LIMIT -1) w"
             " CROSS JOIN chunks c ON c.id = w.id CROSS JOIN entries e ON e.id = c.entry"
             f" WHERE {' AND '.join(where)} LIMIT ? OFFSET ?"
         )
-        values = [_expression(terms, query), *values]
-        if _is_one_letter(query):  # it is in half of all notes: the newest of them, without a rank for each
-            sql = sql.replace(f"bm25(words, 1.0, {_WRITTEN_WEIGHT})", "-1.0").replace(
-                "ORDER BY score", "ORDER BY rowid DESC"
-            )
+        values = [expression, *values]
     hits: list[Hit] = []
     start = 0
     while True:  # a picky query may sort out all of the first rows
