@@ -76,6 +76,7 @@ def search(
                 "mode": answer.mode,
                 "reason": answer.reason,
                 "corrected": answer.corrected,
+                "absent": answer.absent,
                 "took_ms": answer.took_ms,
                 "hits": [hit_json(hit, answer.mode) for hit in answer.hits],
             }
@@ -128,6 +129,8 @@ def _print_hits(answer: Answer, explain: bool) -> None:
     room = output.width()
     for word, near in answer.corrected.items():
         output.say(f"note: no note has {word!r}; searched for {', '.join(near)}")
+    if answer.absent:
+        output.say(f"note: no note has {', '.join(map(repr, answer.absent))}")
     for hit in answer.hits:
         row = hit.row
         badges = [text.format(row.marks[name]) for name, text in _BADGES.items() if name in row.marks]

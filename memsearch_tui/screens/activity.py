@@ -4,49 +4,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from datetime import datetime
 from typing import Any, ClassVar
 
 from textual.binding import Binding, BindingType
 
 from memsearch_tui.library import Library
-from memsearch_tui.screens.text import TextScreen
-from memsearch_tui.widgets.lines import Row, TextView
-
-
-class LiveScreen(TextScreen):
-    """Rows that are read from the engine, again with r and every few seconds while it is open."""
-
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("r", "reload", "Read again", id="live.reload")]
-    EVERY_S = 5.0
-
-    def __init__(self, title: str, read: Callable[[], list[Row]]) -> None:
-        super().__init__(title, [[("reading …", "dim")]])
-        self._read = read
-
-    def on_mount(self) -> None:
-        super().on_mount()
-        self.action_reload()
-        if self.app.live:  # type: ignore[attr-defined]
-            self.set_interval(self.EVERY_S, self.action_reload)
-
-    def action_reload(self) -> None:
-        self.run_worker(self._reload(), exclusive=True, group="read")
-
-    async def _reload(self) -> None:
-        rows = await asyncio.to_thread(self._read)
-        self.query_one(TextView).show(rows, keep_place=True)
-
-    def act(self, action: Callable[[], str]) -> None:
-        """Do something in a thread, say what came of it, and read again."""
-
-        async def work() -> None:
-            said = await asyncio.to_thread(action)
-            self.notify(said, markup=False, timeout=5)
-            await self._reload()
-
-        self.run_worker(work(), exclusive=True, group="act")
+from memsearch_tui.screens.text import LiveScreen
+from memsearch_tui.widgets.lines import Row
 
 
 class ActivityScreen(LiveScreen):
@@ -59,7 +24,14 @@ class ActivityScreen(LiveScreen):
         self._library = library
 
     def action_retry(self) -> None:
-        self.act(self._library.retry)
+        """Do it in a thread, say what came of it, and read again."""
+
+        async def work() -> None:
+            said = await asyncio.to_thread(self._library.retry)
+            self.notify(said, markup=False, timeout=5)
+            await self.reload()
+
+        self.run_worker(work(), exclusive=True, group="act")
 
 
 def _label(name: str) -> tuple[str, str]:

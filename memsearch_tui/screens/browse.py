@@ -410,8 +410,9 @@ class BrowseScreen(Editing, Screen[None]):
         self._show_items(items, cursor)
         if self._moved:  # the row under the cursor stays where the eye is
             self.entries.scroll_to(y=max(0, self.entries.cursor - row), animate=False, force=True, immediate=True)
-        corrected = "".join(f"  {word} → {', '.join(near)}" for word, near in answer.corrected.items())
-        self.entries.border_title = f"{len(items)} hits · {answer.mode}{corrected}"
+        remarks = [f"{word} → {', '.join(near)}" for word, near in answer.corrected.items()]
+        remarks += [f"no note has {', '.join(answer.absent)}"] if answer.absent else []
+        self.entries.border_title = "  ".join([f"{len(items)} hits · {answer.mode}", *remarks])
         self.entries.border_subtitle = f"{answer.took_ms:.0f} ms" if answer.took_ms else ""
         if answer.reason:
             self.say(answer.reason)

@@ -1,8 +1,9 @@
-"""Screens that only show text: help for the screen that was left, and health."""
+"""Screens that only show text: help for the screen that was left, and what is read from the engine again and again."""
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import ClassVar
 
 from textual.app import ComposeResult
@@ -55,25 +56,35 @@ class TextScreen(Screen[None]):
         self.dismiss(None)
 
 
-class HealthScreen(TextScreen):
-    """The service's state, with what mends each problem; read again with r."""
+class LiveScreen(TextScreen):
+    """Rows that are read from the engine, again with r and every few seconds while it is open."""
 
-    BINDINGS: ClassVar[list[BindingType]] = [Binding("r", "reload", "Read again", id="health.reload")]
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("r", "reload", "Read again", id="live.reload")]
+    EVERY_S = 5.0
 
-    def __init__(self, library: Library) -> None:
-        super().__init__("Health", [[("asking the service …", "dim")]])
-        self._library = library
+    def __init__(self, title: str, read: Callable[[], list[Row]]) -> None:
+        super().__init__(title, [[("reading …", "dim")]])
+        self._read = read
 
     def on_mount(self) -> None:
-        super().on_mount()
+        # Textual calls TextScreen's own on_mount after this one, and what is read may be there before that
         self.action_reload()
+        if self.app.live:  # type: ignore[attr-defined]
+            self.set_interval(self.EVERY_S, self.action_reload)
 
     def action_reload(self) -> None:
-        self.run_worker(self._reload(), exclusive=True)
+        self.run_worker(self.reload(), exclusive=True, group="read")
 
-    async def _reload(self) -> None:
-        state = await asyncio.to_thread(self._library.health)
-        self.query_one(TextView).show(health_rows(state))
+    async def reload(self) -> None:
+        self._rows = await asyncio.to_thread(self._read)
+        self.query_one(TextView).show(self._rows, keep_place=True)
+
+
+class HealthScreen(LiveScreen):
+    """The service's state, with what mends each problem."""
+
+    def __init__(self, library: Library) -> None:
+        super().__init__("Health", lambda: health_rows(library.health()))
 
 
 def health_rows(state: dict) -> list[Row]:

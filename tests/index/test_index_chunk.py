@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from memsearch_engine.index import analyze
 from memsearch_engine.index.chunk import chunks_of, split, weight
@@ -126,6 +126,7 @@ def test_a_huge_heading_does_not_multiply():
 
 
 @settings(max_examples=300, deadline=None)
+@example("\u3097\u30fb\u2e80 テスト")  # among the letters' ranges: one that is none yet, a dot, a radical
 @given(st.text(max_size=200))
 def test_terms_are_single_tokens_and_the_same_for_queries(text):
     for term in [*analyze.terms(text), *analyze.query_terms(text)]:

@@ -14,9 +14,11 @@ from memsearch_tui.library import Library
 from memsearch_tui.screens.activity import ActivityScreen
 from memsearch_tui.screens.projects import ProjectsScreen
 from memsearch_tui.screens.review import ReviewScreen
+from memsearch_tui.screens.text import TextScreen
 from memsearch_tui.widgets.lines import LineList, TextView
 from memsearch_tui.widgets.query import FilterSuggester
 from tests.tui.test_flows import drive, settled, shown, titles
+from tests.tui.test_pictures import ACTIVITY
 
 
 def seen(app) -> str:
@@ -256,3 +258,17 @@ def test_the_app_opens_without_a_service_and_says_so(world, monkeypatch):
         drive(app, steps)
     finally:
         world.home.run.chmod(0o700)
+
+
+def test_what_was_read_at_once_is_not_overwritten_by_the_waiting_line(world, monkeypatch):
+    """Textual calls the base screen's on_mount last; a quick answer may be there before (seen on Python 3.14)."""
+    monkeypatch.setattr(Library, "activity", lambda self: ACTIVITY)
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("f4")
+        await app.screen.reload()
+        TextScreen.on_mount(app.screen)
+        assert "97 %" in seen(app) and "reading" not in seen(app)
+
+    drive(app, steps)

@@ -27,10 +27,15 @@ class Hit(msgspec.Struct):
 
 
 class Answer(msgspec.Struct):
-    """``mode`` is what was really done; ``reason`` says why, where that is less than was asked for."""
+    """``mode`` is what was really done; ``reason`` says why, where that is less than was asked for.
+
+    ``corrected``: words that no note has, with near ones that were searched for; ``absent``: those without a near one. There
+    is no floor under scores: on the evaluation set the best one hides a right answer for each wrong one.
+    """
 
     mode: str
     hits: list[Hit]
     reason: str = ""
     corrected: dict[str, list[str]] = {}
+    absent: list[str] = []
     took_ms: float = 0.0

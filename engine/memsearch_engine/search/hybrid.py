@@ -75,7 +75,10 @@ def _fused(
             near = space.nearest(project.collection, vector, fetch, query.filter)
             dense.update(((project.id, chunk_id), score) for chunk_id, score in near)
         if mode in ("hybrid", "bm25"):
-            matched = space.bm25(project.collection, terms, fetch, query.filter)
+            if space.ranks_words(project.collection):
+                matched = space.bm25(project.collection, terms, fetch, query.filter)
+            else:
+                matched = lexical.ranked(catalog, project, terms, fetch, query.filter)
             words.update(((project.id, chunk_id), score) for chunk_id, score in matched)
     held = sum(space.held(project.collection) for project in projects)
     total = sum(catalog.size(project.id) for project in projects)
@@ -113,7 +116,7 @@ def _fused(
     hits = order(query, found, limit, today)
     for hit in hits:  # only for what is shown: it reads the whole text
         hit.reasons = [*_reasons(hit, terms), *hit.reasons]
-    return Answer(mode, hits, reason, corrected)
+    return Answer(mode, hits, reason, corrected, lexical.absent(catalog, query, corrected))
 
 
 def _scores(

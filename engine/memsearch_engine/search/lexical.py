@@ -13,7 +13,7 @@ from pathlib import Path
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import HIT_FROM, Catalog, CatalogBroken
 from memsearch_engine.index.chunk import chunks_of
-from memsearch_engine.index.rows import Row
+from memsearch_engine.index.rows import Filter, Row
 from memsearch_engine.journal.files import DayFile, list_files
 from memsearch_engine.journal.parse import parse as parse_day
 from memsearch_engine.projects import Project
@@ -40,6 +40,7 @@ def search(
     today = date.today().isoformat()
     found: list[Hit] = []
     corrected: dict[str, list[str]] = {}
+    lacking: list[str] = []
     skip: set[str] = set()
     stale: list[tuple[Project, DayFile]] = []
     reason = query.remark
@@ -63,49 +64,30 @@ def search(
     if catalog is not None:
         try:
             found, corrected = _from_catalog(catalog, projects, query, limit, skip, today)
+            lacking = [] if stale else absent(catalog, query, corrected)
         except CatalogBroken as error:  # damaged pages, or torn by a writer on a mount that can't share
             catalog, reason = None, f"the catalog is damaged ({error}), files were read instead"
             stale = [(project, file) for project in projects for file in list_files(project.memory).files]
     found.extend(_from_files(catalog, stale, query, today))
-    return Answer("lexical", order(query, found, limit, today), reason, corrected)
+    return Answer("lexical", order(query, found, limit, today), reason, corrected, lacking)
 
 
 def _from_catalog(
     catalog: Catalog, projects: list[Project], query: Query, limit: int, skip: set[str], today: str
 ) -> tuple[list[Hit], dict[str, list[str]]]:
-    marks = ",".join("?" * len(projects))
-    where, values = [f"e.project IN ({marks})"], [project.id for project in projects]
-    for column, wanted in (("e.agent", query.filter.agents), ("e.kind", query.filter.kinds)):
-        if wanted:
-            where.append(f"{column} IN ({','.join('?' * len(wanted))})")
-            values.extend(wanted)
-    if query.filter.first_day:
-        where.append("e.day >= ?")
-        values.append(query.filter.first_day)
-    if query.filter.last_day:
-        where.append("e.day <= ? AND e.day <> ''")
-        values.append(query.filter.last_day)
+    where, values = _conditions(projects, query.filter)
     want = max(min(limit * _OVERFETCH, _MOST_OVER), limit * 2)
     if query.is_empty:
         terms: list[str] = []
         corrected: dict[str, list[str]] = {}
-        sql = (
-            f"SELECT c.id, 0 FROM {HIT_FROM} WHERE {' AND '.join(where)}"
-            " ORDER BY e.day DESC, e.start_line DESC LIMIT ? OFFSET ?"
-        )
+        sql = f"SELECT c.id, 0 FROM {HIT_FROM} WHERE {where} ORDER BY e.day DESC, e.start_line DESC LIMIT ? OFFSET ?"
     else:
         terms, corrected = correct(catalog, analyze.query_terms(query.text), query)
         expression = _expression(terms, query)
-        score, order_by = f"bm25(words, 1.0, {_WRITTEN_WEIGHT})", "score"
         if _is_one_letter(query):  # it is in half of all notes: those written last, without a rank for each
-            score, order_by, terms = "0", "rowid DESC", []
-        # the rank of every match, then only as many joins as are needed to fill a page
-        sql = (
-            f"SELECT w.id, w.score FROM (SELECT rowid AS id, {score} AS score FROM words"
-            f" WHERE words MATCH ? ORDER BY {order_by} LIMIT -1) w"
-            " CROSS JOIN chunks c ON c.id = w.id CROSS JOIN entries e ON e.id = c.entry"
-            f" WHERE {' AND '.join(where)} LIMIT ? OFFSET ?"
-        )
+            sql, terms = _matches("c.id, w.score", "0", "rowid DESC", where), []
+        else:
+            sql = _matches("c.id, w.score", f"bm25(words, 1.0, {_WRITTEN_WEIGHT})", "score", where)
         values = [expression, *values]
     hits: list[Hit] = []
     start = 0
@@ -125,6 +107,48 @@ def _from_catalog(
         want *= 4
 
 
+def ranked(catalog: Catalog, project: Project, terms: list[str], limit: int, wanted: Filter) -> list[tuple[str, float]]:
+    """(chunk id, BM25 score) by the catalog alone, best first: what a Milvus collection answers, in the same words."""
+    if not terms:
+        return []
+    where, values = _conditions([project], wanted)
+    sql = _matches("c.chunk_id, w.score", "bm25(words, 1.0, 0.0)", "score", where)
+    found = catalog.query(sql, [f"terms : ({_either(terms)})", *values, limit, 0])
+    best: dict[str, float] = {}
+    for chunk_id, score in found:  # the same words may stand in two files
+        best.setdefault(chunk_id, -score)
+    return list(best.items())
+
+
+def _conditions(projects: list[Project], wanted: Filter) -> tuple[str, list]:
+    """What can be asked of a catalog's entry ``e``, as SQL with its values."""
+    where, values = [f"e.project IN ({','.join('?' * len(projects))})"], [project.id for project in projects]
+    for column, names in (("e.agent", wanted.agents), ("e.kind", wanted.kinds)):
+        if names:
+            where.append(f"{column} IN ({','.join('?' * len(names))})")
+            values.extend(names)
+    if wanted.sessions:
+        where.append(f"({' OR '.join('substr(e.session, 1, length(?)) = ?' for _ in wanted.sessions)})")
+        values.extend(session for name in wanted.sessions for session in (name, name))
+    if wanted.first_day:
+        where.append("e.day >= ?")
+        values.append(wanted.first_day)
+    if wanted.last_day:
+        where.append("e.day <= ? AND e.day <> ''")
+        values.append(wanted.last_day)
+    return " AND ".join(where), values
+
+
+def _matches(columns: str, score: str, order_by: str, where: str) -> str:
+    """SQL for the best matches of an FTS5 expression: the score of every match, then only the joins that fill a page."""
+    return (
+        f"SELECT {columns} FROM (SELECT rowid AS id, {score} AS score FROM words"
+        f" WHERE words MATCH ? ORDER BY {order_by} LIMIT -1) w"
+        " CROSS JOIN chunks c ON c.id = w.id CROSS JOIN entries e ON e.id = c.entry"
+        f" WHERE {where} LIMIT ? OFFSET ?"
+    )
+
+
 def _hit(row: Row, score: float, place: int, terms: list[str]) -> Hit:
     has = set(analyze.terms(row.embedded))
     matched = [term for term in terms if term in has]
@@ -135,8 +159,7 @@ def _hit(row: Row, score: float, place: int, terms: list[str]) -> Hit:
 
 def _expression(terms: list[str], query: Query) -> str:
     """An FTS5 expression. Every term is quoted; nothing that was typed is read as syntax."""
-    either = " OR ".join(f'"{term}"' for term in terms)
-    parts = [f"terms : ({either})"]
+    parts = [f"terms : ({_either(terms)})"]
     written = analyze.words(query.text).split()
     last = written[-1] if written else ""
     if query.last_is_partial and last and (len(last) > 1 or len(written) == 1):
@@ -144,6 +167,10 @@ def _expression(terms: list[str], query: Query) -> str:
         if analyze.is_cjk(query.text[-1:] or " "):
             parts.append(f'terms : "{query.text[-1]}"*')
     return " OR ".join(f"({part})" for part in parts)
+
+
+def _either(terms: list[str]) -> str:
+    return " OR ".join(f'"{term}"' for term in terms)
 
 
 def _is_one_letter(query: Query) -> bool:
@@ -164,20 +191,28 @@ def correct(catalog: Catalog, terms: list[str], query: Query) -> tuple[list[str]
     from rapidfuzz.distance import OSA
     from rapidfuzz.process import extract
 
+    words = catalog.words()
     corrected: dict[str, list[str]] = {}
     for term in unknown:
         edits = _MAX_EDITS.get(len(term), 2)
-        rows = catalog.query(
-            "SELECT DISTINCT term FROM vocabulary WHERE col='terms' AND length(term) BETWEEN ? AND ?",
-            (len(term) - edits, len(term) + edits),
-        )
-        near = extract(term, [row[0] for row in rows], scorer=OSA.distance, score_cutoff=edits, limit=3)
+        alike = [word for size in range(len(term) - edits, len(term) + edits + 1) for word in words.get(size, ())]
+        near = extract(term, alike, scorer=OSA.distance, score_cutoff=edits, limit=3)
         if near:
             best = near[0][1]
             corrected[term] = [word for word, distance, _ in near if distance == best]
     fixed = [near for term in terms for near in corrected.get(term, [term])]
     told = {_written(query, term): [_word_of(catalog, stem) for stem in stems] for term, stems in corrected.items()}
     return list(dict.fromkeys(fixed)), {word: near for word, near in told.items() if near != [word]}
+
+
+def absent(catalog: Catalog, query: Query, corrected: dict[str, list[str]]) -> list[str]:
+    """Words of *query* that no note has, nor any near one; the last may be the beginning of one."""
+    words = [word for word in analyze.words(query.text).split() if word not in corrected]
+    made = {word: analyze.terms(word) for word in words}
+    unknown = [word for word, terms in made.items() if terms and not any(_known(catalog, term) for term in terms)]
+    if query.last_is_partial and unknown and unknown[-1] == words[-1] and _is_beginning(catalog, words[-1]):
+        unknown.pop()
+    return unknown
 
 
 def _written(query: Query, term: str) -> str:
@@ -204,7 +239,11 @@ def _begins(catalog: Catalog, last: list[str], term: str) -> bool:
     """Whether *term* comes from the half-typed last word and some written word begins like it."""
     if not last or not (analyze.stem(last[0]) == term or term.endswith(f"_{last[0]}")):
         return False
-    prefix = last[0]
+    return _is_beginning(catalog, last[0])
+
+
+def _is_beginning(catalog: Catalog, prefix: str) -> bool:
+    """Whether some word begins so."""
     return bool(
         catalog.query("SELECT 1 FROM vocabulary WHERE term >= ? AND term < ? LIMIT 1", (prefix, prefix + "\U0010ffff"))
     )

@@ -26,7 +26,6 @@ from memsearch_engine.errors import MemsearchError, Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.index import embed
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.space import Space, complete_spaces
 from memsearch_engine.index.sync import Scan, scan
 from memsearch_engine.index.watch import Watcher
@@ -289,11 +288,11 @@ class Indexer:
             self._changed()
 
     def _warm(self) -> None:
-        """Let Milvus build its BM25 tables before the first search asks for them, and give back what loading took."""
+        """Load what first searches would wait for, and give back what loading took."""
         for project in distinct(list(self.known.values())):
             if self.space is not None and self.space.held(project.collection):
                 with contextlib.suppress(Exception):  # a damaged folder shows itself, and is mended, where it is used
-                    self.space.bm25(project.collection, ["warm"], 1, Filter())
+                    self.space.warm(project.collection)
         give_back_memory()
 
     def _reopened(self, made_with: Embedding) -> Space | None:

@@ -1,0 +1,129 @@
+"""Projects that are too large for Milvus Lite's BM25: the catalog compares their words, with the same answers."""
+
+from __future__ import annotations
+
+import pytest
+from memsearch_engine.home import Home
+from memsearch_engine.index import space as spaces
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.embed import load as load_embedder
+from memsearch_engine.index.store import Store
+from memsearch_engine.index.sync import scan
+from memsearch_engine.projects import Project
+from memsearch_engine.search import hybrid
+from memsearch_engine.search.query import parse
+from memsearch_engine.settings import Settings
+
+AGENTS = ("claude-code", "codex")
+TOPICS = (
+    "redis cache ttl",
+    "postgres pool size",
+    "rollout canary weight",
+    "websocket reconnect backoff",
+    "缓存 失效 策略",
+)
+
+
+@pytest.fixture(scope="module")
+def world(tmp_path_factory):
+    """Two projects with notes of two agents, indexed."""
+    home = Home(tmp_path_factory.mktemp("home")).ensure()
+    settings = Settings()
+    catalog = Catalog(home.cache_db, writable=True)
+    space = spaces.Space(home, settings.milvus, load_embedder(home, settings.embedding))
+    projects = []
+    for name in ("shop", "gateway"):
+        memory = tmp_path_factory.mktemp(name) / ".memsearch" / "memory"
+        memory.mkdir(parents=True)
+        for day in range(1, 9):
+            entries = [f"# 2026-03-0{day}\n"]
+            for number, topic in enumerate(TOPICS):
+                agent = AGENTS[(day + number) % 2]
+                entries.append(
+                    f"### 1{number}:00\n<!-- agent:{agent} session:{name}-{day}_{agent[:2]} turn:t{day}{number} transcript:/t.jsonl -->\n"
+                    f"- {topic} of {name}, step {day}\n- settled `{topic.split()[0]}_{day}` in src/{name}/mod{number}.py\n"
+                )
+            (memory / f"2026-03-0{day}.md").write_text("\n".join(entries), encoding="utf-8")
+        (memory / "2026-03-09.md").write_text("### 10:00\n- the same words twice\n", encoding="utf-8")
+        (memory / "2026-03-10.md").write_text("### 10:00\n- the same words twice\n", encoding="utf-8")
+        project = Project(f"id-{name}", name, f"ms_{name}_0", str(memory.parent.parent), str(memory))
+        scan(catalog, project.id, [project.memory], settings, memory=project.memory)
+        space.embed(space.missing(catalog, project.id))
+        space.reconcile(catalog, project.id, project.collection)
+        projects.append(project)
+    yield catalog, space, projects
+    space.close()
+    catalog.close()
+
+
+QUERIES = (
+    "redis cache", "postgres_3", "src/gateway/mod2.py", "canary weigth", "缓存 策略", "the same words twice", "pool size agent:codex",
+    "backoff session:shop-4", "backoff session:shop-4_c", "redis day:2026-03-05", "redis after:2026-03-06 before:2026-03-07", 'step "of shop"', "nowhere",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("mode", ["bm25", "hybrid"])
+@pytest.mark.parametrize("text", QUERIES)
+def test_the_catalog_answers_as_milvus_does(world, monkeypatch, text, mode):
+    catalog, space, projects = world
+
+    def ask() -> list[tuple[str, str]]:
+        answer = hybrid.search(catalog, space, projects, parse(text), 100, mode)  # all: ties are broken differently
+        assert answer.mode == mode or not answer.hits
+        return [(hit.row.day, hit.row.entry_id) for hit in answer.hits if mode == "bm25" or "bm25" in hit.scores]
+
+    by_milvus = ask()
+    monkeypatch.setattr(spaces, "LITE_WORDS_MOST", 0)
+    monkeypatch.setattr(Store, "bm25", None)  # not asked
+    by_catalog = ask()
+    assert sorted(by_catalog) == sorted(by_milvus)
+    assert bool(by_catalog) == (text != "nowhere")
+
+
+def test_milvus_is_not_opened_for_a_large_project_without_changes(world, monkeypatch):
+    catalog, space, projects = world
+    opened: list[str] = []
+    monkeypatch.setattr(spaces, "LITE_WORDS_MOST", 0)
+    monkeypatch.setattr(Store, "ensure", lambda self, collection, dimension: opened.append(collection))
+    assert space.reconcile(catalog, projects[0].id, projects[0].collection) == (0, 0)
+    space.warm(projects[0].collection)
+    assert opened == [] and not space.ranks_words(projects[0].collection)
+
+
+def test_what_is_written_and_deleted_in_a_large_project_is_found_and_gone(world, monkeypatch):
+    catalog, space, (project, _) = world
+    monkeypatch.setattr(spaces, "LITE_WORDS_MOST", 0)
+    day = f"{project.memory}/2026-04-01.md"
+
+    def sync() -> list[str]:
+        scan(catalog, project.id, [project.memory], Settings(), memory=project.memory)
+        space.embed(space.missing(catalog, project.id))
+        space.reconcile(catalog, project.id, project.collection)
+        answer = hybrid.search(catalog, space, [project], parse("quokka enclosure"), 5)
+        assert answer.mode == "hybrid" and answer.reason == ""
+        return [hit.row.day for hit in answer.hits if "bm25" in hit.scores and "dense" in hit.scores]
+
+    with open(day, "w", encoding="utf-8") as file:
+        file.write("### 10:00\n- quokka enclosure is open\n")
+    assert sync() == ["2026-04-01"]
+    with open(day, "w", encoding="utf-8") as file:
+        file.write("### 10:00\n- nothing more\n")
+    assert sync() == []
+
+
+def test_vectors_of_another_layout_are_made_again(world, tmp_path):
+    import sqlite3
+
+    catalog, space, (project, _) = world
+    home = Home(tmp_path / "home").ensure()
+    folder = home.index / space.fingerprint
+    folder.mkdir(parents=True)
+    with sqlite3.connect(folder / "vectors.db") as old:
+        old.execute("CREATE TABLE vectors (text_hash TEXT PRIMARY KEY, vector BLOB NOT NULL) WITHOUT ROWID")
+    old.close()
+    other = spaces.Space(home, Settings().milvus, space.embedder)
+    try:
+        assert other.embed(other.missing(catalog, project.id)) > 0
+        assert other.reconcile(catalog, project.id, project.collection)[0] > 0
+    finally:
+        other.close()
