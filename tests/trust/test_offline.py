@@ -66,7 +66,6 @@ def test_every_way_out_is_refused_by_name(offline, monkeypatch, tmp_path):
         embed.load(offline, Embedding(provider="openai", api_key="k", model="m", dimension=8)).query("x")
     with pytest.raises(Offline, match="milvus"):
         Store(tmp_path / "index", tmp_path / "socket", "https://milvus.example.com:19530")
-    pytest.importorskip("huggingface_hub", reason="the hub extra is not installed")
     with pytest.raises(Offline):
         models.pull(offline, "bge-m3")
 

@@ -25,7 +25,7 @@ from memsearch_engine.journal.model import Entry
 if TYPE_CHECKING:
     from memsearch_engine.index.chunk import Chunk
 
-LAYOUT = 2
+LAYOUT = 3
 
 _SCHEMA = """
 CREATE TABLE files (
@@ -47,7 +47,7 @@ CREATE TABLE chunks (
   id INTEGER PRIMARY KEY, entry INTEGER NOT NULL REFERENCES entries(id) ON DELETE CASCADE,
   chunk_id TEXT NOT NULL, part INTEGER NOT NULL, text_hash TEXT NOT NULL, start_line INTEGER NOT NULL,
   end_line INTEGER NOT NULL, text TEXT NOT NULL, embedded TEXT NOT NULL);
-CREATE INDEX chunks_entry ON chunks(entry);
+CREATE INDEX chunks_entry ON chunks(entry, chunk_id);
 CREATE INDEX chunks_id ON chunks(chunk_id);
 CREATE INDEX chunks_text ON chunks(text_hash);
 CREATE VIRTUAL TABLE words USING fts5(terms, written, tokenize="unicode61 remove_diacritics 0 tokenchars '_'");
@@ -367,7 +367,11 @@ class Catalog:
         version = self._version()
         cached = self._sizes.get(project)
         if cached is None or cached[0] != version:
-            cached = self._sizes[project] = (version, self.counts(project)["distinct"])
+            found = self.query(
+                "SELECT count(DISTINCT c.chunk_id) FROM entries e JOIN chunks c ON c.entry = e.id WHERE e.project=?",
+                (project,),
+            )
+            cached = self._sizes[project] = (version, found[0][0])
         return cached[1]
 
     def _version(self) -> tuple[int, int]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import os
 from pathlib import Path
 
 import msgspec
@@ -163,6 +164,8 @@ def pull(home: Home, name: str) -> ModelFiles:
     if model.source.startswith("convert:") and e5.weights() is not None:
         e5.convert(home.models / model.name)
         return find(home, name)
+    # else its client tells the hub which agent runs it, and fetches a list of agents for that; read when it is imported
+    os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
     try:
         from huggingface_hub import hf_hub_download
     except ImportError as error:

@@ -100,7 +100,8 @@ class Engine:
                 if time.monotonic() - reconciled > _RECONCILE_S:
                     reconciled = time.monotonic()
                     self._reconcile()
-                if seen != (now := (self.version, _stamp(self.home.longterm), _stamp(self.home.longterm / SUMMARY))):
+                now = (self.version, _stamp(self.home.longterm), _stamp(self.home.longterm / SUMMARY))
+                if seen != now and self.indexer.ready.is_set():  # opening the index comes first: a search waits for it
                     seen = now
                     self._prepare_contexts()
                 self.indexer.check_disk()
