@@ -195,7 +195,8 @@ class Desk:
         self.product, self.library = product, library
         self.days = [day for day, _ in library.days()]
         self.env = {**product.env, "TERM": "xterm-256color", "COLORTERM": "truecolor", "LANG": "C.UTF-8"}
-        del self.env["NO_COLOR"]
+        for name in ("NO_COLOR", "COLUMNS", "LINES"):  # the terminal itself says how large it is
+            self.env.pop(name, None)
         self.apps: dict[str, tuple[list[str], str]] = {
             OURS: (product.command("tui"), library.day(self.days[0])[0].title[:12]),
             FLOOR: ([sys.executable, "-c", EMPTY], "Hello"),
@@ -288,7 +289,7 @@ def _type(app: Terminal, query: str) -> list[tuple[float, float]]:
     times = []
     for letter in query:
         app.press(letter)
-        times.append((app.see("hits · lexical"), app.see("hits · hybrid")))
+        times.append((app.see(" · lexical"), app.see(" · hybrid")))
         app.settle()
     app.press("\x1b")
     app.settle()

@@ -169,8 +169,8 @@ def embedded(report: Report, product: Product, peer: Peer | None, corpus: Corpus
     def count() -> tuple[int, int | None]:
         made.clear()
         engine.index(call, product.place_param)
-        if engine.problem:
-            print(f"FAILED: {engine.problem}")
+        if engine.indexer.problem:
+            print(f"FAILED: {engine.indexer.problem}")
         mine = len(made)
         if not peer:
             return mine, None

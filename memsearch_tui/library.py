@@ -260,7 +260,7 @@ class Library:
             done = self.memory.call("inbox", dict, timeout_s=120)
         except MemsearchError as error:
             return str(error)
-        return f"{count} tried again, {done['captured']} captured, {len(done['waiting'])} wait"
+        return f"{count} tried again, {done['captured']} captured, {len(done['waiting'])} waiting"
 
     def health(self) -> dict[str, Any]:
         """The service's view of itself, or why there is none."""

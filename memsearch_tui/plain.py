@@ -14,6 +14,7 @@ from memsearch_engine.journal.text import plain
 from memsearch_engine.secrets.scan import redact
 
 from memsearch_tui import review
+from memsearch_tui.counted import many
 from memsearch_tui.library import Item, Library
 
 _HELP = """\
@@ -41,7 +42,7 @@ class Plain:
     def run(self) -> int:
         days = self.library.days()
         self.say(
-            f"memsearch, {'all projects' if self.memory.everything else self.memory.project.name}: {len(days)} days. help lists what you can type."
+            f"memsearch, {'all projects' if self.memory.everything else self.memory.project.name}: {many(len(days), 'day')}. help lists what you can type."
         )
         if days:
             self._day(days[0][0])
@@ -68,7 +69,7 @@ class Plain:
             answer = self.memory.search(line[1:], _HITS)
             self._list(
                 self.library.items(answer),
-                f"{len(answer.hits)} hits, {answer.mode}" + (f" ({answer.reason})" if answer.reason else ""),
+                f"{many(len(answer.hits), 'hit')}, {answer.mode}" + (f" ({answer.reason})" if answer.reason else ""),
             )
         elif word.isdecimal():
             self._read(word)
@@ -92,7 +93,7 @@ class Plain:
         if day not in dict(self.library.days()):
             raise UsageError(f"no entries on {day!r}", "days lists the days")
         items = self.library.day(day)
-        self._list(items, f"{day}, {len(items)} entries")
+        self._list(items, f"{day}, {many(len(items), 'entry')}")
 
     def _list(self, items: list[Item], title: str) -> None:
         self.items = items

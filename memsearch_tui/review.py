@@ -10,6 +10,7 @@ from memsearch_engine.client import Memory
 from memsearch_engine.errors import MemsearchError
 
 from memsearch_tui import drafts
+from memsearch_tui.counted import many
 
 if TYPE_CHECKING:
     from memsearch_engine.longterm.review import Hunk
@@ -206,7 +207,7 @@ def _decide_secret(memory: Memory, case: Case, yes: bool, text: str | None) -> s
     wanted = [s for s in scrub.known(memory.home, everything.projects, rule=rule) if s.fingerprint == fingerprint]
     report = scrub.scrub(memory.home, load(memory.home), everything.projects, wanted, memory.folders)
     left = sum(place.count for place in report.left)
-    others = f"; {len(report.others)} files that are not ours hold it still" if report.others else ""
+    others = f"; found still in {many(len(report.others), 'file')} that memsearch does not own" if report.others else ""
     return f"{left} left in {report.looked_at} places{others}"
 
 

@@ -12,11 +12,12 @@ from memsearch_engine.home import Home
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json
+from memsearch_tui.counted import many
 
 AGENTS = click.Choice(["claude-code", "codex", "opencode", "openclaw"])
 
 
-@click.command()
+@click.command(epilog="\b\nExample:\n  memsearch hook claude-code Stop < payload.json")
 @click.argument("agent")
 @click.argument("event")
 def hook(agent: str, event: str) -> int:
@@ -43,7 +44,7 @@ def inbox(ctx: click.Context, json_: bool) -> int:
     return 5 if state["waiting"] else 0
 
 
-@inbox.command("retry")
+@inbox.command("retry", epilog="\b\nExample:\n  memsearch inbox retry")
 @as_json
 def inbox_retry(json_: bool) -> None:
     """Try events again that could not be read, and summaries that failed."""
@@ -55,10 +56,10 @@ def inbox_retry(json_: bool) -> None:
     if json_:
         output.emit({"retried": count, **state})
     else:
-        click.echo(f"{count} events tried again; {state['captured']} captured, {len(state['waiting'])} wait")
+        click.echo(f"{many(count, 'event')} tried again; {state['captured']} captured, {len(state['waiting'])} waiting")
 
 
-@inbox.command("drop")
+@inbox.command("drop", epilog="\b\nExample:\n  memsearch inbox drop 1795292537.json")
 @click.argument("names", nargs=-1, metavar="[EVENT]...")
 @click.option("--all", "everything", is_flag=True, help="All that wait.")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
@@ -69,9 +70,9 @@ def inbox_drop(names: tuple[str, ...], everything: bool, yes: bool, json_: bool)
 
     if bool(names) == everything:
         raise UsageError("name events, or pass --all", "`memsearch inbox` lists them")
-    output.confirm("Forget " + (f"{len(names)} events?" if names else "all waiting events?"), yes)
+    output.confirm("Forget " + (f"{many(len(names), 'event')}?" if names else "all waiting events?"), yes)
     count = drop(Home.from_env(), list(names))
-    output.emit({"dropped": count}) if json_ else click.echo(f"{count} events forgotten")
+    output.emit({"dropped": count}) if json_ else click.echo(f"{many(count, 'event')} forgotten")
 
 
 @click.command(epilog="\b\nExample:\n  memsearch coverage --since 7d")
@@ -94,7 +95,7 @@ def coverage(since: str | None, json_: bool) -> int:
         click.echo("nothing is captured yet - `memsearch plugins install AGENT` begins, `memsearch agents` lists yours")
         return 0
     click.echo(
-        f"{state['percent']} % of {state['seen']} turns ({state['captured']} captured, {state['trivial']} trivial)"
+        f"{state['percent']} % of {many(state['seen'], 'turn')} ({state['captured']} captured, {state['trivial']} trivial)"
     )
     for row in state["days"]:
         left = "".join(f", {row[name]} {name}" for name in ("waiting", "failed") if row[name])
@@ -151,7 +152,7 @@ def context(agent: str, log_: bool, session: str, json_: bool) -> int:
     if made.text:
         click.echo(output.safe(made.text))
     output.say(
-        f"about {made.tokens} tokens" + (f"; {made.left_out} entries held back" if made.left_out else "")
+        f"about {made.tokens} tokens" + (f"; {many(made.left_out, 'entry')} held back" if made.left_out else "")
         if made.text
         else "nothing: no notes here yet, or `recall.inject` is off"
     )

@@ -8,6 +8,8 @@ from typing import Any
 from memsearch_engine.client import Memory
 from memsearch_engine.errors import MemsearchError
 
+from memsearch_tui.counted import many
+
 
 def examine(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
     """Run all checks; with *fix*, mend what is safe to mend and look again."""
@@ -65,7 +67,7 @@ def _files(memory: Memory) -> dict[str, Any]:
     if listing.problems:
         text = "; ".join(f"{path}: {reason}" for path, reason in listing.problems)
         return _check("notes", False, text, "correct the permissions, or move these away")
-    return _check("notes", True, f"{len(listing.files)} files in {memory.place.memory}")
+    return _check("notes", True, f"{many(len(listing.files), 'file')} in {memory.place.memory}")
 
 
 def _model(memory: Memory) -> dict[str, Any]:
@@ -99,7 +101,7 @@ def _conversations(memory: Memory, *, fix: bool) -> dict[str, Any]:
     if soon:
         days = min(expiring.days for expiring in soon)
         detail = (
-            f"{len(soon)} transcripts will be deleted by their agent, the first in {days} days; "
+            f"{many(len(soon), 'transcript')} will be deleted by their agent, the first in {many(days, 'day')}; "
             f"{sum(expiring.unkept for expiring in soon)} memories cite them and are not kept"
         )
     return _check("conversations", not soon, detail, "memsearch evidence archive")
@@ -134,7 +136,9 @@ def _trust(memory: Memory) -> dict[str, Any]:
         return _check("trust", False, text, "run the same `memsearch secrets scrub` again")
     waiting = len(held(memory))
     return _check(
-        "trust", True, f"{waiting} notes wait for your word (`memsearch trust review`)" if waiting else "nothing waits"
+        "trust",
+        True,
+        f"{many(waiting, 'note')} waiting for your word (`memsearch trust review`)" if waiting else "nothing waits",
     )
 
 
@@ -177,7 +181,7 @@ def _service(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
         _check(
             "inbox",
             not waiting,
-            f"{len(waiting)} events wait: {waiting[0]['reason']}" if waiting else "empty",
+            f"{many(len(waiting), 'event')} waiting: {waiting[0]['reason']}" if waiting else "empty",
             "memsearch inbox",
         )
     )

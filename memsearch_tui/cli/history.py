@@ -13,11 +13,12 @@ from memsearch_engine.errors import MemsearchError, UsageError
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json
+from memsearch_tui.counted import many
 
 AGENTS = ("claude-code", "codex", "opencode", "openclaw")
 
 
-@click.command()
+@click.command(epilog="\b\nExamples:\n  memsearch agents\n  memsearch agents --json")
 @click.option("--versions/--no-versions", default=True, help="Ask each program for its version (a second or two).")
 @as_json
 def agents(versions: bool, json_: bool) -> int:
@@ -42,7 +43,7 @@ def agents(versions: bool, json_: bool) -> int:
         for folder in row["folders"]:
             click.echo(f"  {output.safe(folder)}")
         click.echo(
-            f"  {row['sessions']} sessions, {row['turns']} turns: {row['captured']} in memory, {row['new']} not, "
+            f"  {many(row['sessions'], 'session')}, {many(row['turns'], 'turn')}: {row['captured']} in memory, {row['new']} not, "
             f"{row['trivial']} trivial" + (f", {row['homeless']} of folders that are gone" if row["homeless"] else "")
         )
         if row["new"]:
@@ -119,7 +120,7 @@ def import_(
             elif not made.new:
                 output.say("nothing new to bring in")
             return 5 if made.failed else 0
-        output.confirm(f"Write {made.new} entries?", yes)
+        output.confirm(f"Write {many(made.new, 'entry')}?", yes)
         signal.signal(signal.SIGINT, lambda *_: stopped.set())
         report = backfill.run(keeper, made, choice, _told(progress), stopped.is_set)
     finally:
@@ -130,7 +131,7 @@ def import_(
     if json_:
         output.emit(_plan_json(made, report))
     else:
-        click.echo(f"{report.written} entries written, {report.known} were known, {report.skipped} left out")
+        click.echo(f"{many(report.written, 'entry')} written, {report.known} were known, {report.skipped} left out")
         for where, reason in report.failed[:20]:
             output.say(f"failed: {output.safe(where)}: {output.safe(reason)}")
         if report.written:
@@ -189,7 +190,7 @@ def _show_plan(made: Any, settings: Any) -> None:
 
     for agent, count in made.counts.items():
         days = f", {count.first_day} to {count.last_day}" if count.new else ""
-        click.echo(f"{output.style(agent, bold=True)}: {count.sessions} sessions, {count.turns} turns")
+        click.echo(f"{output.style(agent, bold=True)}: {many(count.sessions, 'session')}, {many(count.turns, 'turn')}")
         who = chosen(settings, agent).provider
         cost = (
             f"about {count.tokens:,} tokens, if a model summarised them; none are spent"
@@ -259,7 +260,7 @@ def evidence() -> None:
     """Keep, count and prune the conversations behind memories."""
 
 
-@evidence.command("status")
+@evidence.command("status", epilog="\b\nExample:\n  memsearch evidence status")
 @as_json
 def evidence_status(json_: bool) -> None:
     """How many cited conversations are live, kept or lost, and which their agent will delete soon."""
@@ -285,18 +286,20 @@ def evidence_status(json_: bool) -> None:
     if json_:
         output.emit(state)
         return
-    click.echo(f"kept     {status.turns} turns in {status.bytes / 1e6:.1f} MB ({status.raw / 1e6:.1f} MB unpacked)")
+    click.echo(
+        f"kept     {many(status.turns, 'turn')} in {status.bytes / 1e6:.1f} MB ({status.raw / 1e6:.1f} MB unpacked)"
+    )
     click.echo(f"memories {found.live} live, {found.kept} by the kept copy only, {found.lost} lost")
     unkept = sum(e.unkept for e in found.expiring)
     if found.expiring:
         click.echo(
-            f"expiring {len(found.expiring)} transcripts within a week, {sum(e.memories for e in found.expiring)} memories "
+            f"expiring {many(len(found.expiring), 'transcript')} within a week, {sum(e.memories for e in found.expiring)} memories "
             f"cite them, {unkept} of those are not kept"
             + (" - `memsearch evidence archive` keeps them" if unkept else "")
         )
 
 
-@evidence.command("archive")
+@evidence.command("archive", epilog="\b\nExample:\n  memsearch evidence archive")
 @as_json
 def evidence_archive(json_: bool) -> int:
     """Keep every conversation that a memory cites and its agent still has."""
@@ -311,13 +314,13 @@ def evidence_archive(json_: bool) -> int:
     if json_:
         output.emit({"kept": kept, "failed": [{"where": where, "reason": reason} for where, reason in failed]})
     else:
-        click.echo(f"{kept} turns kept")
+        click.echo(f"{many(kept, 'turn')} kept")
         for where, reason in failed[:20]:
             output.say(f"failed: {output.safe(where)}: {output.safe(reason)}")
     return 5 if failed else 0
 
 
-@evidence.command("prune")
+@evidence.command("prune", epilog="\b\nExample:\n  memsearch evidence prune --max-mb 500")
 @click.option("--max-mb", type=click.FloatRange(0), help="At most so many megabytes (evidence.max_mb); 0 is no limit.")
 @click.option("--max-days", type=click.FloatRange(0), help="Nothing older (evidence.max_days); 0 is no limit.")
 @click.option("--dry-run", is_flag=True, help="Only say what would go.")

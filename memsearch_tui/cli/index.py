@@ -8,6 +8,7 @@ from memsearch_engine.errors import Unreachable
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, scope, tolerated
+from memsearch_tui.counted import many
 
 _LONG_S = 24 * 3600
 
@@ -51,8 +52,8 @@ def index(paths: tuple[str, ...], force: bool, project: str | None, everything: 
         output.emit({**total, "failed": failed, "reason": reason, "projects": results})
     else:
         click.echo(
-            f"{total['files']} files, {total['entries']} entries, {total['chunks']} chunks; "
-            f"{total['changed']} files read, {total['embedded']} chunks embedded, {total['deleted']} removed "
+            f"{many(total['files'], 'file')}, {many(total['entries'], 'entry')}, {many(total['chunks'], 'chunk')}; "
+            f"{many(total['changed'], 'file')} read, {many(total['embedded'], 'chunk')} embedded, {total['deleted']} removed "
             f"in {total['seconds']:.1f} s"
         )
     for result in results:
@@ -71,7 +72,7 @@ def index(paths: tuple[str, ...], force: bool, project: str | None, everything: 
     return 5 if failed or reason else 0
 
 
-@click.command()
+@click.command(epilog="\b\nExample:\n  memsearch watch")
 @scope
 @tolerated
 @as_json
@@ -102,7 +103,7 @@ def watch(project: str | None, everything: bool, json_: bool) -> None:
         connection.close()
 
 
-@click.command()
+@click.command(epilog="\b\nExample:\n  memsearch stats --all")
 @scope
 @tolerated
 @click.option("--json-output", "-j", "bare", is_flag=True, hidden=True)
@@ -126,7 +127,7 @@ def stats(project: str | None, everything: bool, bare: bool, json_: bool) -> Non
         )
 
 
-@click.command()
+@click.command(epilog="\b\nExamples:\n  memsearch health\n  memsearch health --all --json")
 @scope
 @as_json
 def health(project: str | None, everything: bool, json_: bool) -> int:
@@ -152,15 +153,15 @@ def print_health(state: dict) -> None:
         click.echo(f"now      {progress['phase']} {progress['project']} {progress['done']}/{progress['total']}")
     for row in state["projects"]:
         click.echo(
-            f"project  {output.safe(row['name'])}: {row['files']} files, {row['entries']} entries, "
-            f"{row['vectors']}/{row['chunks']} chunks with meaning"
+            f"project  {output.safe(row['name'])}: {many(row['files'], 'file')}, {many(row['entries'], 'entry')}, "
+            f"{row['vectors']}/{many(row['chunks'], 'chunk')} with meaning"
         )
     for problem in state["problems"]:
         fix = f"  -> {problem['fix']}" if problem["fix"] else ""
         click.echo(f"problem  {output.safe(problem['what'])}{fix}")
 
 
-@click.command()
+@click.command(epilog="\b\nExamples:\n  memsearch doctor\n  memsearch doctor --fix")
 @click.option("--fix", is_flag=True, help="Mend what can be mended without touching a note.")
 @as_json
 def doctor(fix: bool, json_: bool) -> int:
@@ -179,7 +180,7 @@ def doctor(fix: bool, json_: bool) -> int:
     return 0 if all(check["ok"] for check in checks) else 5
 
 
-@click.command()
+@click.command(epilog="\b\nExamples:\n  memsearch reset\n  memsearch reset --all --yes")
 @click.option("--all", "-a", "everything", is_flag=True, help="Of all projects.")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @tolerated
@@ -204,7 +205,7 @@ def models(ctx: click.Context, json_: bool) -> None:
         ctx.invoke(models_list, json_=json_)
 
 
-@models.command("list")
+@models.command("list", epilog="\b\nExample:\n  memsearch models list")
 @as_json
 def models_list(json_: bool) -> None:
     """Which models there are; * marks the one in use."""
@@ -236,7 +237,7 @@ def models_list(json_: bool) -> None:
         )
 
 
-@models.command("pull")
+@models.command("pull", epilog="\b\nExample:\n  memsearch models pull bge-m3")
 @click.argument("name")
 @as_json
 def models_pull(name: str, json_: bool) -> None:
@@ -250,7 +251,9 @@ def models_pull(name: str, json_: bool) -> None:
     output.say(f"{name} is in {files.onnx.parent} - `memsearch models use {name}` switches to it")
 
 
-@models.command("use")
+@models.command(
+    "use", epilog="\b\nExamples:\n  memsearch models use multilingual-e5-small\n  memsearch models use ~/models/mine"
+)
 @click.argument("name")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
@@ -268,7 +271,9 @@ def models_use(name: str, yes: bool, json_: bool) -> None:
     known.find(home, name)
     memory = Memory(everything=True)
     chunks = sum(memory.catalog.counts(p.id)["chunks"] for p in memory.projects) if memory.catalog else 0
-    output.confirm(f"{chunks} chunks will be embedded with {name} in the background. Go ahead?", yes or chunks < 100)
+    output.confirm(
+        f"{many(chunks, 'chunk')} will be embedded with {name} in the background. Go ahead?", yes or chunks < 100
+    )
     set_value(home, "embedding.model", name)
     client.stop(home)
     memory.connect().close()

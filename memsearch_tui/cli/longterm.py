@@ -13,6 +13,7 @@ from memsearch_engine.home import Home
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json
+from memsearch_tui.counted import many
 
 
 @click.command(
@@ -144,11 +145,15 @@ def _tell(report: Any) -> None:
         if read.stopped:
             output.say(f"! stopped: {output.safe(read.stopped)}")
     if made := report.consolidated:
-        what = f"{made.hunks} changes from {made.memories} memories, {made.tokens:,} tokens; " if made.hunks else ""
+        what = (
+            f"{many(made.hunks, 'change')} from {many(made.memories, 'memory')}, {made.tokens:,} tokens; "
+            if made.hunks
+            else ""
+        )
         click.echo(f"consolidation: {made.state}: {what}{output.safe(made.reason)}")
 
 
-@longterm.command()
+@longterm.command(epilog="\b\nExamples:\n  memsearch longterm status\n  memsearch longterm status --all")
 @click.option("--all", "-a", "everything", is_flag=True, help="Every session with its reason.")
 @as_json
 def status(everything: bool, json_: bool) -> int:
@@ -171,7 +176,7 @@ def status(everything: bool, json_: bool) -> int:
         why = f": {output.safe(last['error'])}" if last["error"] else ""
         click.echo(f"last       {when} {last['state']} {last['outcome']}{why}")
     if waiting := state["review"]:
-        click.echo(f"review     {waiting['hunks']} changes wait (`memsearch longterm review`)")
+        click.echo(f"review     {many(waiting['hunks'], 'change')} waiting (`memsearch longterm review`)")
     click.echo(f"sessions   {len(state['sessions'])}")
     for reason, count in state["reasons"].items():
         click.echo(f"  {count:5d}  {output.safe(reason)}")
@@ -296,7 +301,7 @@ def review(verdict: str, names: tuple[str, ...], everything: bool, text: str | N
     if json_:
         output.emit({"decided": [hunk.number for hunk in decided], "verdict": verdict})
     else:
-        click.echo(f"{len(decided)} changes {verdict}ed")
+        click.echo(f"{many(len(decided), 'change')} {verdict}ed")
     return 0
 
 
@@ -327,7 +332,7 @@ def _show_proposal(home: Home, proposal: Any) -> None:
     names = {memory.id: f"{memory.agent} {memory.session[:13]}" for memory in Store(home).all()}
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(proposal.at))
     click.echo(
-        f"proposed {when} by {proposal.model} from {len(proposal.memories)} memories, {proposal.tokens:,} tokens"
+        f"proposed {when} by {proposal.model} from {many(len(proposal.memories), 'memory')}, {proposal.tokens:,} tokens"
     )
     for hunk in proposal.waiting:
         click.echo(f"\n{proposal.id}.{hunk.number}  {hunk.path}  {output.safe(hunk.section.lstrip('# '))}")
@@ -338,7 +343,7 @@ def _show_proposal(home: Home, proposal: Any) -> None:
         click.echo(output.style(f"     from {output.safe(sources)}", dim=True))
 
 
-@longterm.command()
+@longterm.command(epilog="\b\nExample:\n  memsearch longterm restore 3f9a2c1b")
 @click.argument("name")
 @as_json
 def restore(name: str, json_: bool) -> None:
@@ -372,7 +377,7 @@ def mode_(agent: str, session: str, mode: Literal["enabled", "disabled"], json_:
     output.emit({"agent": agent, "session": session, "mode": mode}) if json_ else click.echo(f"{session} is {mode}")
 
 
-@longterm.command()
+@longterm.command(epilog="\b\nExample:\n  memsearch longterm clear")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
 def clear(yes: bool, json_: bool) -> None:

@@ -16,6 +16,7 @@ from memsearch_engine.journal.write import target_of
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, scope
 from memsearch_tui.cli.recall import entry_json
+from memsearch_tui.counted import many
 
 
 @click.command(
@@ -153,7 +154,7 @@ def _step(name: str | None, everything: bool, json_: bool, *, back: bool) -> int
     return 0 if changes else 1
 
 
-@click.command()
+@click.command(epilog="\b\nExamples:\n  memsearch undo\n  memsearch undo 3fa9c1d2")
 @click.argument("name", required=False)
 @click.option("--all", "-a", "everything", is_flag=True, help="The last change in any project.")
 @as_json
@@ -162,7 +163,7 @@ def undo(name: str | None, everything: bool, json_: bool) -> int:
     return _step(name, everything, json_, back=True)
 
 
-@click.command()
+@click.command(epilog="\b\nExample:\n  memsearch redo")
 @click.argument("name", required=False)
 @click.option("--all", "-a", "everything", is_flag=True, help="The last undone change in any project.")
 @as_json
@@ -171,7 +172,9 @@ def redo(name: str | None, everything: bool, json_: bool) -> int:
     return _step(name, everything, json_, back=False)
 
 
-@click.command()
+@click.command(
+    epilog="\b\nExamples:\n  memsearch history -n 20\n  memsearch history 3fa9c1d2\n  memsearch history --prune 90"
+)
 @click.argument("name", required=False)
 @click.option("--limit", "-n", default=20, type=click.IntRange(1), show_default=True)
 @click.option("--diff", is_flag=True, help="Show what each change did.")
@@ -191,9 +194,9 @@ def history(name: str | None, limit: int, diff: bool, prune_days: float | None, 
     if prune_days is not None:
         days = prune_days or 1e-9
         count = log.prune(max_days=days, dry_run=True)
-        output.confirm(f"Forget {count} changes? They can't be undone any more.", yes)
+        output.confirm(f"Forget {many(count, 'change')}? They can't be undone any more.", yes)
         log.prune(max_days=days)
-        output.emit({"pruned": count}) if json_ else click.echo(f"{count} changes forgotten")
+        output.emit({"pruned": count}) if json_ else click.echo(f"{many(count, 'change')} forgotten")
         return 0
     changes = log.of_entry(_entry_id(memory, name)) if name else log.recent(os.path.abspath(memory.place.memory), limit)
     if json_:
@@ -209,7 +212,7 @@ def history(name: str | None, limit: int, diff: bool, prune_days: float | None, 
     return 0 if changes else 1
 
 
-@click.command()
+@click.command(epilog="\b\nExample:\n  memsearch restore 17")
 @click.argument("change", type=int)
 @as_json
 def restore(change: int, json_: bool) -> None:
@@ -223,7 +226,7 @@ def restore(change: int, json_: bool) -> None:
         )
 
 
-@click.command()
+@click.command(epilog="\b\nExamples:\n  memsearch pin 3fa9c1d2\n  memsearch pin 3fa9c1d2 --off")
 @click.argument("name")
 @click.option("--off", is_flag=True, help="Unpin it.")
 @as_json
@@ -298,7 +301,7 @@ def export(
     if target:
         with open(target, "w", encoding="utf-8") as out:
             out.write(data + "\n")
-        output.say(f"{len(rows)} entries written to {target}")
+        output.say(f"{many(len(rows), 'entry')} written to {target}")
     else:
         click.echo(data)
     return 0 if rows else 1

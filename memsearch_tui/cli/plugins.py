@@ -128,7 +128,7 @@ def plugins_uninstall(names: tuple[str, ...], dry_run: bool, json_: bool) -> Non
         output.emit({"changed": done, "dry_run": dry_run})
 
 
-@plugins.command("status")
+@plugins.command("status", epilog="\b\nExamples:\n  memsearch plugins status\n  memsearch plugins status codex")
 @click.argument("names", nargs=-1, type=AGENTS, metavar="[AGENT]...")
 @as_json
 def plugins_status(names: tuple[str, ...], json_: bool) -> int:

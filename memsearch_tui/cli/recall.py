@@ -13,6 +13,7 @@ from memsearch_engine.search.hits import Answer, Hit
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, scope, tolerated
+from memsearch_tui.counted import many
 
 _TOOL_LINES = 6
 _BADGES = {
@@ -150,7 +151,7 @@ def _print_hits(answer: Answer, explain: bool) -> None:
     if answer.hits:
         first = answer.hits[0].row.chunk_id
         output.say(
-            f"{len(answer.hits)} hits ({answer.mode}, {answer.took_ms:.0f} ms) - `memsearch expand {first}` opens the first"
+            f"{many(len(answer.hits), 'hit')} ({answer.mode}, {answer.took_ms:.0f} ms) - `memsearch expand {first}` opens the first"
         )
     else:
         output.say(
@@ -261,7 +262,7 @@ def transcript(target: str, turn: str, session: str, raw: bool, context: int, js
         output.say("no turn in it")
 
 
-@click.command()
+@click.command(epilog="\b\nExamples:\n  memsearch show yesterday\n  memsearch show 2026-02-09")
 @click.argument("day", default="today")
 @scope
 @as_json
@@ -288,7 +289,7 @@ def show(day: str, project: str | None, everything: bool, json_: bool) -> int:
     return 0 if files else 1
 
 
-@click.command()
+@click.command(epilog="\b\nExamples:\n  memsearch days\n  memsearch days --all --json")
 @click.option("--limit", "-n", default=30, type=click.IntRange(1), show_default=True)
 @scope
 @as_json
@@ -312,7 +313,7 @@ def days(limit: int, project: str | None, everything: bool, json_: bool) -> int:
     return 0 if rows else 1
 
 
-@click.command()
+@click.command(epilog="\b\nExamples:\n  memsearch entries -n 20\n  memsearch entries --day 2026-02-09 --json")
 @click.option("--day", help="Only this day (2026-02-09, today, 3d).")
 @click.option("--agent", help="Only this agent's.")
 @click.option("--limit", "-n", default=50, type=click.IntRange(1), show_default=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sys
 from typing import Any
 
@@ -15,9 +16,10 @@ from memsearch_engine.home import Home
 from memsearch_tui.cli import output
 from memsearch_tui.cli.main import is_terminal
 from memsearch_tui.cli.options import as_json
+from memsearch_tui.counted import many
 
 
-@click.command()
+@click.command(epilog="\b\nExamples:\n  memsearch status\n  memsearch status --json")
 @as_json
 def status(json_: bool = False) -> None:
     """One look at everything: project, notes, index, service."""
@@ -47,12 +49,12 @@ def status(json_: bool = False) -> None:
         return
     click.echo(f"project  {state['project']}  {output.safe(state['memory'])}")
     if days:
-        click.echo(f"notes    {len(days)} days, {state['oldest_day']} to {state['newest_day']}")
+        click.echo(f"notes    {many(len(days), 'day')}, {state['oldest_day']} to {state['newest_day']}")
     else:
         click.echo("notes    none yet - `memsearch demo` shows what it looks like with a year of them")
     if counts:
         click.echo(
-            f"index    {counts['entries']} entries, {counts['chunks']} chunks"
+            f"index    {many(counts['entries'], 'entry')}, {many(counts['chunks'], 'chunk')}"
             + (f", {counts['failed']} failed" if counts["failed"] else "")
         )
     click.echo(
@@ -67,7 +69,7 @@ def status(json_: bool = False) -> None:
         output.say(f"! {output.safe(alarm)}")
 
 
-@click.command()
+@click.command(epilog="\b\nExamples:\n  memsearch tui\n  memsearch tui --all\n  memsearch tui --plain")
 @click.option("--project", "-p", help="Open on this project.")
 @click.option("--all", "-a", "everything", is_flag=True, help="Open on all projects.")
 @click.option("--theme", help="Textual theme name.")
@@ -91,7 +93,7 @@ def config() -> None:
     """Read and change settings (~/.memsearch/config.toml)."""
 
 
-@config.command("list")
+@config.command("list", epilog="\b\nExample:\n  memsearch config list")
 @as_json
 def config_list(json_: bool) -> None:
     """Every setting with its value and type."""
@@ -109,7 +111,7 @@ def config_list(json_: bool) -> None:
         output.say(f"warning: {output.safe(warning)}")
 
 
-@config.command("get")
+@config.command("get", epilog="\b\nExample:\n  memsearch config get embedding.model")
 @click.argument("key")
 @as_json
 def config_get(key: str, json_: bool) -> None:
@@ -126,7 +128,10 @@ def config_get(key: str, json_: bool) -> None:
         click.echo(value if isinstance(value, str) else _toml(value))
 
 
-@config.command("set")
+@config.command(
+    "set",
+    epilog="\b\nExamples:\n  memsearch config set search.top_k 20\n  memsearch config set capture.summarize.provider native",
+)
 @click.argument("key")
 @click.argument("value")
 @as_json
@@ -141,30 +146,79 @@ def config_set(key: str, value: str, json_: bool) -> None:
     output.say(f"{key} = {_toml(typed)} in {home.config}")
 
 
-@config.command("init")
+@config.command("init", epilog="\b\nExample:\n  memsearch config init")
 def config_init() -> None:
-    """A short wizard for the settings that matter at first."""
-    from memsearch_engine.index.models import KNOWN
-    from memsearch_engine.settings import load, set_value
+    """Ask for the settings that matter at first. Nothing is written before the last answer."""
+    from memsearch_engine.agents import plugins
+    from memsearch_engine.agents.discover import PROGRAMS
+    from memsearch_engine.index import models
+    from memsearch_engine.settings import load, set_value, value_of
 
     home = Home.from_env()
     current = load(home)
     if not sys.stdin.isatty():
         raise click.UsageError("the wizard needs a terminal; `memsearch config set KEY VALUE` does not")
-    output.say(f"Settings go to {home.config}; enter keeps what stands in brackets.")
-    model = click.prompt(
-        "Embedding model",
-        current.embedding.model or next(iter(KNOWN)),
-        type=click.Choice(list(KNOWN)),
+    output.say(f"Settings go to {home.config}. Enter keeps what stands in brackets, ctrl+c changes nothing.")
+    here = [agent for agent, program in PROGRAMS.items() if shutil.which(program)]
+    answers: dict[str, str] = {}
+
+    output.say(f"\nAgents on this machine: {', '.join(here) or 'none of ' + ', '.join(PROGRAMS)}.")
+    capture = click.confirm("Take a note of every finished turn?", current.capture.enabled, err=True)
+    answers["capture.enabled"] = str(capture).lower()
+    if capture:
+        output.say(
+            "\nextractive: your words and the answer's last ones, no model, no token; native: the agent's small model."
+        )
+        writers = ["extractive", "native", *current.llm.providers]
+        answers["capture.summarize.provider"] = _choose(
+            "Who writes the notes", writers, current.capture.summarize.provider
+        )
+
+    output.say(
+        "\n" + "; ".join(f"{model.name}: {model.languages}, {model.size_mb} MB" for model in models.KNOWN.values())
+    )
+    using = current.embedding.model or models.DEFAULT
+    model = _choose("Model for meaning", list(models.KNOWN), using)
+    missing = model in models.KNOWN and not (models.is_present(home, model) or models.convertible(home, model))
+    if model != using and not missing:
+        answers["embedding.model"] = model
+    answers["milvus.uri"] = click.prompt(
+        "\nMilvus URI (enter: files on this machine)",
+        current.milvus.uri,
+        show_default=bool(current.milvus.uri),
         err=True,
     )
-    uri = click.prompt("Milvus URI (empty: local files)", current.milvus.uri, show_default=True, err=True)
-    capture = click.confirm("Capture finished turns of your agents?", current.capture.enabled, err=True)
-    set_value(home, "embedding.model", model)
-    if uri != current.milvus.uri:
-        set_value(home, "milvus.uri", uri)
-    set_value(home, "capture.enabled", str(capture).lower())
-    output.say(f"written to {home.config}")
+    if answers["milvus.uri"] and answers["milvus.uri"] != current.milvus.uri:
+        answers["milvus.token"] = click.prompt(
+            "Its token (enter: none)", "", hide_input=True, show_default=False, err=True
+        )
+
+    if not missing and models.convertible(home, model):
+        output.say(f"making {model} from the weights that are installed …")
+        models.pull(home.ensure(), model)
+    for key, value in answers.items():
+        if value != _as_typed(value_of(current, key)):
+            set_value(home, key, value)
+    if model != using or answers["milvus.uri"] != current.milvus.uri:
+        client.stop(home)  # the next command starts it with these
+    output.say(f"\nwritten to {home.config}")
+    if missing:
+        output.say(
+            f"{model} is not on this machine: `memsearch models pull {model}`, then `memsearch models use {model}`"
+        )
+    waiting = [agent for agent in here if not plugins.status(home, agent).installed]
+    if capture and waiting:
+        output.say(f"next: `memsearch plugins install {' '.join(waiting)}` lets them hand over their turns")
+
+
+def _choose(question: str, names: list[str], current: str) -> str:
+    """One of *names*; what stands now (a folder, say) may always be kept."""
+    return click.prompt(question, current, type=click.Choice(list(dict.fromkeys([*names, current]))), err=True)
+
+
+def _as_typed(value: Any) -> str:
+    """A setting as a person would answer."""
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _value(settings: Any, key: str) -> object:
@@ -187,7 +241,7 @@ def service() -> None:
     """Start, stop and inspect the resident service (it starts by itself when needed)."""
 
 
-@service.command("start")
+@service.command("start", epilog="\b\nExample:\n  memsearch service start")
 @as_json
 def service_start(json_: bool) -> None:
     """Start it now."""
@@ -195,7 +249,7 @@ def service_start(json_: bool) -> None:
     output.emit(state) if json_ else output.say(f"running, pid {state['pid']}")
 
 
-@service.command("stop")
+@service.command("stop", epilog="\b\nExample:\n  memsearch service stop")
 @as_json
 def service_stop(json_: bool) -> None:
     """Stop it; nothing is lost, the next command starts it again."""
@@ -203,7 +257,7 @@ def service_stop(json_: bool) -> None:
     output.emit({"stopped": stopped}) if json_ else output.say("stopped" if stopped else "it was not running")
 
 
-@service.command("status")
+@service.command("status", epilog="\b\nExample:\n  memsearch service status --json")
 @as_json
 def service_status(json_: bool) -> int:
     """Whether it runs, for how long and with how much memory."""
@@ -222,7 +276,7 @@ def service_status(json_: bool) -> int:
     return 0 if state["running"] else 1
 
 
-@service.command("logs")
+@service.command("logs", epilog="\b\nExample:\n  memsearch service logs")
 @click.option("--lines", "-n", default=40, type=click.IntRange(1), show_default=True)
 @as_json
 def service_logs(lines: int, json_: bool) -> int:
@@ -243,7 +297,7 @@ def service_logs(lines: int, json_: bool) -> int:
     return 0
 
 
-@click.command()
+@click.command(epilog="\b\nExample:\n  memsearch project")
 @click.option("--all", "-a", "everything", is_flag=True, help="All known projects.")
 @as_json
 def project(everything: bool, json_: bool) -> None:
@@ -282,7 +336,7 @@ def demo(no_open: bool, fresh: bool, json_: bool) -> int:
     return run(open_app=not no_open and not json_, fresh=fresh, json_=json_)
 
 
-@click.command()
+@click.command(epilog="\b\nExamples:\n  memsearch completion bash >> ~/.bashrc\n  memsearch completion zsh >> ~/.zshrc")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def completion(shell: str) -> None:
     """Print a completion script: memsearch completion bash >> ~/.bashrc"""
@@ -295,7 +349,7 @@ def completion(shell: str) -> None:
     click.echo(kind(cli, {}, "memsearch", "_MEMSEARCH_COMPLETE").source())
 
 
-@click.command()
+@click.command(epilog="\b\nExample:\n  memsearch version")
 @as_json
 def version(json_: bool) -> None:
     """Print the version."""

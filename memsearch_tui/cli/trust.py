@@ -8,6 +8,7 @@ from memsearch_engine.errors import NotFound, UsageError
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, scope
+from memsearch_tui.counted import many
 
 
 @click.group()
@@ -110,9 +111,11 @@ def secrets_scrub(text: str | None, rule: str, entry: str, dry_run: bool, yes: b
             if json_:
                 output.emit(msgspec.to_builtins(seen))
             else:
-                output.say(f"{len(wanted)} secrets in {len(seen.left)} places of ours, {seen.looked_at} looked at")
+                output.say(
+                    f"{many(len(wanted), 'secret')} in {len(seen.left)} places of ours, {seen.looked_at} looked at"
+                )
             return 0 if seen.left else 1
-        output.confirm(f"Replace {len(wanted)} secrets in these {len(seen.left)} files, for good?", yes)
+        output.confirm(f"Replace {many(len(wanted), 'secret')} in these {many(len(seen.left), 'file')}, for good?", yes)
         report = scrub.scrub(memory.home, settings, memory.projects, wanted, memory.folders, tell)
     finally:
         progress.close()
@@ -124,7 +127,7 @@ def secrets_scrub(text: str | None, rule: str, entry: str, dry_run: bool, yes: b
         _say_places(report.left, [])
         if report.others:
             output.say(
-                f"{len(report.others)} files that are not ours hold it still; the index is built again by the next command"
+                f"found still in {many(len(report.others), 'file')} that memsearch does not own; the index is built again by the next command"
             )
     return 5 if report.left else 0
 
@@ -160,7 +163,7 @@ def trust() -> None:
     """Notes that took in content from outside or read like orders: not told to sessions until you say so."""
 
 
-@trust.command("review")
+@trust.command("review", epilog="\b\nExample:\n  memsearch trust review")
 @scope
 @as_json
 def trust_review(everything: bool, project: str | None, json_: bool) -> int:
@@ -181,14 +184,14 @@ def trust_review(everything: bool, project: str | None, json_: bool) -> int:
         for line in note.lines:
             click.echo(output.style(f"          > {output.clip(line, 100)}", fg="yellow"))
     output.say(
-        f"{len(found)} wait - `memsearch trust release ENTRY…` lets sessions be told, `memsearch delete ENTRY…` forgets"
+        f"{len(found)} waiting - `memsearch trust release ENTRY…` lets sessions be told, `memsearch delete ENTRY…` forgets"
         if found
         else "nothing waits"
     )
     return 0 if found else 1
 
 
-@trust.command("release")
+@trust.command("release", epilog="\b\nExample:\n  memsearch trust release 3fa9c1d2")
 @click.argument("names", nargs=-1, required=True, metavar="ENTRY...")
 @as_json
 def trust_release(names: tuple[str, ...], json_: bool) -> None:
@@ -196,7 +199,7 @@ def trust_release(names: tuple[str, ...], json_: bool) -> None:
     _decide(names, "release", json_)
 
 
-@trust.command("hold")
+@trust.command("hold", epilog="\b\nExample:\n  memsearch trust hold 3fa9c1d2")
 @click.argument("names", nargs=-1, required=True, metavar="ENTRY...")
 @as_json
 def trust_hold(names: tuple[str, ...], json_: bool) -> None:
@@ -219,7 +222,7 @@ def _decide(names: tuple[str, ...], verdict: str, json_: bool) -> None:
         )
 
 
-@trust.command("sources")
+@trust.command("sources", epilog="\b\nExample:\n  memsearch trust sources 3fa9c1d2")
 @click.argument("name", metavar="ENTRY")
 @as_json
 def trust_sources(name: str, json_: bool) -> None:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from textual.binding import Binding, BindingType
 
+from memsearch_tui.counted import many
 from memsearch_tui.library import Library
 from memsearch_tui.screens.text import LiveScreen
 from memsearch_tui.widgets.lines import Row
@@ -50,7 +51,7 @@ def activity_rows(state: dict[str, Any]) -> list[Row]:
         ]
     else:
         tone = "good" if state["percent"] >= 95 else "warn"
-        rows.append([_label("captured"), (f"{state['percent']} %", tone), (f" of {state['seen']} turns", "text"),
+        rows.append([_label("captured"), (f"{state['percent']} %", tone), (f" of {many(state['seen'], 'turn')}", "text"),
                      (f", {state['trivial']} of them trivial" if state["trivial"] else "", "dim")])  # fmt: skip
         for day in state["days"][:21]:
             done, seen = day["captured"] + day["trivial"], day["seen"]

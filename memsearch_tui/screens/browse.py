@@ -26,6 +26,7 @@ from textual.screen import Screen
 from textual.widgets import Footer, Input, Static
 
 from memsearch_tui import drafts
+from memsearch_tui.counted import many
 from memsearch_tui.library import Item, Library
 from memsearch_tui.screens.editing import Editing
 from memsearch_tui.widgets import render
@@ -412,7 +413,7 @@ class BrowseScreen(Editing, Screen[None]):
             self.entries.scroll_to(y=max(0, self.entries.cursor - row), animate=False, force=True, immediate=True)
         remarks = [f"{word} → {', '.join(near)}" for word, near in answer.corrected.items()]
         remarks += [f"no note has {', '.join(answer.absent)}"] if answer.absent else []
-        self.entries.border_title = "  ".join([f"{len(items)} hits · {answer.mode}", *remarks])
+        self.entries.border_title = "  ".join([f"{many(len(items), 'hit')} · {answer.mode}", *remarks])
         self.entries.border_subtitle = f"{answer.took_ms:.0f} ms" if answer.took_ms else ""
         if answer.reason:
             self.say(answer.reason)

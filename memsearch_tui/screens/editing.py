@@ -14,6 +14,7 @@ from textual.timer import Timer
 from textual.widgets import Input
 
 from memsearch_tui import drafts
+from memsearch_tui.counted import many
 from memsearch_tui.library import Item
 
 if TYPE_CHECKING:
@@ -211,7 +212,7 @@ class Editing(_Base):
             self.gone.add(item.key)
         self.entries.show_keys(list(self.items))
         self._preview()
-        what = f"“{chosen[0].title[:40]}”" if len(chosen) == 1 else f"{len(chosen)} entries"
+        what = f"“{chosen[0].title[:40]}”" if len(chosen) == 1 else f"{many(len(chosen), 'entry')}"
         self.notify(f"deleted {what} · u brings it back", timeout=8, markup=False)
 
     def _as_shown(self, item: Item) -> Target:
@@ -291,10 +292,10 @@ class Editing(_Base):
                 self.notify(f"{path}: {error.strerror}", severity="error", markup=False)
                 return
             self.entries.clear_selection()
-            self.notify(f"{len(chosen)} entries in {target}", markup=False)
+            self.notify(f"{many(len(chosen), 'entry')} in {target}", markup=False)
 
         name = f"memories-{chosen[0].day}.md"
-        self.app.push_screen(AskScreen(f"Export {len(chosen)} entries to (.md or .json)", name), decided)
+        self.app.push_screen(AskScreen(f"Export {many(len(chosen), 'entry')} to (.md or .json)", name), decided)
 
     def _entries(self, items: list[Item]) -> list[Entry]:
         found = []

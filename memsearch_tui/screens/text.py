@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Footer
 
+from memsearch_tui.counted import many
 from memsearch_tui.library import Library
 from memsearch_tui.widgets.lines import Row, TextView
 
@@ -117,7 +118,7 @@ def health_rows(state: dict) -> list[Row]:
         rows.append(
             [
                 (
-                    f"  {row['days']} days, {row['entries']} entries, {row['vectors']} of {row['chunks']} chunks with meaning",
+                    f"  {many(row['days'], 'day')}, {many(row['entries'], 'entry')}, {row['vectors']} of {many(row['chunks'], 'chunk')} with meaning",
                     "text",
                 )
             ]

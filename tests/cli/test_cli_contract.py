@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
 import subprocess
+from pathlib import Path
 
 import click
 import pytest
@@ -80,6 +83,47 @@ def test_help_exits_0_and_explains(path, capsys):
     out, err = capsys.readouterr()
     assert code == 0 and err == ""
     assert "Usage: memsearch" in out and len(out.strip().splitlines()) > 4, out
+
+
+def command_at(path: tuple[str, ...]) -> click.Command:
+    command: click.Command = cli
+    for name in path:
+        assert isinstance(command, click.Group), path
+        found = command.get_command(click.Context(command), name)
+        assert found is not None, path
+        command = found
+    return command
+
+
+def parse(line: str) -> None:
+    """Read a command line as the shell and click would, without running it. Fails where click refuses it."""
+    words = shlex.split(re.split(r"\s[<>|]+\s|\s{2,}|\s#\s", line)[0])  # a remark stands behind two spaces
+    assert words[0] == "memsearch", line
+    args = [word for word in words[1:] if word != "--offline"]
+    path: tuple[str, ...] = ()
+    while args and isinstance(command_at(path), click.Group) and not args[0].startswith("-"):
+        path, args = (*path, args[0]), args[1:]
+    with command_at(path).make_context(" ".join(path) or "memsearch", args):
+        pass
+
+
+@pytest.mark.parametrize("path", LEAVES, ids=" ".join)
+def test_help_has_examples_that_are_accepted(path):
+    shown = [line.strip() for line in (command_at(path).epilog or "").splitlines()]
+    examples = [line for line in shown if line.startswith("memsearch ")]
+    assert any(line.startswith(f"memsearch {' '.join(path)}") for line in examples), examples
+    for line in examples:
+        parse(line)
+
+
+def test_commands_in_the_readme_are_accepted():
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```sh$(.*?)^```$", readme, re.M | re.S)
+    lines = [line for block in blocks for line in block.splitlines() if line.startswith("memsearch ")]
+    assert len(lines) > 30
+    for line in lines:
+        for part in line.split(" && "):
+            parse(part.strip())
 
 
 def test_help_of_a_real_process_imports_nothing_heavy(box):

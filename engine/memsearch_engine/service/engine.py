@@ -321,12 +321,12 @@ class Engine:
         return results
 
     def _not_english(self, project: Project) -> float:
-        """The share of a project's notes that the default model hardly knows; 0 where another one is in use."""
+        """The share of a project's newest notes that the default model hardly knows; 0 where another one is in use."""
         embedding = self.settings.embedding
         if embedding.provider != "onnx" or embedding.model not in ("", models.DEFAULT):
             return 0.0
         rows = self.indexer.catalog.query(
-            "SELECT c.embedded FROM chunks c JOIN entries e ON e.id=c.entry WHERE e.project=? ORDER BY c.id DESC LIMIT 2000",
+            "SELECT c.embedded FROM chunks c JOIN entries e ON e.id=c.entry WHERE e.project=? ORDER BY c.id DESC LIMIT 300",
             (project.id,),
         )
         return round(sum(not is_english(text) for (text,) in rows) / len(rows), 3) if rows else 0.0

@@ -1,0 +1,42 @@
+"""Benchmarks run, at sizes whose figures say nothing: what cannot be re-run proves nothing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SMALL = {
+    "app.py": "--days 20 --entries 200 --times 1 --queries 1 --idle 0.2",
+    "hook.py": "--times 1",
+    "index.py": "--chunks 120 --days 5 --times 1 --changes 1",
+    "longterm.py": "--memories 20 --jobs 10",
+    "quality.py": "--routine 10 --sample 10",
+    "redaction.py": "",
+    "search.py": "--chunks 120 --times 1 --requests 2 --idle 0.2",
+    "transcripts.py": "--mb 1 --turns 20",
+    "turns.py": "--times 1",
+}
+PARTS = {"__init__.py", "common.py", "fill.py", "peer_driver.py"}
+
+
+def test_every_benchmark_is_run_here():
+    assert {file.name for file in (ROOT / "benchmarks").glob("*.py")} == set(SMALL) | PARTS
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SMALL)
+def test_a_benchmark_runs(name, tmp_path):
+    done = subprocess.run(
+        [sys.executable, ROOT / "benchmarks" / name, *SMALL[name].split()],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=280,
+        stdin=subprocess.DEVNULL,
+    )
+    assert done.returncode == 0 and "FAILED" not in done.stdout, done.stdout + done.stderr
+    assert len(done.stdout.splitlines()) > 3
