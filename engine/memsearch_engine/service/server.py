@@ -168,7 +168,9 @@ def _same_user(peer: socket.socket) -> bool:
     if hasattr(socket, "SO_PEERCRED"):
         packed = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
         return struct.unpack("3i", packed)[1] == os.getuid()
-    return True  # macOS: the folder is 0700 and the socket 0600
+    with contextlib.suppress(OSError):  # macOS: SOL_LOCAL 0, LOCAL_PEERCRED 1 (sys/un.h), struct xucred of 76 bytes
+        return struct.unpack_from("2I", peer.getsockopt(0, 1, 76))[1] == os.getuid()
+    return True  # the folder is 0700 and the socket 0600 all the same
 
 
 def main() -> int:
