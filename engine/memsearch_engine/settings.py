@@ -267,7 +267,7 @@ def _typed(merged: dict[str, Any], sources: dict[str, tuple[Path, str]], warning
         path, text = sources.get(key, (None, ""))
         place = where(path, text, key) if path else "command line"
         raise SettingsError(f"{place}: `{key}`: {reason}", "`memsearch config list` shows the types") from error
-    settings.warnings = warnings
+    settings.warnings = [*warnings, *_nameless_models(settings)]
     return settings
 
 
@@ -355,6 +355,25 @@ def type_name(hint: Any) -> str:
     if isinstance(hint, types.GenericAlias):
         return str(hint)
     return hint.__name__
+
+
+#: What a ``provider`` may say beside a name under ``llm.providers``.
+_WITHOUT_PROVIDER = ("", "extractive", "native", "claude-code", "codex", "opencode")
+
+
+def _nameless_models(settings: Settings) -> list[str]:
+    """Who was chosen to be asked, but is described nowhere."""
+    chosen = {
+        "capture.summarize": settings.capture.summarize,
+        "longterm.extract": settings.longterm.extract,
+        "longterm.consolidate": settings.longterm.consolidate,
+        **{f"plugins.{agent}.summarize": own.summarize for agent, own in settings.plugins.items() if own.summarize},
+    }
+    return [
+        f"`{key}.provider` is {one.provider!r}, and there is no `llm.providers.{one.provider}`"
+        for key, one in chosen.items()
+        if one.provider not in _WITHOUT_PROVIDER and one.provider not in settings.llm.providers
+    ]
 
 
 def set_value(home: Home, key: str, raw: str) -> Any:

@@ -137,13 +137,16 @@ def config_get(key: str, json_: bool) -> None:
 @as_json
 def config_set(key: str, value: str, json_: bool) -> None:
     """Change one setting; comments in the file stay."""
-    from memsearch_engine.settings import set_value
+    from memsearch_engine.settings import load, set_value
 
     home = Home.from_env()
     typed = set_value(home, key, value)
+    warnings = [warning for warning in load(home).warnings if f"`{key}`" in warning]
     if json_:
-        output.emit({"key": key, "value": typed, "file": str(home.config)})
+        output.emit({"key": key, "value": typed, "file": str(home.config), "warnings": warnings})
     output.say(f"{key} = {_toml(typed)} in {home.config}")
+    for warning in warnings:
+        output.say(f"warning: {output.safe(warning)}")
 
 
 @config.command("init", epilog="\b\nExample:\n  memsearch config init")

@@ -18,7 +18,7 @@ from memsearch_tui.cli import output
 from memsearch_tui.demo.history import build
 from memsearch_tui.demo.home import furnish
 
-_QUERY = "why did the checkout get slow"
+_QUERY = "could a voucher be used twice"
 _PROJECT = "orders-api"
 
 

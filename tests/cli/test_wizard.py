@@ -80,3 +80,14 @@ def test_ctrl_c_changes_nothing(box):
 def test_without_a_terminal_the_other_way_is_named(box):
     done = box.run("config", "init")
     assert done.code == 2 and "config set KEY VALUE" in done.err
+
+
+def test_a_model_that_nothing_describes_is_said_at_once(box):
+    done = box.ok("config", "set", "longterm.extract.provider", "lokal", "--json")
+    assert done.json["warnings"] == ["`longterm.extract.provider` is 'lokal', and there is no `llm.providers.lokal`"]
+    assert "llm.providers.lokal" in done.err
+    assert "llm.providers.lokal" in box.run("doctor").out
+    box.ok("config", "set", "llm.providers.lokal.model", "m")
+    assert box.ok("config", "list", "--json").json["warnings"] == []
+    for name in ("native", "claude-code", "extractive"):
+        assert box.ok("config", "set", "capture.summarize.provider", name, "--json").json["warnings"] == []
