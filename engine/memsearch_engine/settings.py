@@ -364,41 +364,50 @@ _WITHOUT_PROVIDER = ("", "extractive", "native", "claude-code", "codex", "openco
 def _nameless_models(settings: Settings) -> list[str]:
     """Who was chosen to be asked, but is described nowhere."""
     chosen = {
-        "capture.summarize": settings.capture.summarize,
-        "longterm.extract": settings.longterm.extract,
-        "longterm.consolidate": settings.longterm.consolidate,
-        **{f"plugins.{agent}.summarize": own.summarize for agent, own in settings.plugins.items() if own.summarize},
+        "capture.summarize": settings.capture.summarize.provider,
+        "longterm.extract": settings.longterm.extract.provider,
+        "longterm.consolidate": settings.longterm.consolidate.provider,
     }
+    for agent, own in settings.plugins.items():
+        if own.summarize:
+            chosen[f"plugins.{agent}.summarize"] = own.summarize.provider
     return [
-        f"`{key}.provider` is {one.provider!r}, and there is no `llm.providers.{one.provider}`"
-        for key, one in chosen.items()
-        if one.provider not in _WITHOUT_PROVIDER and one.provider not in settings.llm.providers
+        f"`{key}.provider` is {name!r}, and there is no `llm.providers.{name}`"
+        for key, name in chosen.items()
+        if name not in _WITHOUT_PROVIDER and name not in settings.llm.providers
     ]
 
 
 def set_value(home: Home, key: str, raw: str) -> Any:
     """Write one key into the user's ``config.toml``, keeping its comments. Returns the typed value."""
+    return set_values(home, {key: raw})[key]
+
+
+def set_values(home: Home, raw: dict[str, str]) -> dict[str, Any]:
+    """Write several keys at once: all of them, or none. Returns the typed values."""
     import tomlkit  # only here: 40 ms
 
-    hint = _hint(key)
-    if hint is None:
-        raise SettingsError(f"unknown setting `{key}`", "`memsearch config list` shows them all")
-    value = _parse_value(key, raw, hint)
-    text = home.config.read_text(encoding="utf-8") if home.config.exists() else ""
-    document = tomlkit.parse(text)
-    table: Any = document
-    *tables, name = key.split(".")
-    for part in tables:
-        if part not in table:
-            table[part] = tomlkit.table()
-        table = table[part]
-    table[name] = value
+    values: dict[str, Any] = {}
+    for key, text in raw.items():
+        hint = _hint(key)
+        if hint is None:
+            raise SettingsError(f"unknown setting `{key}`", "`memsearch config list` shows them all")
+        values[key] = _parse_value(key, text, hint)
+    document = tomlkit.parse(home.config.read_text(encoding="utf-8") if home.config.exists() else "")
+    for key, value in values.items():
+        table: Any = document
+        *tables, name = key.split(".")
+        for part in tables:
+            if part not in table:
+                table[part] = tomlkit.table()
+            table = table[part]
+        table[name] = value
     home.ensure()
     temporary = home.config.with_suffix(".tmp")
     temporary.write_text(tomlkit.dumps(document), encoding="utf-8")
     os.chmod(temporary, 0o600)
     os.replace(temporary, home.config)
-    return value
+    return values
 
 
 def _parse_value(key: str, raw: str, hint: Any) -> Any:

@@ -155,7 +155,7 @@ def config_init() -> None:
     from memsearch_engine.agents import plugins
     from memsearch_engine.agents.discover import PROGRAMS
     from memsearch_engine.index import models
-    from memsearch_engine.settings import load, set_value, value_of
+    from memsearch_engine.settings import load, set_values, value_of
 
     home = Home.from_env()
     current = load(home)
@@ -185,26 +185,25 @@ def config_init() -> None:
     missing = model in models.KNOWN and not (models.is_present(home, model) or models.convertible(home, model))
     if model != using and not missing:
         answers["embedding.model"] = model
-    answers["milvus.uri"] = click.prompt(
-        "\nMilvus URI (enter: files on this machine)",
-        current.milvus.uri,
-        show_default=bool(current.milvus.uri),
-        err=True,
-    )
-    if answers["milvus.uri"] and answers["milvus.uri"] != current.milvus.uri:
-        answers["milvus.token"] = click.prompt(
+    server = current.milvus.uri
+    where = "\nMilvus URI (-: files on this machine)" if server else "\nMilvus URI (enter: files on this machine)"
+    uri = click.prompt(where, server, show_default=bool(server), err=True)
+    answers["milvus.uri"] = "" if uri == "-" else uri
+    if answers["milvus.uri"] != server:
+        token = answers["milvus.uri"] and click.prompt(
             "Its token (enter: none)", "", hide_input=True, show_default=False, err=True
         )
+        answers["milvus.token"] = token
 
     if not missing and models.convertible(home, model):
         output.say(f"making {model} from the weights that are installed …")
         models.pull(home.ensure(), model)
-    for key, value in answers.items():
-        if value != _as_typed(value_of(current, key)):
-            set_value(home, key, value)
+    changed = {key: value for key, value in answers.items() if value != _as_typed(value_of(current, key))}
+    if changed:
+        set_values(home, changed)
     if model != using or answers["milvus.uri"] != current.milvus.uri:
         client.stop(home)  # the next command starts it with these
-    output.say(f"\nwritten to {home.config}")
+    output.say(f"\nwritten to {home.config}: {', '.join(changed)}" if changed else "\nnothing changed")
     if missing:
         output.say(
             f"{model} is not on this machine: `memsearch models pull {model}`, then `memsearch models use {model}`"

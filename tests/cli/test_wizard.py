@@ -22,7 +22,7 @@ def asked(box, *answers: str, interrupt: bool = False) -> tuple[int, str]:
     )
     said = ""
     for answer in answers:
-        child.expect(r"(\]|enter: [^)]*\))[^\n]{0,20}: ")
+        child.expect(r"(\]|(?:enter|-): [^)]*\))[^\n]{0,20}: ")
         said += child.before + child.after
         child.sendline(answer)
     if interrupt:
@@ -47,7 +47,7 @@ def agent_on_path(box, tmp_path: Path, name: str) -> None:
 def test_enter_all_the_way_changes_nothing_and_names_the_next_step(box, tmp_path):
     agent_on_path(box, tmp_path, "claude")
     code, said = asked(box, "", "", "", "")
-    assert code == 0 and "claude-code" in said and settings(box) == {}
+    assert code == 0 and "claude-code" in said and settings(box) == {} and "nothing changed" in said
     assert "memsearch plugins install claude-code" in said
 
 
@@ -56,7 +56,7 @@ def test_answers_are_written_and_what_was_there_stays(box):
         '# mine\n[longterm]\nenabled = false\n[llm.providers.local]\nmodel = "qwen3:4b"\n'
     )
     code, said = asked(box, "y", "local", "", "http://127.0.0.1:19530", "s3cret")
-    assert code == 0 and "s3cret" not in said
+    assert code == 0 and "s3cret" not in said and "capture.summarize.provider, milvus.uri" in said
     assert box.home.config.read_text().startswith("# mine\n") and box.home.config.stat().st_mode & 0o777 == 0o600
     assert settings(box) == {
         "longterm": {"enabled": False},
@@ -64,6 +64,14 @@ def test_answers_are_written_and_what_was_there_stays(box):
         "capture": {"summarize": {"provider": "local"}},
         "milvus": {"uri": "http://127.0.0.1:19530", "token": "s3cret"},
     }
+
+
+def test_a_server_is_left_by_a_dash_and_kept_by_enter(box):
+    for key, value in (("uri", "http://127.0.0.1:19530"), ("token", "t")):
+        box.ok("config", "set", f"milvus.{key}", value)
+    before = settings(box)
+    assert asked(box, "n", "", "")[0] == 0 and settings(box)["milvus"] == before["milvus"]
+    assert asked(box, "n", "", "-")[0] == 0 and settings(box)["milvus"] == {"uri": "", "token": ""}
 
 
 def test_without_capture_nobody_asks_who_writes_and_a_model_that_is_not_here_is_not_set(box):

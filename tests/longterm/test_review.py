@@ -138,10 +138,10 @@ def test_numbers_and_proposals_that_are_not_there(home):
     with pytest.raises(Conflict, match="was replaced"):
         decide(home, "accepted", proposal_id=first.id)
     with using(home, review.SCHEMA) as db:  # what was replaced is not kept: it may hold what was deleted
-        assert db.execute("SELECT count(*) FROM longterm_proposals").fetchone() == (1,)
+        assert db.execute("SELECT count(*) FROM longterm_waiting").fetchone() == (1,)
     decide(home, "rejected")
     with using(home, review.SCHEMA) as db:
-        assert db.execute("SELECT count(*) FROM longterm_proposals").fetchone() == (0,)
+        assert db.execute("SELECT count(*) FROM longterm_waiting").fetchone() == (0,)
 
 
 def test_two_who_decide_at_once_each_decide_once(home):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from memsearch_engine.client import Memory
 
 
-def test_one_letter_gives_the_newest_notes_that_begin_a_word_with_it(box):
+def test_one_letter_gives_the_notes_indexed_last_that_begin_a_word_with_it(box):
     for day, words in (
         ("2026-01-01", "redis redis redis"),
         ("2026-01-02", "nothing of it"),
@@ -24,8 +24,12 @@ def test_one_letter_gives_the_newest_notes_that_begin_a_word_with_it(box):
 
 
 def test_words_that_no_note_has_are_named(box):
-    box.write("2026-01-01", "### 10:00\n- The orders service keeps its sessions in Redis.\n")
+    box.write(
+        "2026-01-01", "### 10:00\n- The orders service keeps its sessions in Redis, maxRetries 5, by fetchUsers.\n"
+    )
     box.index()
+    for word in ("maxRetries", "maxretries", "fetchUsers", "users", "order"):
+        assert box.ok("search", f"{word} sessions", "--json", "--no-wait").json["absent"] == [], word
     for flags in ([], ["--no-wait"]):
         found = box.ok("search", "mongodb sessions of the orderz", "--json", *flags).json
         assert found["absent"] == ["mongodb"] and found["corrected"] == {"orderz": ["orders"]}, (flags, found)

@@ -61,10 +61,11 @@ HIT_FROM = "chunks c JOIN entries e ON e.id = c.entry JOIN files f ON f.id = e.f
 
 
 class CatalogBroken(Unreachable):
-    """The database can't be used as it is (damaged, foreign or of another layout)."""
+    """The database can't be used as it is: damaged, foreign, or our own of another layout (``is_ours``)."""
 
-    def __init__(self, reason: str) -> None:
+    def __init__(self, reason: str, *, is_ours: bool = False) -> None:
         super().__init__(reason, "`memsearch doctor --fix` builds it again; the notes are untouched")
+        self.is_ours = is_ours
 
 
 class Catalog:
@@ -81,9 +82,11 @@ class Catalog:
         self._local = threading.local()
         self._write_lock = threading.RLock()
         self._writes = 0
-        self._sizes: dict[str, tuple[tuple[int, int], int]] = {}
+        self._looking: sqlite3.Connection | None = None
+        self._look_lock = threading.Lock()
+        self._sizes: dict[str, tuple[int, int]] = {}
         self._words: dict[int, list[str]] = {}
-        self._words_of: tuple[tuple[int, int], float, float] | None = None
+        self._words_of: tuple[int, float, float] | None = None
         self._connections: list[sqlite3.Connection] = []
         with self._refusing_damage():
             self._check(self._db())
@@ -95,11 +98,14 @@ class Catalog:
         try:
             return cls(path, writable=True), ""
         except CatalogBroken as error:
+            files = [file for suffix in ("", "-wal", "-shm") if (file := Path(f"{path}{suffix}")).exists()]
+            if error.is_ours:  # of another version: a cache, and a copy of all notes that nobody would remove
+                for file in files:
+                    file.unlink()
+                return cls(path, writable=True), f"the catalog is built again for this version ({error})"
             aside = path.with_name(f"{path.name}.broken-{int(time.time())}")
-            for suffix in ("", "-wal", "-shm"):
-                file = Path(f"{path}{suffix}")
-                if file.exists():
-                    os.replace(file, f"{aside}{suffix}")
+            for file in files:
+                os.replace(file, f"{aside}{file.name.removeprefix(path.name)}")
             return cls(path, writable=True), f"the catalog was unusable ({error}); set aside as {aside.name}, rebuilt"
 
     @classmethod
@@ -151,7 +157,10 @@ class Catalog:
         if tables == 0 and self.writable:
             db.executescript(f"BEGIN; {_SCHEMA} PRAGMA user_version={LAYOUT}; COMMIT;")
         elif version != LAYOUT:
-            raise CatalogBroken(f"layout {version}, this version uses {LAYOUT}")
+            ours = db.execute(
+                "SELECT count(*) FROM sqlite_master WHERE name IN ('files', 'entries', 'chunks', 'words')"
+            )
+            raise CatalogBroken(f"layout {version}, this version uses {LAYOUT}", is_ours=ours.fetchone()[0] == 4)
         elif self.writable:
             problem = db.execute("PRAGMA quick_check(1)").fetchone()[0]
             if problem != "ok":
@@ -172,6 +181,7 @@ class Catalog:
         for db in self._connections:
             db.close()
         self._connections.clear()
+        self._looking = None
         self._local = threading.local()
 
     @contextmanager
@@ -374,9 +384,16 @@ class Catalog:
             cached = self._sizes[project] = (version, found[0][0])
         return cached[1]
 
-    def _version(self) -> tuple[int, int]:
-        """Grows with every change, by whomever."""
-        return self.query("PRAGMA data_version")[0][0], self._writes
+    def _version(self) -> int:
+        """Another number after every change. The one writer counts; a reader asks SQLite, always by one connection, since
+        ``data_version`` of two can't be compared."""
+        if self.writable:
+            return self._writes
+        with self._look_lock:
+            if self._looking is None:
+                self._looking = self._connect()
+                self._connections.append(self._looking)
+            return self._looking.execute("PRAGMA data_version").fetchone()[0]
 
     def words(self) -> dict[int, list[str]]:
         """All words of all notes, by length.

@@ -207,7 +207,7 @@ def _backup(home: Home) -> Path | None:
     with using(home, BACKED_UP) as db:
         tables = {
             table: [list(row) for row in db.execute(f"SELECT * FROM {table}")]
-            for table in ("longterm_memories", "longterm_refused", "longterm_proposals", "longterm_trash")
+            for table in ("longterm_memories", "longterm_refused", "longterm_waiting", "longterm_trash")
         }
     if not found and not any(tables.values()):
         return None

@@ -28,8 +28,9 @@ from memsearch_engine.usage import cited
 Verdict = Literal["accepted", "rejected"]
 _LEADS = 5
 SCHEMA = """
-CREATE TABLE IF NOT EXISTS longterm_proposals (
+CREATE TABLE IF NOT EXISTS longterm_waiting (
   id INTEGER PRIMARY KEY AUTOINCREMENT, body BLOB NOT NULL);
+DROP TABLE IF EXISTS longterm_proposals;  -- held decided ones, too
 """
 
 
@@ -141,9 +142,9 @@ def units(lines: list[str]) -> list[tuple[str, ...]]:
 def propose(home: Home, proposal: Proposal) -> int:
     """Keep a proposal; it takes the place of one that still waited. Returns its number."""
     with using(home, SCHEMA) as db, transaction(db):
-        db.execute("DELETE FROM longterm_proposals")
+        db.execute("DELETE FROM longterm_waiting")
         return int(
-            db.execute("INSERT INTO longterm_proposals (body) VALUES (?)", (msgspec.json.encode(proposal),)).lastrowid
+            db.execute("INSERT INTO longterm_waiting (body) VALUES (?)", (msgspec.json.encode(proposal),)).lastrowid
             or 0
         )
 
@@ -151,7 +152,7 @@ def propose(home: Home, proposal: Proposal) -> int:
 def pending(home: Home) -> Proposal | None:
     """The proposal that waits for a decision. One that was decided is in the files; here it would outlive its deletion."""
     with using(home, SCHEMA) as db:
-        row = db.execute("SELECT id, body FROM longterm_proposals").fetchone()
+        row = db.execute("SELECT id, body FROM longterm_waiting").fetchone()
     if row is None:
         return None
     proposal = msgspec.json.decode(row[1], type=Proposal)
@@ -161,7 +162,7 @@ def pending(home: Home) -> Proposal | None:
 
 def clear(home: Home) -> None:
     with using(home, SCHEMA) as db:
-        db.execute("DELETE FROM longterm_proposals")
+        db.execute("DELETE FROM longterm_waiting")
 
 
 # -- deciding -----------------------------------------------------------------------------------------------
@@ -211,9 +212,9 @@ def decide(
         with using(home, SCHEMA) as db:
             if proposal.waiting:
                 values = (msgspec.json.encode(proposal), proposal.id)
-                db.execute("UPDATE longterm_proposals SET body=? WHERE id=?", values)
+                db.execute("UPDATE longterm_waiting SET body=? WHERE id=?", values)
             else:
-                db.execute("DELETE FROM longterm_proposals WHERE id=?", (proposal.id,))
+                db.execute("DELETE FROM longterm_waiting WHERE id=?", (proposal.id,))
         if verdict == "accepted":
             _consolidated(home, chosen)
     return chosen

@@ -84,7 +84,7 @@ def _from_catalog(
     else:
         terms, corrected = correct(catalog, analyze.query_terms(query.text), query)
         expression = _expression(terms, query)
-        if _is_one_letter(query):  # it is in half of all notes: those written last, without a rank for each
+        if _is_one_letter(query):  # it is in half of all notes: those indexed last, without a rank for each
             sql, terms = _matches("c.id, w.score", "0", "rowid DESC", where), []
         else:
             sql = _matches("c.id, w.score", f"bm25(words, 1.0, {_WRITTEN_WEIGHT})", "score", where)
@@ -100,7 +100,8 @@ def _from_catalog(
             if terms:
                 hits.append(_hit(row, -scores[row.id], place, terms))
             else:
-                hits.append(Hit(0, 1.0 / place, row, {"lexical": place}, {}, ["newest first"]))
+                how = "newest first" if query.is_empty else "indexed last"
+                hits.append(Hit(0, 1.0 / place, row, {"lexical": place}, {}, [how]))
         start += want
         if len(hits) >= limit or len(scores) < want:
             return hits, corrected
@@ -108,7 +109,11 @@ def _from_catalog(
 
 
 def ranked(catalog: Catalog, project: Project, terms: list[str], limit: int, wanted: Filter) -> list[tuple[str, float]]:
-    """(chunk id, BM25 score) by the catalog alone, best first: what a Milvus collection answers, in the same words."""
+    """(chunk id, BM25 score) by the catalog alone, best first: the hits that a Milvus collection has.
+
+    Scores are near to Milvus', not the same: FTS5 counts words over all projects, and one that half of the notes have
+    weighs nothing here.
+    """
     if not terms:
         return []
     where, values = _conditions([project], wanted)
@@ -208,8 +213,8 @@ def correct(catalog: Catalog, terms: list[str], query: Query) -> tuple[list[str]
 def absent(catalog: Catalog, query: Query, corrected: dict[str, list[str]]) -> list[str]:
     """Words of *query* that no note has, nor any near one; the last may be the beginning of one."""
     words = [word for word in analyze.words(query.text).split() if word not in corrected]
-    made = {word: analyze.terms(word) for word in words}
-    unknown = [word for word, terms in made.items() if terms and not any(_known(catalog, term) for term in terms)]
+    made = {word: (word, *analyze.terms(word)) for word in words}  # as written, too: `maxRetries` is more than its stem
+    unknown = [word for word, forms in made.items() if forms[1:] and not any(_known(catalog, form) for form in forms)]
     if query.last_is_partial and unknown and unknown[-1] == words[-1] and _is_beginning(catalog, words[-1]):
         unknown.pop()
     return unknown

@@ -33,7 +33,7 @@ from memsearch_engine.registry import Registry
 from memsearch_engine.search import hybrid
 from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.query import parse
-from memsearch_engine.service.indexing import Call, Indexer, distinct
+from memsearch_engine.service.indexing import Call, Indexer, Job, distinct
 from memsearch_engine.settings import Settings, load
 from memsearch_engine.transcripts.evidence import Archive
 from memsearch_engine.transcripts.locate import READERS
@@ -335,7 +335,7 @@ class Engine:
         """Forget the index of a project (its files are untouched) and build it again in the background."""
         projects = self.registry.all() if all_projects else [self.project_at(place)]
         for project in projects:
-            self.indexer.forget(project)
+            self.indexer.enqueue(Job(project, [], anew=True))
         self._bump()
         return {"projects": [project.slug for project in projects]}
 

@@ -53,12 +53,18 @@ class Call(msgspec.Struct):
 
 
 class Job(msgspec.Struct):
-    """Index work for one project. ``done`` is set when it has run; ``result`` or ``error`` then tells."""
+    """Index work for one project. ``done`` is set when it has run; ``result`` or ``error`` then tells.
+
+    Attributes:
+        force: read files again that look as they were.
+        anew: drop what is indexed first (the files, and the vectors of their texts, stay).
+    """
 
     project: Project
     paths: list[str]
     force: bool = False
     call: Call | None = None
+    anew: bool = False
     done: threading.Event = msgspec.field(default_factory=threading.Event)
     result: dict[str, Any] | None = None
     error: Exception | None = None
@@ -137,14 +143,12 @@ class Indexer:
                 job.result[key] += before[key]
         return job.result
 
-    def forget(self, project: Project) -> None:
-        """Drop a project's index (its files and the vectors of its texts stay) and build it again in the background."""
+    def _forget(self, project: Project) -> None:
         for (path,) in self.catalog.query("SELECT path FROM files WHERE project=?", (project.id,)):
             self.catalog.drop_file(project.id, path)
         for space in (self.space, self.next):
             if space is not None:
                 space.forget(project.collection)
-        self.enqueue(Job(project, []))
 
     def refresh(self, project: Project) -> None:
         """Look at a project's files soon."""
@@ -220,7 +224,7 @@ class Indexer:
     def enqueue(self, job: Job) -> None:
         """Queue index work; background work for a project that waits already is not queued twice."""
         with self._lock:
-            if job.call is None and not job.paths:
+            if job.call is None and not job.paths and not job.anew:
                 if job.project.root in self._queued:
                     return
                 self._queued.add(job.project.root)
@@ -239,7 +243,7 @@ class Indexer:
                 self._warm()
                 continue
             with self._lock:
-                if job.call is None and not job.paths:
+                if job.call is None and not job.paths and not job.anew:
                     if job.project.root not in self._queued:
                         continue  # a person's own index run came first and did it
                     self._queued.discard(job.project.root)
@@ -332,6 +336,8 @@ class Indexer:
         start = time.monotonic()
         self._renew_catalog()
         project, call = job.project, job.call
+        if job.anew:
+            self._forget(project)
         settings = load(self.home, Path(project.root) / ".memsearch.toml")
         roots = [project.memory, *self._extra_roots(project, job.paths)]
         self._report(call, project, "reading", 0, 0)

@@ -42,7 +42,8 @@ _NOTE = "scrub.json"
 _CHUNK = 1 << 20
 #: The owner's own: never changed, and he is told.
 _HIS = ("config.toml", "plugins", "models")
-_CACHES = ("cache.db", "cache.db-wal", "cache.db-shm", "index", "offsets")
+#: Beginnings of names: a catalog that was set aside is one, too.
+_CACHES = ("cache.db", "index", "offsets")
 _LOCK_S = 20.0
 
 Progress = Callable[[str, int, int], None]
@@ -235,7 +236,7 @@ def _ours(home: Home, projects: list[Project]) -> Iterator[tuple[str, Path]]:
             "longterm": "longterm",
             "longterm.git": "longterm",
         }.get(top, "home")
-        yield ("index" if top in _CACHES else "history" if top.startswith("history.db") else kind), path
+        yield ("index" if top.startswith(_CACHES) else "history" if top.startswith("history.db") else kind), path
 
 
 def _regular(folder: Path) -> Iterator[Path]:
@@ -455,6 +456,6 @@ def _clean_backup(path: Path, forms: list[tuple[bytes, bytes]]) -> None:
 def _drop_caches(home: Home) -> None:
     import shutil
 
-    for name in _CACHES:
-        path = home.root / name
-        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+    for path in home.root.iterdir():
+        if path.name.startswith(_CACHES):
+            shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)

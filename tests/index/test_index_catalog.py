@@ -1,0 +1,36 @@
+"""What the catalog keeps in memory."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from memsearch_engine.index.catalog import Catalog
+
+
+@pytest.mark.parametrize("writable", [True, False])
+def test_counts_are_cached_over_threads_and_dropped_after_a_change(box, writable):
+    box.fill()
+    box.index()
+    box.ok("service", "stop")
+    catalog = Catalog(box.home.cache_db, writable=writable)
+    other = catalog if writable else Catalog(box.home.cache_db, writable=True)
+    ((project,),) = catalog.query("SELECT DISTINCT project FROM files")
+    asked: list[str] = []
+    query = catalog.query
+    catalog.query = lambda sql, values=(): (asked.append(sql), query(sql, values))[1]  # type: ignore[method-assign]
+    try:
+        with ThreadPoolExecutor(1) as first, ThreadPoolExecutor(1) as second:
+
+            def sizes(*pools: ThreadPoolExecutor) -> set[int]:
+                return {pool.submit(catalog.size, project).result() for pool in pools * 3}
+
+            assert sizes(first) == {5} and sum("DISTINCT" in sql for sql in asked) == 1
+            (path,) = [path for path in other.files(project) if "2026-02-09" in path]
+            other.drop_file(project, path)
+            asked.clear()
+            assert sizes(second, first) == {2}  # one thread's connection is older than the change, one newer
+            assert sum("DISTINCT" in sql for sql in asked) == 1
+    finally:
+        catalog.close()
+        other.close()
