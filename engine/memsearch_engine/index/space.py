@@ -264,7 +264,7 @@ class Space:
         new = [chunk_id for chunk_id in wanted if held.get(chunk_id) != scalars[chunk_id]]
         vectors = self._vectors(wanted[chunk_id][0] for chunk_id in new)
         new = [chunk_id for chunk_id in new if wanted[chunk_id][0] in vectors]
-        if self.store.is_lite and not held:  # rows of a ledger that was lost would stay for good
+        if self.store.is_lite and new and not held:  # rows of a ledger that was lost would stay for good
             self.store.drop(self._name(collection))
         gone = [chunk_id for chunk_id in held if chunk_id not in wanted]
         if new or gone or self.ranks_words(collection):  # else it is not opened: loading 100,000 rows takes Lite 2 s
