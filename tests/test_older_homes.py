@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 
+import pytest
+from memsearch_engine.index import space
 from memsearch_engine.longterm.review import Hunk, Proposal, pending, propose
 
 
@@ -77,3 +79,22 @@ def test_rows_of_a_lost_ledger_do_not_stay_in_milvus(box):
         assert len(store.ids(collection)) == 2
     finally:
         store.close()
+
+
+def test_a_disk_that_is_full_while_vectors_move_loses_none(box, monkeypatch):
+    box.fill()
+    box.index()
+    box.ok("service", "stop")
+    age(box)
+    (vectors,) = box.home.index.glob("*/vectors.db")
+    before = vectors.read_bytes()
+
+    def full(path):
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(space, "_connect", full)
+    opened = space.Space.__new__(space.Space)
+    opened.folder = vectors.parent
+    with pytest.raises(sqlite3.OperationalError):
+        opened._open_vectors()
+    assert vectors.read_bytes() == before

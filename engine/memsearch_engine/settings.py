@@ -357,8 +357,8 @@ def type_name(hint: Any) -> str:
     return hint.__name__
 
 
-#: What a ``provider`` may say beside a name under ``llm.providers``.
-_WITHOUT_PROVIDER = ("", "extractive", "native", "claude-code", "codex", "opencode")
+#: What a ``provider`` may say beside a name under ``llm.providers``; who summarises, also ``extractive``.
+_WITHOUT_PROVIDER = ("", "native", "claude-code", "codex", "opencode")
 
 
 def _nameless_models(settings: Settings) -> list[str]:
@@ -374,7 +374,9 @@ def _nameless_models(settings: Settings) -> list[str]:
     return [
         f"`{key}.provider` is {name!r}, and there is no `llm.providers.{name}`"
         for key, name in chosen.items()
-        if name not in _WITHOUT_PROVIDER and name not in settings.llm.providers
+        if name not in _WITHOUT_PROVIDER
+        and name not in settings.llm.providers
+        and not (name == "extractive" and key.endswith("summarize"))
     ]
 
 

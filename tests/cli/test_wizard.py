@@ -99,3 +99,6 @@ def test_a_model_that_nothing_describes_is_said_at_once(box):
     assert box.ok("config", "list", "--json").json["warnings"] == []
     for name in ("native", "claude-code", "extractive"):
         assert box.ok("config", "set", "capture.summarize.provider", name, "--json").json["warnings"] == []
+    assert box.ok("config", "set", "longterm.extract.provider", "extractive", "--json").json[
+        "warnings"
+    ]  # takes notes, learns nothing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.catalog import Catalog, CatalogBroken
 
 
 @pytest.mark.parametrize("writable", [True, False])
@@ -34,3 +34,17 @@ def test_counts_are_cached_over_threads_and_dropped_after_a_change(box, writable
     finally:
         catalog.close()
         other.close()
+
+
+def test_a_catalog_that_is_deleted_under_a_reader_is_broken_and_nothing_worse(box):
+    box.fill()
+    box.index()
+    box.ok("service", "stop")
+    reader = Catalog(box.home.cache_db)
+    try:
+        for suffix in ("", "-wal", "-shm"):
+            box.home.cache_db.with_name(f"cache.db{suffix}").unlink(missing_ok=True)
+        with pytest.raises(CatalogBroken):
+            reader.words()
+    finally:
+        reader.close()

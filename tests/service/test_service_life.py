@@ -8,6 +8,7 @@ import shutil
 import signal
 import socket
 import stat
+import struct
 import subprocess
 import sys
 import threading
@@ -16,7 +17,7 @@ import psutil
 import pytest
 from memsearch_engine import client
 from memsearch_engine.errors import MemsearchError
-from memsearch_engine.service import protocol
+from memsearch_engine.service import protocol, server
 
 from tests.conftest import Box, until
 
@@ -405,3 +406,16 @@ def test_nothing_is_written_outside_and_nothing_is_looked_up(box):
     assert [c for c in process.net_connections("inet") if c.raddr] == []
     box.ok("service", "stop")
     assert list(empty.rglob("*")) == [] and list(temporary.rglob("*")) == []
+
+
+@pytest.mark.parametrize(("whose", "welcome"), [(0, True), (1, False)])
+def test_the_peer_s_user_is_asked_for_on_macos(monkeypatch, whose, welcome):
+    """Without ``SO_PEERCRED`` the kernel's ``struct xucred`` says it: version, user, groups."""
+
+    class Peer:
+        def getsockopt(self, level, option, size):
+            assert (level, option, size) == (0, 1, 76)
+            return struct.pack("2Ih2x16I", 0, os.getuid() + whose, 1, *[0] * 16)
+
+    monkeypatch.delattr(socket, "SO_PEERCRED")
+    assert server._same_user(Peer()) is welcome

@@ -389,11 +389,14 @@ class Catalog:
         ``data_version`` of two can't be compared."""
         if self.writable:
             return self._writes
-        with self._look_lock:
-            if self._looking is None:
-                self._looking = self._connect()
-                self._connections.append(self._looking)
-            return self._looking.execute("PRAGMA data_version").fetchone()[0]
+        try:
+            with self._look_lock:
+                if self._looking is None:
+                    self._looking = self._connect()
+                    self._connections.append(self._looking)
+                return self._looking.execute("PRAGMA data_version").fetchone()[0]
+        except sqlite3.DatabaseError as error:  # the file was deleted, say
+            raise CatalogBroken(str(error)) from error
 
     def words(self) -> dict[int, list[str]]:
         """All words of all notes, by length.

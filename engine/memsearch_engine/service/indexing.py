@@ -69,6 +69,11 @@ class Job(msgspec.Struct):
     result: dict[str, Any] | None = None
     error: Exception | None = None
 
+    @property
+    def is_routine(self) -> bool:
+        """Background work that any other run of the project does, too."""
+        return self.call is None and not self.paths and not self.anew
+
 
 #: In the queue: open the space anew.
 _REOPEN = Job(Project("", "", "", "", ""), [])
@@ -224,7 +229,7 @@ class Indexer:
     def enqueue(self, job: Job) -> None:
         """Queue index work; background work for a project that waits already is not queued twice."""
         with self._lock:
-            if job.call is None and not job.paths and not job.anew:
+            if job.is_routine:
                 if job.project.root in self._queued:
                     return
                 self._queued.add(job.project.root)
@@ -243,7 +248,7 @@ class Indexer:
                 self._warm()
                 continue
             with self._lock:
-                if job.call is None and not job.paths and not job.anew:
+                if job.is_routine:
                     if job.project.root not in self._queued:
                         continue  # a person's own index run came first and did it
                     self._queued.discard(job.project.root)
