@@ -18,6 +18,7 @@ import pytest
 from memsearch_engine import client
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.service import protocol, server
+from memsearch_engine.service.engine import Call, Engine
 
 from tests.conftest import Box, until
 
@@ -419,3 +420,27 @@ def test_the_peer_s_user_is_asked_for_on_macos(monkeypatch, whose, welcome):
 
     monkeypatch.delattr(socket, "SO_PEERCRED")
     assert server._same_user(Peer()) is welcome
+
+
+def test_a_reset_is_not_taken_for_a_look_that_waits_already(box, monkeypatch):
+    gate = threading.Event()
+    engine = Engine(box.fill().home.ensure())
+    try:
+        assert engine.indexer.ready.wait(60)
+        done = []
+
+        def index(job):
+            gate.wait(30)
+            done.append(job.anew)
+            return {"embedded": 0}
+
+        monkeypatch.setattr(engine.indexer, "_index", index)
+        project = engine.project_at(box.place())
+        engine.indexer.refresh(project)  # one at the gate, or waiting
+        engine.indexer.refresh(project)
+        engine.reset(Call(lambda state: None, lambda: False), box.place())
+        gate.set()
+        until(lambda: True in done, what="the reset")
+    finally:
+        gate.set()
+        engine.close()
