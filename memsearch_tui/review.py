@@ -14,7 +14,9 @@ from memsearch_tui.counted import many
 
 if TYPE_CHECKING:
     from memsearch_engine.longterm.review import Hunk
+    from memsearch_engine.trust.inbox import Held
 
+_MOST_SHOWN = 40
 Tone = str
 Line = list[tuple[str, Tone]]
 
@@ -113,10 +115,14 @@ def _decide_longterm(memory: Memory, case: Case, yes: bool, text: str | None) ->
 
 
 def _held(memory: Memory) -> list[Case]:
-    from memsearch_engine.trust.inbox import held
+    from memsearch_engine.trust.inbox import ARRIVED, held
 
     found = []
+    arrived: dict[str, list[Held]] = {}
     for note in held(memory):
+        if note.why == ARRIVED:
+            arrived.setdefault(note.path, []).append(note)
+            continue
         why = "took in content from outside (web, MCP)" if note.why == "outside" else "reads like an order to agents"
         detail: list[Line] = [
             [(note.title, "text")],
@@ -128,12 +134,34 @@ def _held(memory: Memory) -> list[Case]:
         detail += [[], [("sessions are not told what it says until you release it", "dim")]]
         title = f"{note.day}  {note.title}"
         found.append(Case("held", note.path + note.entry_id, title, detail, "release", "forget", subject=note.target))
-    return found
+    return found + [_arrived(path, notes) for path, notes in arrived.items()]
+
+
+def _arrived(path: str, notes: list[Held]) -> Case:
+    """The notes of one file that this home did not write: decided together."""
+    detail: list[Line] = [
+        [(path, "text")],
+        [],
+        [
+            (
+                "this machine did not write these: they came with a clone, a pull or a copy, or from another program",
+                "warn",
+            )
+        ],
+        [],
+        *([(f"- {note.time or '     '} {note.title}", "text")] for note in notes[:_MOST_SHOWN]),
+        [],
+        [("sessions are not told what they say until you release them, as they stand now", "dim")],
+    ]
+    title = f"{notes[0].day or os.path.basename(path)}  {many(len(notes), 'note')} from elsewhere"
+    return Case("held", path, title, detail, "release", subject=path)
 
 
 def _decide_held(memory: Memory, case: Case, yes: bool, text: str | None) -> str:
-    from memsearch_engine.trust.inbox import release
+    from memsearch_engine.trust.inbox import release, release_files
 
+    if isinstance(case.subject, str):
+        return f"{many(release_files(memory, [case.subject]), 'note')} released"
     if yes:
         release(memory, [case.subject])
         return "released · u takes it back"

@@ -21,6 +21,7 @@ import psutil
 import pytest
 from memsearch_engine import client
 from memsearch_engine.home import Home
+from memsearch_engine.journal.origin import Origin
 
 # tests that ran the index in this process fork terminals and programs later: gRPC must not follow them there
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
@@ -114,7 +115,14 @@ class Box:
     def fill(self) -> Box:
         for day, text in DAYS.items():
             self.write(day, text)
+        self.own()
         return self
+
+    def own(self) -> None:
+        """Say that what stands in the project's memory folder is the owner's, as `memsearch trust release --here` does."""
+        origin = Origin(self.home.ensure())
+        origin.trust(str(self.memory))
+        origin.close()
 
     def other_project(self, *parts: str) -> Path:
         folder = self.root.joinpath(*parts)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -44,6 +45,10 @@ class ServiceGone(Unreachable):
     """The service ended in the middle of a call. Its methods can be called again: all of them are idempotent."""
 
 
+class ServiceHung(Unreachable):
+    """A service holds the socket and says nothing: a stopped process, or a machine out of memory."""
+
+
 class RemoteError(MemsearchError):
     """An error that the service reported, with its own exit code."""
 
@@ -59,13 +64,25 @@ class Connection:
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._socket.settimeout(timeout_s)
         try:
+            home.check_socket_folder()
             self._socket.connect(str(home.socket))
+            if not protocol.same_user(self._socket):
+                raise PermissionError(1, "another user's process listens there")
         except OSError as error:
             self._socket.close()
             raise Unreachable(f"no service is listening on {home.socket}: {error.strerror or error}") from error
         self._lines = self._socket.makefile("rb")
         self._ids = itertools.count(1)
-        self.server = self.call("hello", dict, **protocol.hello())
+        try:
+            self.server = self.call("hello", dict, timeout_s=timeout_s, **protocol.hello())
+        except ServiceGone:
+            raise
+        except Unreachable as error:
+            self.close()
+            raise ServiceHung(
+                f"the service does not answer within {timeout_s:.0f} s",
+                "`memsearch service stop` ends it; the next command starts another",
+            ) from error
 
     def call(
         self,
@@ -118,6 +135,8 @@ def connect(home: Home, *, start: bool = True, wait_s: float = 10.0) -> Connecti
         if not protocol.newer(protocol.hello()["version"], connection.server["version"]):
             return connection
         connection.close()  # an older service is finishing; wait for its place
+    except ServiceHung:
+        raise
     except Unreachable:
         if not start:
             raise
@@ -127,6 +146,8 @@ def connect(home: Home, *, start: bool = True, wait_s: float = 10.0) -> Connecti
     while True:
         try:
             return Connection(home)
+        except ServiceHung:
+            raise
         except Unreachable as error:
             code = process.poll()
             if code:
@@ -434,6 +455,13 @@ class Memory:
         found = [day for project in self.projects for day in list_days(project.memory)]
         return sorted(found, key=lambda file: (file.day, file.path), reverse=True)
 
+    def files(self) -> list[DayFile]:
+        """All markdown files of the memory folders, also undated ones, newest day first."""
+        from memsearch_engine.journal.files import list_files
+
+        found = [file for project in self.projects for file in list_files(project.memory).files]
+        return sorted(found, key=lambda file: (file.day, file.path), reverse=True)
+
     def read(self, file: DayFile) -> list[Entry]:
         """The entries of a day, read from its file."""
         from memsearch_engine.journal.files import read_day
@@ -456,22 +484,48 @@ class Memory:
             self._catalog.close()
         if self._journal is not None:
             self._journal.history.close()
+            self._journal.origin.close()
 
 
 def stop(home: Home, wait_s: float = 15.0) -> bool:
-    """Ask the service to finish and wait until it has. Returns whether one was running."""
+    """Ask the service to finish and wait until it has; one that does not answer is ended. Returns whether one was running."""
     try:
         connection = Connection(home)
+        with contextlib.suppress(Unreachable):
+            connection.call("shutdown", dict, timeout_s=_CONNECT_S)
+        connection.close()
+    except ServiceHung:
+        _end(home, signal.SIGKILL)
     except Unreachable:
         return False
-    with contextlib.suppress(Unreachable):
-        connection.call("shutdown", dict)
+    if _ended(home, wait_s):
+        return True
+    _end(home, signal.SIGKILL)
+    if _ended(home, _CONNECT_S * 2):
+        return True
+    raise Unreachable(f"the service did not stop within {wait_s:.0f} s", f"see {home.log}")
+
+
+def _ended(home: Home, wait_s: float) -> bool:
     end = time.monotonic() + wait_s
     while time.monotonic() < end:
         if _lock_is_free(home):
             return True
         time.sleep(0.05)  # a file lock can be tried, not awaited with a limit
-    raise Unreachable(f"the service did not stop within {wait_s:.0f} s", f"see {home.log}")
+    return False
+
+
+def _end(home: Home, number: int) -> None:
+    """Send a signal to the process that says it is this home's service, if it is one."""
+    import psutil
+
+    try:
+        pid = int(msgspec.json.decode(home.service_pid.read_bytes())["pid"])
+        process = psutil.Process(pid)
+        if "memsearch_engine.service.server" in process.cmdline() and process.uids().real == os.getuid():
+            process.send_signal(number)
+    except (OSError, ValueError, KeyError, TypeError, msgspec.DecodeError, psutil.Error):
+        return
 
 
 def _lock_is_free(home: Home) -> bool:

@@ -7,6 +7,7 @@ hook entry point uses it within a few milliseconds.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
@@ -36,6 +37,21 @@ def _temporary() -> Path:
     import tempfile  # 5 ms, and hooks count them
 
     return Path(tempfile.gettempdir())
+
+
+def private(path: Path) -> None:
+    """Make sure that a file of ours exists and that nobody else may read it, whatever its folder allows. Raises OSError."""
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        if os.fstat(fd).st_mode & 0o077:
+            os.fchmod(fd, 0o600)
+    finally:
+        os.close(fd)
+    for suffix in ("-wal", "-shm"):  # an SQLite file's companions, made by a version that left it to the folder
+        try:
+            os.chmod(f"{path}{suffix}", 0o600)
+        except FileNotFoundError:
+            pass
 
 
 class Home:
@@ -156,23 +172,35 @@ class Home:
         return _temporary() / f"memsearch-{os.getuid()}-{digest(os.fsencode(self.root))}" / name
 
     def ensure(self) -> Home:
-        """Create the folders that writers need. Raises OSError where the home can't be written."""
+        """Create the folders that writers need. Raises OSError where the home can't be written, or is somebody else's folder in a
+        place where everybody may make one."""
         if not self.settled:
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if self.root.parent == _temporary() and self.root.lstat().st_uid != os.getuid():
+                raise PermissionError(1, f"{self.root} belongs to another user", str(self.root))
         for folder in (self.run, self.locks, self.log.parent):
             folder.mkdir(mode=0o700, exist_ok=True)
         return self
 
     def ensure_socket_folder(self) -> None:
-        """Create the socket's folder and refuse one that somebody else prepared."""
+        """Create the socket's folder and refuse one that somebody else prepared. Raises PermissionError."""
         folder = self.socket.parent
         folder.mkdir(mode=0o700, exist_ok=True)
-        info = folder.lstat()
-        if folder == self.run and info.st_uid == os.getuid():
+        if folder == self.run and folder.lstat().st_uid == os.getuid():
             folder.chmod(0o700)  # inside the home it is ours, whatever a restored backup made of it
-            return
-        if folder.is_symlink() or info.st_uid != os.getuid() or info.st_mode & 0o077:
-            raise PermissionError(f"{folder} is not a private folder of this user")
+        self.check_socket_folder()
+
+    def check_socket_folder(self) -> None:
+        """Refuse a socket in a folder that another user prepared: he would read what is asked and write what is answered.
+        Raises OSError, PermissionError among them."""
+        folder = self.socket.parent
+        info = folder.lstat()
+        if (
+            not stat.S_ISDIR(info.st_mode)
+            or info.st_uid != os.getuid()
+            or (folder != self.run and info.st_mode & 0o077)
+        ):
+            raise PermissionError(1, f"{folder} is not a private folder of this user", str(folder))
 
 
 class AgentFolders(NamedTuple):

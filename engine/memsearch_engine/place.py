@@ -7,10 +7,14 @@ folder itself. One function decides it, for hooks, commands, the service and the
 from __future__ import annotations
 
 import os
+import re
 import stat
 from pathlib import Path
 
-MARKER = ".memsearch"
+from memsearch_engine import inside
+from memsearch_engine.inside import MARKER
+
+_MAX_LINE = 8192
 
 
 def find(cwd: str, home_root: str) -> tuple[str, str, str]:
@@ -26,7 +30,8 @@ def find(cwd: str, home_root: str) -> tuple[str, str, str]:
     if root == os.sep:  # nobody's project, and everybody's ancestor
         return root, os.path.join(home_root, "root-project", "memory"), common
     override = os.environ.get("MEMSEARCH_DIR")
-    base = os.path.abspath(os.path.expanduser(override)) if override else os.path.join(root, MARKER)
+    # where the owner names a folder, a link is his word; in a project it may have come with a clone
+    base = os.path.realpath(os.path.expanduser(override)) if override else os.path.join(root, MARKER)
     if os.path.realpath(base) == home_root:  # a session started in the user's home folder itself
         base = os.path.join(home_root, "home-project")
     return root, os.path.join(base, "memory"), common
@@ -49,19 +54,38 @@ def _git(start: str) -> tuple[str, str]:
 
 
 def _linked(folder: str, dot: str) -> tuple[str, str]:
-    """A worktree's or submodule's ``.git`` file."""
-    try:
-        text = Path(dot).read_text(errors="replace")[:4096]
-        git_dir = os.path.join(folder, text.removeprefix("gitdir:").strip())
-        pointer = Path(git_dir) / "commondir"
-        if not pointer.exists():
-            return folder, os.path.realpath(git_dir)  # a submodule is a project of its own
-        common = os.path.realpath(os.path.join(git_dir, pointer.read_text().strip()))
-    except OSError:
+    """A worktree's or submodule's ``.git`` file.
+
+    What it names counts only where that names it back, as git writes both ends: a file in somebody's archive must not make its
+    folder a part of the owner's own project.
+    """
+    git_dir = os.path.realpath(os.path.join(folder, _line(dot).removeprefix("gitdir:").strip()))
+    common = os.path.realpath(os.path.join(git_dir, _line(os.path.join(git_dir, "commondir")) or os.curdir))
+    if common == git_dir:  # a submodule is a project of its own
+        return folder, git_dir if _names_back(git_dir, folder) else ""
+    if os.path.realpath(_line(os.path.join(git_dir, "gitdir"))) != os.path.realpath(dot):
         return folder, ""
     if os.path.basename(common) == ".git":
         return os.path.dirname(common), common
     return common, common  # worktrees of a bare repository share the memory beside it
+
+
+def _names_back(git_dir: str, folder: str) -> bool:
+    """Whether a submodule's git folder says that its files lie in *folder*."""
+    try:
+        text = inside.read(os.path.join(git_dir, "config"), inside.MAX_SETTINGS).decode("utf-8", "replace")
+    except OSError:
+        return False
+    worktree = re.search(r"(?m)^\s*worktree\s*=\s*\"?(.+?)\"?\s*$", text)
+    return worktree is not None and os.path.realpath(os.path.join(git_dir, worktree[1])) == os.path.realpath(folder)
+
+
+def _line(path: str) -> str:
+    """The first line of a small file of git's, '' where it can't be read."""
+    try:
+        return inside.read(path, _MAX_LINE).decode("utf-8", "surrogateescape").partition("\n")[0].strip()
+    except OSError:
+        return ""
 
 
 def _ours(folder: str) -> bool:

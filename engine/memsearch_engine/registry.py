@@ -7,18 +7,15 @@ memory, and two folders of the same name don't share one.
 from __future__ import annotations
 
 import os
-import shutil
 import sqlite3
-import subprocess
 import threading
 import time
 
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.projects import Place, Project, clean_remote, identity_of, slug_of
+from memsearch_engine.repository import fingerprint
 from memsearch_engine.state import complaining, connect, transaction
-
-_GIT_TIMEOUT_S = 10
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS projects (
@@ -83,7 +80,8 @@ class Registry:
             return Project(row[0], row[1], row[2], place.root, place.memory)
         if self.read_only:
             raise Unreachable(f"{place.root} is not registered, and {self.home.state_db} can't be written")
-        commit, remote = self._fingerprint(place)
+        commit, remote = fingerprint(place.common_dir)
+        remote = clean_remote(remote)
         identity = identity_of(commit, remote, place.root)
         slug = slug_of(os.path.basename(place.root))
         now = time.time()
@@ -110,21 +108,3 @@ class Registry:
     def forget(self, root: str) -> None:
         """Stop knowing a path (its files are left alone)."""
         self._db().execute("DELETE FROM project_paths WHERE root=?", (root,))
-
-    def _fingerprint(self, place: Place) -> tuple[str, str]:
-        git = shutil.which("git")
-        if not place.common_dir or not git:
-            return "", ""
-        base = [os.path.abspath(git), "--no-pager", f"--git-dir={place.common_dir}"]
-        # the newest root commit would change when histories are merged; the oldest stays
-        commits = _run([*base, "rev-list", "--max-parents=0", "HEAD"]).split()
-        remote = _run([*base, "config", "--get", "remote.origin.url"]).strip()
-        return (commits[-1] if commits else ""), clean_remote(remote)
-
-
-def _run(argv: list[str]) -> str:
-    try:
-        done = subprocess.run(argv, capture_output=True, text=True, timeout=_GIT_TIMEOUT_S, stdin=subprocess.DEVNULL)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout if done.returncode == 0 else ""

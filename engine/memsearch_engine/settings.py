@@ -16,6 +16,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from memsearch_engine import inside
 from memsearch_engine.errors import SettingsError
 from memsearch_engine.home import Home
 
@@ -230,11 +231,11 @@ def load(home: Home, project_file: Path | None = None, overrides: dict[str, Any]
         if path is None:
             continue
         try:
-            text = path.read_text(encoding="utf-8")
+            text = (path.read_bytes() if allowed is None else inside.read(path, inside.MAX_SETTINGS)).decode("utf-8")
         except FileNotFoundError:
             continue
         except (OSError, UnicodeDecodeError) as error:
-            raise SettingsError(f"{path} can't be read: {error}") from error
+            raise SettingsError(f"{path} can't be read: {getattr(error, 'strerror', '') or error}") from error
         try:
             table = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:

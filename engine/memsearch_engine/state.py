@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import sqlite3
+import time
 from collections.abc import Iterator
 
 from memsearch_engine.errors import Unreachable
-from memsearch_engine.home import Home
+from memsearch_engine.home import Home, private
 
 _BUSY_S = 20
 
@@ -25,15 +26,33 @@ def connect(home: Home, schema: str) -> sqlite3.Connection:
         OSError, sqlite3.Error: the home can't be written, or the file is no database.
     """
     home.ensure()
+    private(home.state_db)
     db = sqlite3.connect(home.state_db, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
     try:
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=NORMAL")
+        _begin_origin(db)
         db.executescript(schema)
     except sqlite3.Error:
         db.close()
         raise
     return db
+
+
+def _begin_origin(db: sqlite3.Connection) -> None:
+    """The tables of ``journal.origin``, made before anything else is: what a home of an earlier version has registered by now is
+    its owner's, what comes later may be anybody's."""
+    tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type='table'")}
+    if "origin_folders" in tables:
+        return
+    with transaction(db):
+        for name, column in (("origin_notes", "key"), ("origin_folders", "memory")):
+            db.execute(
+                f"CREATE TABLE IF NOT EXISTS {name} ({column} TEXT PRIMARY KEY, how TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID"
+            )
+        if "project_paths" in tables:
+            query = "INSERT OR IGNORE INTO origin_folders SELECT DISTINCT memory, 'adopt', ? FROM project_paths"
+            db.execute(query, (time.time(),))
 
 
 @contextlib.contextmanager

@@ -116,7 +116,6 @@ def context(agent: str, log_: bool, session: str, json_: bool) -> int:
     """Show exactly what a new session of AGENT in this folder would be told, and how many tokens that is."""
     from memsearch_engine.capture.context import build, injections
     from memsearch_engine.capture.hook import CONTEXT_LINES
-    from memsearch_engine.capture.suspicion import released
     from memsearch_engine.longterm.recall import told
     from memsearch_engine.settings import load
 
@@ -136,8 +135,8 @@ def context(agent: str, log_: bool, session: str, json_: bool) -> int:
     settings = load(memory.home)
     recall, longterm = settings.recall, settings.longterm
     kept = told(memory.home, memory.project.id, longterm.max_tokens) if recall.inject else ""
-    most, may = recall.max_tokens if recall.inject else 0, released(memory.home)
-    made = build(memory.place.memory, CONTEXT_LINES[agent], most, longterm=kept, released=may)
+    most, may = recall.max_tokens if recall.inject else 0, memory.journal.origin
+    made = build(memory.place.memory, CONTEXT_LINES[agent], most, longterm=kept, origin=may)
     if json_:
         output.emit(
             {

@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 import click
+from memsearch_engine import inside
 from memsearch_engine.client import Memory
 from memsearch_engine.errors import NotFound, UsageError
 from memsearch_engine.journal.files import day_of
@@ -282,8 +283,7 @@ def show(day: str, project: str | None, everything: bool, json_: bool) -> int:
         output.emit({"day": span[0], "files": [file.path for file in files], "entries": entries})
         return 0 if files else 1
     for file in files:
-        with open(file.path, encoding="utf-8", errors="replace") as opened:
-            click.echo(output.safe(opened.read()), nl=False)
+        click.echo(output.safe(inside.read(file.path).decode("utf-8", "replace")), nl=False)
     if not files:
         output.say(f"no memories on {span[0]} - `memsearch days` lists the days that have some")
     return 0 if files else 1

@@ -158,9 +158,13 @@ def secrets_allow(fingerprints: tuple[str, ...], off: bool, json_: bool) -> None
     output.emit({"allowed": sorted(allowed())}) if json_ else click.echo(f"{len(allowed())} allowed")
 
 
+_WHY = {"outside": "content from outside", "suspect": "reads like an order", "arrived": "not written here"}
+
+
 @click.group()
 def trust() -> None:
-    """Notes that took in content from outside or read like orders: not told to sessions until you say so."""
+    """Notes that took in content from outside, read like orders or were not written on this machine: not told to sessions until
+    you say so."""
 
 
 @trust.command("review", epilog="\b\nExample:\n  memsearch trust review")
@@ -177,7 +181,7 @@ def trust_review(everything: bool, project: str | None, json_: bool) -> int:
         output.emit({"held": msgspec.to_builtins(found)})
         return 0 if found else 1
     for note in found:
-        why = "content from outside" if note.why == "outside" else "reads like an order"
+        why = _WHY[note.why]
         click.echo(
             f"{note.entry_id[:8]}  {note.day} {note.time}  {note.agent:12s} {why}: {output.clip(note.title, 60)}"
         )
@@ -191,12 +195,47 @@ def trust_review(everything: bool, project: str | None, json_: bool) -> int:
     return 0 if found else 1
 
 
-@trust.command("release", epilog="\b\nExample:\n  memsearch trust release 3fa9c1d2")
-@click.argument("names", nargs=-1, required=True, metavar="ENTRY...")
+@trust.command(
+    "release",
+    epilog="\b\nExamples:\n  memsearch trust release 3fa9c1d2\n  memsearch trust release --file .memsearch/memory/2026-02-09.md\n  memsearch trust release --author ana@example.org\n  memsearch trust release --here",
+)
+@click.argument("names", nargs=-1, metavar="ENTRY...")
+@click.option(
+    "--file",
+    "files",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False),
+    help="All that stands in this file now.",
+)
+@click.option("--author", help="The files that nobody but this e-mail address has committed, as they stand now.")
+@click.option(
+    "--here", is_flag=True, help="This project's memory folder: all in it now, and what is written there by hand later."
+)
 @as_json
-def trust_release(names: tuple[str, ...], json_: bool) -> None:
-    """Trust notes: new sessions may be told what they say. `memsearch undo` takes it back."""
-    _decide(names, "release", json_)
+def trust_release(names: tuple[str, ...], files: tuple[str, ...], author: str | None, here: bool, json_: bool) -> None:
+    """Trust notes: new sessions may be told what they say. `memsearch undo` takes back the release of an ENTRY.
+
+    What this machine did not write itself (it came with a clone, a pull or a copy) waits until then. A release holds for the
+    words as they stand: a note that changes waits again."""
+    from memsearch_engine.trust import inbox
+
+    if bool(names) + bool(files) + bool(author) + here != 1:
+        raise UsageError(
+            "name entries, or one of --file, --author, --here", "`memsearch trust review` lists what waits"
+        )
+    if names:
+        _decide(names, "release", json_)
+        return
+    memory = Memory()
+    paths: list[str] = list(files)
+    if author:
+        count, paths = inbox.release_author(memory, author)
+    else:
+        count = inbox.release_folder(memory) if here else inbox.release_files(memory, paths)
+    if json_:
+        output.emit({"released": count, "files": paths})
+    else:
+        click.echo(f"{many(count, 'note')} released" + (f", of {many(len(paths), 'file')}" if author else ""))
 
 
 @trust.command("hold", epilog="\b\nExample:\n  memsearch trust hold 3fa9c1d2")

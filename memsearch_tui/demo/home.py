@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from memsearch_engine.home import Home
+from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm import review
 from memsearch_engine.longterm.notes import remember
 from memsearch_engine.longterm.store import SCHEMA, SessionMemory, Store, id_of
@@ -36,6 +37,10 @@ def furnish(root: Path, told: list[Story], projects: dict[str, Path], end: date)
     registry = Registry(home)
     names = {name: registry.at(locate(path, home)) for name, path in projects.items()}
     registry.close()
+    origin = Origin(home)
+    for project in names.values():
+        origin.trust(project.memory)
+    origin.close()
     learned = datetime(end.year, end.month, end.day, tzinfo=UTC).timestamp()
     hunks: list[review.Hunk] = []
     with using(home, SCHEMA) as db:

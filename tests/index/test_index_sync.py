@@ -258,19 +258,19 @@ def test_a_folder_that_fails_halfway_through_its_listing(catalog, notes, monkeyp
 
 
 def test_a_file_that_cannot_be_read_keeps_what_was_known(catalog, notes, monkeypatch):
-    import builtins
+    from memsearch_engine import inside
 
     run(catalog, notes)
     bad = str(notes / "2026-01-01.md")
     (notes / "2026-01-01.md").write_text("### 10:00\n- newer text\n")
-    real = builtins.open
+    real = inside.open_in
 
-    def refuse(path, *args, **kwargs):
-        if str(path) == bad:
+    def refuse(folder, name, *args, **kwargs):
+        if name == "2026-01-01.md":
             raise PermissionError(13, "Permission denied", bad)
-        return real(path, *args, **kwargs)
+        return real(folder, name, *args, **kwargs)
 
-    monkeypatch.setattr(builtins, "open", refuse)
+    monkeypatch.setattr(inside, "open_in", refuse)
     found = run(catalog, notes)
     assert found.failed == [(bad, "Permission denied")] and found.removed == 0
     assert catalog.counts("p")["entries"] == 3 and catalog.counts("p")["failed"] == 1

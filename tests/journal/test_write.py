@@ -211,10 +211,10 @@ def test_lines_appended_during_a_replace_are_carried_over(journal, memory, monke
     journal.append_turn(memory, "2026-02-09", "14:30", "- x", anchor())
     real = os.replace
 
-    def late(source, destination):
-        with open(destination, "ab") as other:  # a writer that knows no lock, in the last microsecond
+    def late(source, destination, **where):
+        with open(path, "ab") as other:  # a writer that knows no lock, in the last microsecond
             other.write(b"\n### 15:00\n- late\n")
-        real(source, destination)
+        real(source, destination, **where)
 
     monkeypatch.setattr(os, "replace", late)
     journal.edit(memory, target_of(path, entries(memory)[0]), "- y")

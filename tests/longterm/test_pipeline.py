@@ -116,7 +116,8 @@ def test_secrets_reach_neither_model_nor_disk(desk):
         "rollout_slug": None,
     }
     desk.session(
-        f"the vault token={SECRET}", tool=("Bash", f"curl -H 'Authorization: Bearer {SECRET}'", f"token: {SECRET}")
+        f"the vault token={SECRET}",
+        tool=("Bash", f"curl -H 'Authorization: Bearer {SECRET}' http://localhost:8200/v1", f"token: {SECRET}"),
     )
     desk.edit = lambda desk: [
         ("write_file", {"path": "MEMORY.md", "content": f"## Everywhere\n- The token is {SECRET}\n"}),

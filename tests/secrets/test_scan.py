@@ -19,13 +19,24 @@ from memsearch_engine.secrets.scan import find, redact
 
 HERE = Path(__file__).parent
 #: Known to be missed: nothing around the value says that it is one, or it reads like a word.
-MISSED = {"algolia/js", "src/ts-typed", "ctx/markdown-table-password"}
-#: Known to be replaced although it is the name of a parameter.
-TOO_MUCH = {"sql/alter-param"}
+MISSED = {
+    "algolia/js",
+    "src/ts-typed",
+    "plus/prose-en-4",
+    "plus/prose-de-3",
+    "plus/prose-ru-2",
+    "plus/bytes-3",
+    "plus/bytes-5",
+    "plus/terraform-json",
+    "plus/totp-groups-lower",
+}
 
 
 def cases(name: str) -> list[dict]:
-    return [json.loads(line) for line in (HERE / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()]
+    files = [HERE / f"{name}.jsonl", HERE / f"{name}_more.jsonl"]
+    return [
+        json.loads(line) for file in files if file.exists() for line in file.read_text(encoding="utf-8").splitlines()
+    ]
 
 
 @pytest.mark.parametrize("case", cases("positive"), ids=lambda case: case["name"])
@@ -39,7 +50,7 @@ def test_a_secret_does_not_survive(case):
 
 @pytest.mark.parametrize("case", cases("negative"), ids=lambda case: case["name"])
 def test_what_is_no_secret_stays(case):
-    assert (redact(case["text"])[0] != case["text"]) == (case["name"] in TOO_MUCH)
+    assert redact(case["text"])[0] == case["text"]
 
 
 @pytest.mark.parametrize("case", cases("collateral"), ids=lambda case: case["name"])

@@ -250,7 +250,7 @@ def test_a_write_that_fails_tears_nothing(box, monkeypatch):
     spread(box, SECRET)
     text = "## Everywhere\n" + "".join(f"- line {n} {SECRET}\n" for n in range(2000))
     (box.home.longterm / "MEMORY.md").write_text(text)
-    monkeypatch.setattr(os, "replace", lambda *a: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    monkeypatch.setattr(os, "replace", lambda *a, **k: (_ for _ in ()).throw(OSError(28, "No space left on device")))
     with pytest.raises(OSError, match="can't be cleaned|No space"):
         try:
             scrub.scrub(

@@ -6,7 +6,6 @@ years of sessions. Both can be stopped at any point and begun again: a turn is t
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 
 import msgspec
@@ -16,8 +15,9 @@ from memsearch_engine.capture.keep import Keeper, home_of, local_time
 from memsearch_engine.capture.ledger import SeenSession, SeenTurn
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.home import AgentFolders, Home
-from memsearch_engine.journal.files import read_day
+from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.parse import turn_id
+from memsearch_engine.journal.turns import names_of
 from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.projects import locate
 from memsearch_engine.transcripts.evidence import shortened
@@ -109,13 +109,13 @@ def plan(
     if changed_only:
         seen = keeper.ledger.sessions()
         found = [w for w in found if _stamp(seen.get((w.agent, w.path, w.session))) != (w.modified, w.size)]
-    journal = _Known()
+    planned: set[str] = set()
     for number, where in enumerate(found):
         if progress:
             progress("reading", number, len(found))
         try:
             conversation = open_session(where, home.offsets)
-            _count(home, keeper, conversation, choice, made, journal)
+            _count(home, keeper, conversation, choice, made, planned)
         except OSError as error:
             made.failed.append((f"{where.path} {where.session}", error.strerror or str(error)))
     made.work.sort(key=lambda item: item[0])
@@ -126,7 +126,9 @@ def _stamp(seen: SeenSession | None) -> tuple[float, int] | None:
     return (seen.modified, seen.size) if seen else None
 
 
-def _count(home: Home, keeper: Keeper, conversation: Conversation, choice: Choice, made: Plan, journal: _Known) -> None:
+def _count(
+    home: Home, keeper: Keeper, conversation: Conversation, choice: Choice, made: Plan, planned: set[str]
+) -> None:
     where = conversation.where
     count = made.counts[where.agent]
     keeper.ledger.note_session(
@@ -174,7 +176,7 @@ def _count(home: Home, keeper: Keeper, conversation: Conversation, choice: Choic
         elif keeper.journal.history.is_deleted(turn_id(turn.agent, turn.session, turn.turn)):
             count.known += 1
             outcome = "deleted"
-        elif journal.has(memory, day, turn):
+        elif _is_known(keeper, memory, turn, planned):
             count.known += 1
             outcome = "captured"
         else:
@@ -184,7 +186,6 @@ def _count(home: Home, keeper: Keeper, conversation: Conversation, choice: Choic
             count.last_day = max(count.last_day, day)
             start = start or turn.started
             new.append(turn.turn)
-            journal.add(memory, day, turn)
             outcome = "new"
         if seen.outcome != outcome or turn.turn not in known:
             notes.append(msgspec.structs.replace(seen, outcome=outcome))
@@ -250,29 +251,11 @@ def agents_here(folders: AgentFolders) -> list[str]:
     return [agent for agent in READERS if any(place.is_dir() for place in folders.of(agent))]
 
 
-class _Known:
-    """Entry ids and turns that a day's files hold, read once per file."""
-
-    def __init__(self) -> None:
-        self._days: dict[tuple[str, str], tuple[set[str], set[tuple[str, str]]]] = {}
-
-    def has(self, memory: str, day: str, turn: Turn) -> bool:
-        key = (memory, day)
-        if key not in self._days:
-            path = os.path.join(memory, f"{day}.md")
-            try:
-                anchors = [a for entry in read_day(path).entries for a in entry.anchors if a.turn]
-            except OSError:
-                anchors = []
-            ids = {turn_id(a.agent, a.session, a.turn) for a in anchors}
-            self._days[key] = ids, {(a.agent, a.turn) for a in anchors}
-        ids, turns = self._days[key]
-        return turn_id(turn.agent, turn.session, turn.turn) in ids or (
-            len(turn.turn) >= 20 and (turn.agent, turn.turn) in turns
-        )
-
-    def add(self, memory: str, day: str, turn: Turn) -> None:
-        """Count *turn* as there: a fork's copy of it is no other turn. ``has`` was asked before."""
-        ids, turns = self._days[memory, day]
-        ids.add(turn_id(turn.agent, turn.session, turn.turn))
-        turns.add((turn.agent, turn.turn))
+def _is_known(keeper: Keeper, memory: str, turn: Turn, planned: set[str]) -> bool:
+    """Whether a turn is in memory or planned already; if not, it is planned now: a fork's copy of it is no other turn."""
+    anchor = Anchor(turn.session, turn.turn, turn.agent)
+    keys = {f"{memory} {key}" for key in names_of(anchor)}
+    if not planned.isdisjoint(keys) or keeper.journal.turns(memory).has(anchor):
+        return True
+    planned |= keys
+    return False

@@ -11,18 +11,18 @@ import os
 import re
 import tempfile
 import time
-from collections.abc import Set
 from datetime import date
 from typing import Any
 
 import msgspec
 
 from memsearch_engine.capture.hook import CONTEXT_LINES
-from memsearch_engine.capture.suspicion import orders, released
+from memsearch_engine.capture.suspicion import orders
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
-from memsearch_engine.journal.files import DayFile, count_entries, list_days, read_day
-from memsearch_engine.journal.model import RELEASED, UNTRUSTED, Entry
+from memsearch_engine.journal.files import DayFile, count_entries, list_days, read_end
+from memsearch_engine.journal.model import UNTRUSTED, Entry
+from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.text import plain
 from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.secrets.scan import redact
@@ -58,7 +58,7 @@ def build(
     max_tokens: int,
     *,
     longterm: str = "",
-    released: Set[str] = frozenset(),
+    origin: Origin | None = None,
     today: date | None = None,
 ) -> Context:
     """The cold-start context of a memory folder.
@@ -67,7 +67,7 @@ def build(
         lines: at most so many bullets, newest last as they stand in their day.
         max_tokens: a cap on all but *longterm*, which has its own.
         longterm: what the long-term memory tells a session of this project.
-        released: ids of entries that the owner has released.
+        origin: knows what this home wrote and its owner released; nothing else is told. None: everything is this home's.
     """
     files = list_days(memory)
     newest = sorted(files, key=lambda file: file.day, reverse=True)
@@ -75,7 +75,7 @@ def build(
     left_out = 0
     room = lines
     for file in newest[:_LOOKED_AT]:
-        bullets, skipped = _bullets(file, today or date.today(), released)
+        bullets, skipped = _bullets(memory, file, today or date.today(), origin)
         left_out += skipped
         if bullets and len(days) < _DAYS and room > 0:
             kept = bullets[-room:]
@@ -113,20 +113,21 @@ def _fenced(text: str) -> tuple[str, int]:
     return f'<memsearch-memory id="{digest(text, size=6)}">\n{text}\n</memsearch-memory>', estimate(text)
 
 
-def _bullets(file: DayFile, today: date, released: Set[str]) -> tuple[list[str], int]:
+def _bullets(memory: str, file: DayFile, today: date, origin: Origin | None) -> tuple[list[str], int]:
     """Lines of a day that a session may be told, and how many entries were held back."""
     try:
-        entries = read_day(file.path).entries
+        entries = read_end(file.path).entries
     except OSError:
         return [], 0
     found: list[str] = []
     held = 0
+    arrived = origin.arrived(memory, entries) if origin else set()
+    released = origin.released(entries) if origin else set()
     for entry in entries:
-        if not _may_be_told(entry, today):
+        if entry.id in arrived or not _may_be_told(entry, today):
             held += 1
             continue
-        is_released = entry.marks.get("trust") == RELEASED and entry.id in released
-        waiting = set() if is_released else set(orders(entry.body, his_words=False))
+        waiting = set() if entry.id in released else set(orders(entry.body, his_words=False))
         held += bool(waiting)
         for line in plain(entry.body).splitlines():
             text = line.strip()
@@ -160,10 +161,12 @@ def _unfenced(text: str) -> str:
 def prebuild(home: Home, memory: str, max_tokens: int, *, longterm: str, hint: bool) -> bool:
     """Keep the context of a memory folder ready for hooks. Returns whether it changed."""
     texts: dict[str, str] = {}
+    origin = Origin(home)
     for lines in sorted(set(CONTEXT_LINES.values())):
-        context = build(memory, lines, max_tokens, longterm=longterm, released=released(home))
+        context = build(memory, lines, max_tokens, longterm=longterm, origin=origin)
         if context.text:
             texts[str(lines)] = context.text
+    origin.close()
     name = digest(json.dumps(texts, sort_keys=True), size=6)
     value: dict[str, Any] = {"id": name, "memory": memory, "hint": _HINT if hint and texts else "", "texts": texts}
     path = home.context(memory)

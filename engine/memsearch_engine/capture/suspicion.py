@@ -7,13 +7,7 @@ to new sessions before he has seen it. What decides about trust is where a note 
 from __future__ import annotations
 
 import re
-import time
 
-from memsearch_engine.errors import Unreachable
-from memsearch_engine.home import Home
-from memsearch_engine.state import using
-
-_SCHEMA = "CREATE TABLE IF NOT EXISTS trust_released (entry_id TEXT PRIMARY KEY, at REAL NOT NULL) WITHOUT ROWID;"
 _ORDERS = re.compile(
     r"""(?ix)
     \b(?:ignore|disregard|forget)\s+(?:all\s+|any\s+|the\s+|your\s+|of\s+)*(?:previous|prior|above|earlier|preceding|existing)\s+
@@ -43,20 +37,3 @@ def orders(body: str, *, his_words: bool = True) -> list[str]:
     if his_words and lines and _HIS_WORDS.match(lines[0]):
         lines = lines[1:]
     return [line.strip() for line in lines if _ORDERS.search(line)]
-
-
-def note_released(home: Home, ids: list[str]) -> None:
-    """Remember on this machine that the owner released notes: a mark in a file may have come with a clone."""
-    with using(home, _SCHEMA) as db:
-        db.executemany("INSERT OR REPLACE INTO trust_released VALUES (?,?)", [(name, time.time()) for name in ids])
-
-
-def released(home: Home) -> set[str]:
-    """Ids of notes that the owner released here; none where that can't be read."""
-    if not home.state_db.exists():
-        return set()
-    try:
-        with using(home, _SCHEMA) as db:
-            return {name for (name,) in db.execute("SELECT entry_id FROM trust_released")}
-    except Unreachable:
-        return set()

@@ -6,8 +6,10 @@ hook that was killed is made up for by the next one. An event leaves the inbox o
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import json
+import logging
 import os
 import time
 from collections.abc import Iterator
@@ -15,6 +17,7 @@ from pathlib import Path
 
 import msgspec
 
+from memsearch_engine import inside
 from memsearch_engine.capture.context import log_injection
 from memsearch_engine.capture.keep import Keeper, home_of
 from memsearch_engine.capture.ledger import known_folders
@@ -24,6 +27,8 @@ from memsearch_engine.journal.write import Journal
 from memsearch_engine.settings import Settings
 from memsearch_engine.transcripts.locate import READERS, find_session, open_session
 
+log = logging.getLogger("memsearch.service")
+MAX_EVENT = 1024 * 1024
 #: A turn whose answer is not in the transcript yet is waited for: Claude Code's file may lag its Stop hook.
 _SETTLE_S = 3.0
 _GIVE_UP_S = 24 * 3600
@@ -66,24 +71,61 @@ def events(home: Home) -> Iterator[Event]:
     for name in names:
         path = home.inbox / name
         try:
-            record = json.loads(path.read_bytes())
-            yield Event(
-                str(path),
-                record["agent"],
-                record["event"],
-                record.get("session_id", ""),
-                record.get("prompt_id") or record.get("turn_id") or "",
-                record.get("transcript_path", ""),
-                record.get("cwd", ""),
-                float(record["at"]),
-                record.get("memsearch_dir", ""),
-                record.get("agent_home", ""),
-                record.get("context") or "",
+            record = json.loads(inside.read(path, MAX_EVENT))
+            yield _checked(
+                Event(
+                    str(path),
+                    record["agent"],
+                    record["event"],
+                    record.get("session_id", ""),
+                    record.get("prompt_id") or record.get("turn_id") or "",
+                    record.get("transcript_path", ""),
+                    record.get("cwd", ""),
+                    float(record["at"]),
+                    record.get("memsearch_dir", ""),
+                    record.get("agent_home", ""),
+                    record.get("context") or "",
+                )
             )
         except FileNotFoundError:
             continue
-        except (OSError, ValueError, KeyError, TypeError):
-            path.replace(path.with_suffix(".bad"))
+        except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+            set_aside(path, f"it is no event: {error}")
+
+
+def _checked(event: Event) -> Event:
+    """Raises ValueError for text that no file can be named by (half a surrogate pair, a zero byte)."""
+    for value in (
+        event.agent,
+        event.session,
+        event.turn,
+        event.transcript,
+        event.cwd,
+        event.memsearch_dir,
+        event.agent_home,
+    ):
+        if "\0" in value:
+            raise ValueError("a zero byte in a path")
+        value.encode("utf-8", "strict" if any(0xD800 <= ord(sign) < 0xDC80 for sign in value) else "surrogateescape")
+    return event
+
+
+def set_aside(path: Path, reason: str) -> None:
+    """Keep an event that can't be taken out of the others' way, with the reason beside it; `memsearch inbox` lists it."""
+    with contextlib.suppress(OSError):
+        path.with_suffix(".why").write_text(reason.encode("utf-8", "replace").decode()[:500], encoding="utf-8")
+        path.replace(path.with_suffix(".bad"))
+
+
+def bad(home: Home) -> list[tuple[str, str]]:
+    """(name, reason) of the events that were set aside."""
+    found = []
+    for path in sorted(home.inbox.glob("*.bad")):
+        try:
+            found.append((path.name, path.with_suffix(".why").read_text(encoding="utf-8")))
+        except OSError:
+            found.append((path.name, "it could not be read"))
+    return found
 
 
 def work(home: Home, journal: Journal | None = None, settings: Settings | None = None) -> Outcome:
@@ -116,6 +158,7 @@ def retry(home: Home) -> int:
     """Give events that were set aside another try. Returns how many."""
     count = 0
     for path in home.inbox.glob("*.bad"):
+        path.with_suffix(".why").unlink(missing_ok=True)
         path.rename(path.with_suffix(".json"))
         count += 1
     return count
@@ -128,6 +171,7 @@ def drop(home: Home, names: list[str]) -> int:
     for path in home.inbox.glob("*.*"):
         if path.suffix in (".json", ".bad") and (not names or path.name in names):
             path.unlink(missing_ok=True)
+            path.with_suffix(".why").unlink(missing_ok=True)
             count += 1
     return count
 
@@ -139,6 +183,11 @@ def _work(keeper: Keeper, outcome: Outcome) -> None:
                 done, reason = _take(event, keeper, outcome)
             except (OSError, MemsearchError) as error:
                 done, reason = False, str(error)
+            except Exception as error:  # one event that nobody thought of must not keep the others waiting
+                log.exception("event %s", os.path.basename(event.path))
+                set_aside(Path(event.path), f"{type(error).__name__}: {error}")
+                outcome.waiting.append((event.path, f"set aside: {type(error).__name__}: {error}"))
+                continue
             if done:
                 Path(event.path).unlink(missing_ok=True)
             else:

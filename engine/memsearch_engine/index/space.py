@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 import numpy as np
 
-from memsearch_engine.home import Home
+from memsearch_engine.home import Home, private
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import text_hash
@@ -389,6 +389,7 @@ def _remove(path: Path) -> None:
 
 
 def _connect(path: Path) -> sqlite3.Connection:
+    private(path)
     db = sqlite3.connect(path, timeout=20, isolation_level=None, check_same_thread=False)
     db.execute("PRAGMA journal_mode=WAL")
     db.execute("PRAGMA synchronous=NORMAL")

@@ -12,6 +12,7 @@ import logging
 import os
 import threading
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,21 @@ _TIMEOUT_S = 60
 
 logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
 logging.getLogger("milvus_lite").setLevel(logging.CRITICAL)
+
+
+@lru_cache(maxsize=1)
+def _pymilvus() -> Any:
+    """pymilvus, imported without what it does beside: it loads the next ``.env`` above its own folder into the environment, and
+    whoever may write there would set our proxies, keys and paths."""
+    import dotenv
+
+    loading = dotenv.load_dotenv
+    dotenv.load_dotenv = lambda *args, **kwargs: False
+    try:
+        import pymilvus
+    finally:
+        dotenv.load_dotenv = loading
+    return pymilvus
 
 
 class StoreRow(msgspec.Struct):
@@ -63,7 +79,7 @@ class Store:
         self._socket = socket
         self._loaded: set[str] = set()
         self._ensuring = threading.Lock()
-        from pymilvus import MilvusClient
+        MilvusClient = _pymilvus().MilvusClient
 
         if not self.is_lite:
             network.check(uri)
@@ -120,7 +136,8 @@ class Store:
         self._loaded.add(collection)
 
     def _create(self, collection: str, dimension: int) -> None:
-        from pymilvus import DataType, Function, FunctionType, MilvusClient
+        DataType, Function = _pymilvus().DataType, _pymilvus().Function
+        FunctionType, MilvusClient = _pymilvus().FunctionType, _pymilvus().MilvusClient
 
         schema = MilvusClient.create_schema(enable_dynamic_field=False)
         schema.add_field("chunk_id", DataType.VARCHAR, is_primary=True, max_length=32)

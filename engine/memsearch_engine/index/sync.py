@@ -13,6 +13,7 @@ from pathlib import Path
 
 import msgspec
 
+from memsearch_engine import inside
 from memsearch_engine.ids import digest
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import chunks_of
@@ -110,8 +111,10 @@ def _refresh(
             return False
     else:
         content_hash, state = (known[1], known[2]) if known else ("", "")
-    with open(file.path, "rb") as opened:
-        info = os.fstat(opened.fileno())
+    with inside.folder_of(file.path) as (folder, name):
+        fd = inside.open_in(folder, name)
+    with open(fd, "rb") as opened:
+        info = os.fstat(fd)
         data = opened.read()
     file = DayFile(file.path, file.day, info.st_mtime_ns, len(data))
     now = digest(data, str(settings.chunking.max_chars), size=10)
@@ -151,7 +154,9 @@ def _ignore_specs(folder: str, root: str) -> list[tuple]:
     while folder.startswith(root):
         for name in _IGNORE_FILES:
             try:
-                lines = Path(folder, name).read_text(encoding="utf-8", errors="replace").splitlines()
+                lines = (
+                    inside.read(os.path.join(folder, name), inside.MAX_SETTINGS).decode("utf-8", "replace").splitlines()
+                )
             except OSError:
                 continue
             found.append((folder, pathspec.GitIgnoreSpec.from_lines(lines)))

@@ -1,23 +1,26 @@
 """Bytes on disk: a lock per file, append in one write, replace by temp file and rename.
 
-Writers that don't know our lock (an editor, another memory tool) are expected: a file is compared with what was read
-just before it is replaced, and lines that somebody appended to the replaced file meanwhile are carried over.
+Writers that don't know our lock (an editor, git, another memory tool) are expected: a file is compared with what was read
+just before it is replaced, lines that somebody appended to the replaced file meanwhile are carried over, and what was appended
+to a file that somebody replaced in the same moment is written again.
 """
 
 from __future__ import annotations
 
 import contextlib
 import os
+import secrets
 import stat
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
+from memsearch_engine import inside
 from memsearch_engine.errors import Conflict, Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
 
 LOCK_TIMEOUT_S = 20.0
+_ATTEMPTS = 20
+_SCRATCH = ".tmp"
 
 
 @contextlib.contextmanager
@@ -38,11 +41,14 @@ def locked(home: Home, path: str) -> Iterator[None]:
 
 
 def real_file(path: str) -> str:
-    """*path* with links resolved. A link that leaves its own folder is refused: a cloned repository may plant one."""
-    real = os.path.realpath(path)
-    if os.path.islink(path) and os.path.dirname(real) != os.path.realpath(os.path.dirname(path)):
-        raise Unreachable(f"{path} is a link to {real}", "memory files are only written inside their own folder")
-    return real
+    """*path* with links resolved. A link that leaves its project is refused: a cloned repository may plant one."""
+    try:
+        return inside.real(path)
+    except OSError as error:
+        raise Unreachable(
+            f"{path} is {error.strerror}",
+            "memory files are only written inside their own project; MEMSEARCH_DIR names another place",
+        ) from error
 
 
 def append(path: str, block: bytes, *, first: bytes = b"") -> int:
@@ -50,22 +56,52 @@ def append(path: str, block: bytes, *, first: bytes = b"") -> int:
 
     Returns the offset at which the block begins. The caller holds the lock.
     """
-    Path(path).parent.mkdir(parents=True, exist_ok=True)
-    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
-    fd = os.open(path, flags, 0o600)
     try:
-        size = os.fstat(fd).st_size
-        data = first + block if size == 0 else block
-        try:
-            written = os.write(fd, data)
-            if written < len(data):
-                raise OSError(28, "No space left on device")
-            os.fsync(fd)
-        except OSError as error:
-            with contextlib.suppress(OSError):
-                os.ftruncate(fd, size)
-            raise Unreachable(f"could not write to {path}: {error.strerror or error}", "nothing was changed") from error
-        return size + len(data) - len(block)
+        with inside.folder_of(path, create=True) as (folder, name):
+            for _ in range(_ATTEMPTS):
+                fd = inside.open_in(folder, name, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+                try:
+                    offset = _append(fd, block, first)
+                    if _is_at(folder, name, fd) or _has(folder, name, block):
+                        return offset
+                finally:
+                    os.close(fd)
+    except OSError as error:
+        raise Unreachable(f"could not write to {path}: {error.strerror or error}", "nothing was changed") from error
+    raise Unreachable(f"{path} is replaced again and again by another program", "close it, then try again")
+
+
+def _append(fd: int, block: bytes, first: bytes) -> int:
+    size = os.fstat(fd).st_size
+    data = first + block if size == 0 else block
+    try:
+        written = os.write(fd, data)
+        if written < len(data):
+            raise OSError(28, "No space left on device")
+        os.fsync(fd)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.ftruncate(fd, size)
+        raise
+    return size + len(data) - len(block)
+
+
+def _is_at(folder: int, name: str, fd: int) -> bool:
+    """Whether the open file is still the one of that name."""
+    try:
+        return os.path.samestat(os.stat(name, dir_fd=folder, follow_symlinks=False), os.fstat(fd))
+    except FileNotFoundError:
+        return False
+
+
+def _has(folder: int, name: str, block: bytes) -> bool:
+    """Whether the file that took the place of the one we wrote to was made with our block in it."""
+    try:
+        fd = inside.open_in(folder, name)
+    except FileNotFoundError:
+        return False
+    try:
+        return block.strip() in inside.read_all(fd)
     finally:
         os.close(fd)
 
@@ -78,49 +114,64 @@ def replace(path: str, read: bytes, data: bytes) -> None:
         Unreachable: it could not be written; the old file stands.
     """
     try:
-        old = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        with inside.folder_of(path) as (folder, name), _scratch(path, folder) as scratch:
+            old = inside.open_in(folder, name)
+            try:
+                _replace(path, folder, name, scratch, old, read, data)
+                grown = os.fstat(old).st_size
+                if grown > len(read):  # somebody appended to the old file between our comparison and the rename
+                    append(path, os.pread(old, grown - len(read), len(read)))
+            finally:
+                os.close(old)
     except OSError as error:
-        raise Unreachable(f"could not open {path}: {error.strerror}") from error
-    temporary = ""
+        raise Unreachable(f"could not write {path}: {error.strerror or error}", "nothing was changed") from error
+
+
+def _replace(path: str, folder: int, name: str, scratch: int, old: int, read: bytes, data: bytes) -> None:
+    _sweep(folder, name)
+    _sweep(scratch, name)
+    temporary = f".{name}.{secrets.token_hex(6)}.tmp"
+    fd = inside.open_in(scratch, temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
-        info = os.fstat(old)
-        fd, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(path)}.", suffix=".tmp", dir=os.path.dirname(path))
-        try:
-            with open(fd, "wb", closefd=True) as out:
-                out.write(data)
-                out.flush()
-                os.fchmod(out.fileno(), stat.S_IMODE(info.st_mode))
-                os.fsync(out.fileno())
-            if _read_all(old) != read or os.stat(path).st_ino != info.st_ino:
-                raise Conflict(f"{path} changed while it was being edited")
-            os.replace(temporary, path)
-            temporary = ""
-        except OSError as error:
-            raise Unreachable(f"could not write {path}: {error.strerror or error}", "nothing was changed") from error
-        _sync_folder(os.path.dirname(path))
-        grown = os.fstat(old).st_size
-        if grown > len(read):  # somebody appended to the old file between our comparison and the rename
-            append(path, os.pread(old, grown - len(read), len(read)))
-    finally:
-        os.close(old)
-        if temporary:
-            with contextlib.suppress(OSError):
-                os.unlink(temporary)
+        with open(fd, "wb") as out:
+            out.write(data)
+            out.flush()
+            os.fchmod(out.fileno(), stat.S_IMODE(os.fstat(old).st_mode))
+            os.fsync(out.fileno())
+        if inside.read_all(old) != read or not _is_at(folder, name, old):
+            raise Conflict(f"{path} changed while it was being edited")
+        os.replace(temporary, name, src_dir_fd=scratch, dst_dir_fd=folder)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary, dir_fd=scratch)
+        raise
+    with contextlib.suppress(OSError):  # some file systems can't sync a folder; the rename is atomic all the same
+        os.fsync(folder)
 
 
-def _read_all(fd: int) -> bytes:
-    chunks, offset = [], 0
-    while chunk := os.pread(fd, 1 << 20, offset):
-        chunks.append(chunk)
-        offset += len(chunk)
-    return b"".join(chunks)
-
-
-def _sync_folder(folder: str) -> None:
-    fd = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+@contextlib.contextmanager
+def _scratch(path: str, folder: int) -> Iterator[int]:
+    """Where temporary files go: a folder in ``.memsearch`` that git ignores whatever the project's own rules are, so that what a
+    kill leaves there is never committed; beside the file where there is no ``.memsearch``."""
+    base = os.path.join(inside.base_of(path), inside.MARKER)
+    if not path.startswith(base + os.sep):
+        yield folder
+        return
+    scratch = inside.open_folder(os.path.join(base, _SCRATCH), create=True)
     try:
-        os.fsync(fd)
-    except OSError:
-        pass  # some file systems can't sync a folder; the rename is atomic all the same
+        with contextlib.suppress(FileExistsError):
+            fd = inside.open_in(scratch, ".gitignore", os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+            with open(fd, "wb") as out:
+                out.write(b"*\n")
+        yield scratch
     finally:
-        os.close(fd)
+        os.close(scratch)
+
+
+def _sweep(folder: int, name: str) -> None:
+    """Remove what a killed process left of this file: its lock is ours, so nobody is using it."""
+    with os.scandir(folder) as items:
+        left = [item.name for item in items if item.name.startswith(f".{name}.") and item.name.endswith(".tmp")]
+    for temporary in left:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary, dir_fd=folder)

@@ -1,6 +1,6 @@
 """Which day files there are, and reading one of them.
 
-A folder is listed without following links to folders. A day is a file named ``YYYY-MM-DD.md``; other markdown files
+A folder is listed without following links to folders, and a link to a file only where it stays in the project. A day is a file named ``YYYY-MM-DD.md``; other markdown files
 are notes without a date. What can't be read is reported with its reason, never taken for deleted.
 """
 
@@ -17,8 +17,9 @@ from pathlib import Path
 
 import msgspec
 
+from memsearch_engine import inside
 from memsearch_engine.journal.model import Document
-from memsearch_engine.journal.parse import parse
+from memsearch_engine.journal.parse import parse, parse_end
 
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:\D.*)?$")
 MARKDOWN = (".md", ".markdown")
@@ -61,6 +62,12 @@ def list_files(root: str | os.PathLike[str]) -> Listing:
     """All markdown files under *root* (or the one file that *root* is), in path order."""
     listing = Listing([], [])
     root = os.path.abspath(root)
+    try:
+        inside.real(root)
+        if os.path.isdir(root):
+            os.close(inside.open_folder(root))
+    except OSError as error:
+        return Listing([], [(root, error.strerror or str(error))], complete=False)
     if os.path.isfile(root):
         _add(listing, root)
         return listing
@@ -88,6 +95,8 @@ def list_files(root: str | os.PathLike[str]) -> Listing:
                 if item.is_dir(follow_symlinks=False):
                     folders.append(item.path)
                 elif item.name.lower().endswith(MARKDOWN):
+                    if item.is_symlink():
+                        inside.real(item.path)
                     _add(listing, item.path)
             except OSError as error:
                 listing.problems.append((item.path, error.strerror or str(error)))
@@ -104,7 +113,9 @@ def _add(listing: Listing, path: str) -> None:
     except OSError as error:
         listing.problems.append((path, error.strerror or str(error)))
         return
-    if stat.S_ISREG(info.st_mode):
+    if stat.S_ISREG(info.st_mode) and info.st_size > inside.MAX_NOTES:
+        listing.problems.append((path, f"larger than {inside.MAX_NOTES >> 20} MB"))
+    elif stat.S_ISREG(info.st_mode):
         listing.files.append(DayFile(path, day_of(path), info.st_mtime_ns, info.st_size))
     else:
         listing.problems.append((path, "not a regular file"))
@@ -117,14 +128,19 @@ def list_days(memory: str | os.PathLike[str]) -> list[DayFile]:
 
 def read_day(path: str | os.PathLike[str]) -> Document:
     """Read and parse one file. Raises OSError."""
-    return parse(Path(path).read_bytes(), Path(path).stem)
+    return parse(inside.read(path), Path(path).stem)
+
+
+def read_end(path: str | os.PathLike[str]) -> Document:
+    """Read and parse the newest part of one file: all of it, unless it is a very long day. Raises OSError."""
+    return parse_end(inside.read(path), Path(path).stem)
 
 
 def count_entries(files: Iterable[DayFile]) -> int:
     """Entries of many days, counted by their headings: reading every note for a number would cost seconds."""
     total = 0
     for file in files:
-        with contextlib.suppress(OSError), open(file.path, "rb") as opened:
-            data = opened.read()
+        with contextlib.suppress(OSError):
+            data = inside.read(file.path)
             total += data.count(b"\n### ") + data.startswith(b"### ")
     return total

@@ -6,14 +6,15 @@ is settled by looking at the file (``settle``). Stored in ``history.db`` (SQLite
 
 from __future__ import annotations
 
+import contextlib
 import sqlite3
 import time
-from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
 
 from memsearch_engine.errors import Unreachable
+from memsearch_engine.home import private
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS changes (
@@ -35,6 +36,18 @@ CREATE TABLE IF NOT EXISTS changes (
   state TEXT NOT NULL,            -- intent | done | undone | pruned
   undone_at REAL
 );
+-- what was taken back and done again, in that order: the order of a clock that can be set back is none
+CREATE TABLE IF NOT EXISTS undos (
+  n INTEGER PRIMARY KEY AUTOINCREMENT,
+  seq INTEGER NOT NULL,
+  undone INTEGER NOT NULL,        -- 1: taken back, 0: done again
+  newest INTEGER NOT NULL,        -- the newest change at that time: after a newer one nothing is done again
+  file_before TEXT NOT NULL,
+  file_after TEXT NOT NULL,
+  state TEXT NOT NULL             -- intent | done
+);
+CREATE INDEX IF NOT EXISTS undos_seq ON undos(seq);
+CREATE INDEX IF NOT EXISTS undos_state ON undos(state);
 CREATE INDEX IF NOT EXISTS changes_entry ON changes(entry_id, seq);
 CREATE INDEX IF NOT EXISTS changes_state ON changes(state, path);
 """
@@ -60,6 +73,16 @@ class Change(msgspec.Struct):
     undone_at: float | None = None
 
 
+class Undo(msgspec.Struct, frozen=True):
+    """An undo or redo that was begun and not confirmed."""
+
+    n: int
+    undone: bool
+    file_before: str
+    file_after: str
+    change: Change
+
+
 _COLUMNS = [field for field in Change.__struct_fields__ if field != "seq"]
 
 
@@ -73,12 +96,13 @@ class History:
     def _db(self) -> sqlite3.Connection:
         if self._connection is None:
             try:
+                private(self._path)
                 db = sqlite3.connect(self._path, timeout=20, isolation_level=None, check_same_thread=False)
                 db.execute("PRAGMA journal_mode=WAL")
                 db.execute("PRAGMA synchronous=FULL")
                 db.executescript(_SCHEMA)
-            except sqlite3.Error as error:
-                raise Unreachable(f"the undo history {self._path} can't be opened: {error}") from error
+            except (sqlite3.Error, OSError) as error:
+                raise _unusable(self._path, error) from error
             self._connection = db
         return self._connection
 
@@ -92,21 +116,66 @@ class History:
         change.at = time.time()
         values = [getattr(change, column) for column in _COLUMNS]
         marks = ",".join("?" * len(_COLUMNS))
-        try:
-            cursor = self._db().execute(f"INSERT INTO changes ({','.join(_COLUMNS)}) VALUES ({marks})", values)
-        except sqlite3.Error as error:
-            raise Unreachable(f"the undo history can't be written: {error}", "nothing was changed") from error
+        cursor = self._execute(f"INSERT INTO changes ({','.join(_COLUMNS)}) VALUES ({marks})", tuple(values))
         return int(cursor.lastrowid or 0)
 
     def confirm(self, seq: int) -> None:
-        self._db().execute("UPDATE changes SET state='done' WHERE seq=?", (seq,))
+        """Note that a change was done. The file holds it already, so a history that can't be written now is no failure: the
+        intent is settled by the next change of that file."""
+        with contextlib.suppress(Unreachable):
+            self._execute("UPDATE changes SET state='done' WHERE seq=?", (seq,))
 
     def drop(self, seq: int) -> None:
-        self._db().execute("DELETE FROM changes WHERE seq=?", (seq,))
+        with contextlib.suppress(Unreachable):
+            self._execute("DELETE FROM changes WHERE seq=?", (seq,))
 
-    def set_undone(self, seqs: Iterable[int], undone: bool) -> None:
-        state, at = ("undone", time.time()) if undone else ("done", None)
-        self._db().executemany("UPDATE changes SET state=?, undone_at=? WHERE seq=?", [(state, at, s) for s in seqs])
+    def begin_undo(self, change: Change, undone: bool, file_before: str, file_after: str) -> int:
+        """Write the intent to take *change* back, or to do it again. Returns its number. Raises Unreachable."""
+        newest = self._execute("SELECT coalesce(max(seq), 0) FROM changes").fetchone()[0]
+        cursor = self._execute(
+            "INSERT INTO undos (seq, undone, newest, file_before, file_after, state) VALUES (?,?,?,?,?,'intent')",
+            (change.seq, undone, newest, file_before, file_after),
+        )
+        return int(cursor.lastrowid or 0)
+
+    def confirm_undo(self, n: int) -> None:
+        """As ``confirm``, for ``begin_undo``."""
+        with contextlib.suppress(Unreachable, sqlite3.Error):
+            db = self._db()
+            seq, undone = db.execute("SELECT seq, undone FROM undos WHERE n=?", (n,)).fetchone()
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                state, at = ("undone", time.time()) if undone else ("done", None)
+                db.execute("UPDATE changes SET state=?, undone_at=? WHERE seq=?", (state, at, seq))
+                db.execute("UPDATE undos SET state='done' WHERE n=?", (n,))
+                db.execute("COMMIT")
+            except BaseException:
+                db.execute("ROLLBACK")
+                raise
+
+    def drop_undo(self, n: int) -> None:
+        with contextlib.suppress(Unreachable):
+            self._execute("DELETE FROM undos WHERE n=?", (n,))
+
+    def undo_intents(self, path: str) -> list[Undo]:
+        rows = self._execute(
+            "SELECT u.n, u.undone, u.file_before, u.file_after, u.seq FROM undos u JOIN changes c USING (seq) "
+            "WHERE u.state='intent' AND c.path=? ORDER BY u.n",
+            (path,),
+        ).fetchall()
+        return [Undo(n, bool(u), b, a, change) for n, u, b, a, seq in rows if (change := self.get(seq))]
+
+    def unsettled(self) -> list[str]:
+        """Paths with an undo or redo that was begun and not confirmed."""
+        query = "SELECT DISTINCT c.path FROM undos u JOIN changes c USING (seq) WHERE u.state='intent'"
+        return [path for (path,) in self._execute(query).fetchall()]
+
+    def _execute(self, query: str, values: tuple = ()) -> sqlite3.Cursor:
+        """Raises Unreachable, with a way out where the file is damaged."""
+        try:
+            return self._db().execute(query, values)
+        except sqlite3.Error as error:
+            raise _unusable(self._path, error) from error
 
     def intents(self, path: str) -> list[Change]:
         return self._select("state='intent' AND path=? ORDER BY seq", (path,))
@@ -120,7 +189,13 @@ class History:
     def last_undone(self, memory: str = "", entry_id: str = "") -> list[Change]:
         """The batch that ``redo`` would do again: the last one undone, unless its entries changed since."""
         where, values = _scope(memory, entry_id)
-        newest = self._select(f"state='undone' AND {where} ORDER BY undone_at DESC, seq ASC LIMIT 1", values)
+        order = "(SELECT max(n) FROM undos WHERE undos.seq=changes.seq AND undone) DESC, undone_at DESC, seq ASC"
+        newest = self._select(f"state='undone' AND {where} ORDER BY {order} LIMIT 1", values)
+        if newest:
+            query = "SELECT newest FROM undos WHERE seq=? AND undone ORDER BY n DESC LIMIT 1"
+            row = self._execute(query, (newest[0].seq,)).fetchone()
+            if row and self._select(f"state='done' AND seq>? AND {where} LIMIT 1", (row[0], *values)):
+                return []
         batch = self._batch(newest, "undone", newest_first=False)
         for change in batch:
             if self._select("state='done' AND entry_id=? AND seq>? LIMIT 1", (change.entry_id, change.seq)):
@@ -193,8 +268,17 @@ class History:
         return self._select(f"batch=? AND state=? ORDER BY seq {order}", (newest[0].batch, state))
 
     def _select(self, where: str, values: tuple) -> list[Change]:
-        rows = self._db().execute(f"SELECT seq,{','.join(_COLUMNS)} FROM changes WHERE {where}", values)
+        rows = self._execute(f"SELECT seq,{','.join(_COLUMNS)} FROM changes WHERE {where}", values).fetchall()
         return [Change(seq=row[0], **dict(zip(_COLUMNS, row[1:]))) for row in rows]
+
+
+def _unusable(path: Path, error: Exception) -> Unreachable:
+    if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
+        return Unreachable(
+            f"the undo history {path} is damaged: {error}",
+            "`memsearch doctor --fix` sets it aside and begins a new one; notes are untouched",
+        )
+    return Unreachable(f"the undo history {path} can't be used: {error}", "nothing was changed")
 
 
 def _scope(memory: str, entry_id: str) -> tuple[str, tuple]:

@@ -28,6 +28,8 @@ _BLANK_LINE = re.compile(rb"[ \t]*\r?\n")
 _ANCHOR_KEY = re.compile(r"(?:^|\s)(agent|session|turn|transcript|rollout|db):")
 _MARK = re.compile(r"(id|expires|superseded-by|trust|summary|confidence):\s*(\S+)$")
 _MARK_ID = re.compile(r"[A-Za-z0-9_-]{4,64}$")
+_WHOLE = 256 * 1024
+_LINE_ENDS = 4096
 FLAG_MARKS = frozenset({"pin"})
 
 
@@ -57,6 +59,18 @@ def parse(data: bytes, name: str = "") -> Document:
         if level:
             trail.append((level, heading))
     return Document(data, entries, "\r\n" if _mostly_crlf(data) else "\n")
+
+
+def parse_end(data: bytes, name: str = "") -> Document:
+    """The last session of a long file, all of a short one: what it takes to add to it, in a time that does not grow with the
+    day. Offsets are those of the piece. Where code or a comment may have begun before the piece, it has no entries."""
+    if len(data) <= _WHOLE:
+        return parse(data, name)
+    start = data.rfind(b"\n## ", len(data) - _WHOLE)
+    piece = data[start + 1 :] if start >= 0 else data[-_LINE_ENDS:]
+    if start < 0 or b"```" in piece or b"~~~" in piece or piece.count(b"<!--") != piece.count(b"-->"):
+        return Document(piece, [], "\r\n" if b"\r\n" in piece else "\n")
+    return parse(piece, name)
 
 
 def heading_count(data: bytes) -> int:

@@ -6,6 +6,7 @@ entry found wherever it now stands, the hash compared, and only that entry's own
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import uuid
@@ -14,14 +15,19 @@ from datetime import date
 
 import msgspec
 
-from memsearch_engine.errors import Conflict, NotFound, UsageError
+from memsearch_engine import inside
+from memsearch_engine.errors import Conflict, NotFound, Unreachable, UsageError
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
 from memsearch_engine.journal import disk
 from memsearch_engine.journal.history import Change, History
 from memsearch_engine.journal.model import Anchor, Document, Entry, clean_comment
-from memsearch_engine.journal.parse import FLAG_MARKS, heading_count, parse, parse_mark, turn_id
+from memsearch_engine.journal.origin import Origin
+from memsearch_engine.journal.parse import FLAG_MARKS, heading_count, parse, parse_end, parse_mark, turn_id
 from memsearch_engine.journal.text import balance_fences
+from memsearch_engine.journal.turns import KnownTurns
+
+log = logging.getLogger("memsearch.journal")
 
 _SESSION_HEADING = re.compile(r"Session\b", re.I)
 _ATTEMPTS = 20
@@ -49,6 +55,8 @@ class Journal:
     def __init__(self, home: Home) -> None:
         self.home = home
         self.history = History(home.history_db)
+        self.origin = Origin(home)
+        self._turns: dict[str, KnownTurns] = {}
 
     # -- adding ---------------------------------------------------------------------------------------------
 
@@ -65,16 +73,19 @@ class Journal:
         """
         entry_id = turn_id(anchor.agent, anchor.session, anchor.turn)
         path = self._day_path(memory, day)
-        copied = len(anchor.turn) >= _UNIQUE
-        if self.history.is_deleted(entry_id) or (copied and self.history.deleted_turn(anchor.turn)):
+        if self._is_deleted(entry_id, anchor):
             return Appended(entry_id, path, False, "deleted by the owner")
-        with disk.locked(self.home, path):
-            document = parse(_read(path), day)
-            if any(_is_turn(entry, entry_id, anchor if copied else None) for entry in document.entries):
+        # the folder's lock before the file's: two processes in two time zones would look into two files
+        with disk.locked(self.home, os.path.join(memory, "turns")), disk.locked(self.home, path):
+            if self.turns(memory).has(anchor):
                 return Appended(entry_id, path, False, "already there")
+            document = parse_end(_read(path), day)
             lines = [] if _last_session(document) == anchor.session else [f"## Session {time}", ""]
             lines += [f"### {time}", anchor.render(), *_render_marks(marks or {}), body, ""]
-            disk.append(path, _joined(document, lines), first=f"# {day}\n\n".encode())
+            block = _joined(document, lines)
+            self.origin.made(memory)
+            self.origin.wrote(entry.raw for entry in parse(block, day).entries)
+            disk.append(path, block, first=f"# {day}\n\n".encode())
         return Appended(entry_id, path, True)
 
     def add_note(self, memory: str, day: str, time: str, body: str) -> Appended:
@@ -83,10 +94,12 @@ class Journal:
         entry_id = uuid.uuid4().hex[:12]
         with disk.locked(self.home, path):
             data = _read(path)
-            document = parse(data, day)
+            document = parse_end(data, day)
             block = _joined(document, ["## Notes", ""] if not _in_notes(document) else [])
             block += _lines(document, [f"### {time}", f"<!-- id:{entry_id} -->", body, ""])
             first = f"# {day}\n\n".encode()
+            self.origin.made(memory)
+            self.origin.wrote(entry.raw for entry in parse(block, day).entries)
             change = self._change(
                 "add", memory, path, entry_id, _first_line(body), len(data or first), b"", block, data,
                 (data or first) + block,
@@ -99,6 +112,21 @@ class Journal:
                 raise
             self.history.confirm(seq)
         return Appended(entry_id, path, True)
+
+    def turns(self, memory: str) -> KnownTurns:
+        """The turns that a memory folder holds."""
+        return self._turns.setdefault(memory, KnownTurns(memory))
+
+    def _is_deleted(self, entry_id: str, anchor: Anchor) -> bool:
+        """Whether the owner deleted this turn. Where the history can't be read, capture goes on: a note too many is mended with
+        a key, one that is not written is lost."""
+        try:
+            return self.history.is_deleted(entry_id) or (
+                len(anchor.turn) >= _UNIQUE and self.history.deleted_turn(anchor.turn)
+            )
+        except Unreachable as error:
+            log.warning("%s", error)
+            return False
 
     # -- changing -------------------------------------------------------------------------------------------
 
@@ -208,6 +236,9 @@ class Journal:
                     if new == data:
                         changed.append(entry)
                         break
+                    now = parse(new, name).find(entry.id) if change is not None else None
+                    if now is not None and (op == "edit" or self.origin.is_own(entry.raw, memory)):
+                        self.origin.wrote([now.raw])  # a mark on somebody's note does not make it ours
                     record = self._change(
                         op, memory, path, entry.id, entry.title, start, before, after, data, new, batch
                     )
@@ -228,7 +259,6 @@ class Journal:
                     if undoable:
                         self.history.confirm(seq)
                     if change is not None:
-                        now = parse(new, name).find(entry.id)
                         changed.append(now or entry)
                     break
         return changed
@@ -252,16 +282,18 @@ class Journal:
 
     def undo(self, memory: str = "", entry_id: str = "") -> list[Change]:
         """Take back the last change (of a folder, of an entry, or of all). Returns what was undone, newest first."""
+        self._settle_all()
         batch = self.history.last_done(memory, entry_id)
         for change in batch:
-            self._apply(change, change.after, change.before, change.file_after, "undone")
+            self._apply(change, change.after, change.before, change.file_after, undone=True)
         return batch
 
     def redo(self, memory: str = "", entry_id: str = "") -> list[Change]:
         """Do again what was last undone."""
+        self._settle_all()
         batch = self.history.last_undone(memory, entry_id)
         for change in batch:
-            self._apply(change, change.before, change.after, change.file_before, "done")
+            self._apply(change, change.before, change.after, change.file_before, undone=False)
         return batch
 
     def restore(self, seq: int) -> Change:
@@ -276,9 +308,9 @@ class Journal:
             entry = document.find(old.entry_id)
             if entry is None:
                 position = self._place(document, data, old)
-                before, after = b"", old.before
-                if not after.strip():
+                if not old.before.strip():
                     raise NotFound(f"change {seq} added this entry: nothing stood before it")
+                before, after = b"", _apart(document, position, old.before)
             else:
                 position, before = entry.start, data[entry.start : entry.end]
                 after = old.before.rstrip() if old.before.strip() else b""
@@ -290,12 +322,16 @@ class Journal:
                 data, new,
             )  # fmt: skip
             seq_new = self.history.record(record)
-            disk.replace(old.path, data, new) if os.path.exists(old.path) else disk.append(old.path, new)
+            try:
+                _write(old.path, data, new)
+            except Exception:
+                self.history.drop(seq_new)
+                raise
             self.history.confirm(seq_new)
             record.seq = seq_new
         return record
 
-    def _apply(self, change: Change, now: bytes, then: bytes, file_now: str, state: str) -> None:
+    def _apply(self, change: Change, now: bytes, then: bytes, file_now: str, *, undone: bool) -> None:
         """Replace *now* by *then* where it stands; a changed entry is a conflict."""
         path = change.path
         with disk.locked(self.home, path):
@@ -310,6 +346,7 @@ class Journal:
                     if entry is not None:
                         raise Conflict(f"entry {change.entry_id} is there again", current=entry.content)
                     start = stop = self._place(document, data, change)
+                    then = _apart(document, start, then)
                 else:
                     if entry is None:
                         raise Conflict(f"entry {change.entry_id} is no longer in {path}")
@@ -325,11 +362,19 @@ class Journal:
                         start, now = entry.start, entry.raw
                     stop = start + len(now)
             new = data[:start] + then + data[stop:]
-            if os.path.exists(path):
-                disk.replace(path, data, new)
-            else:
-                disk.append(path, new)
-            self.history.set_undone([change.seq], state == "undone")
+            n = self.history.begin_undo(change, undone, digest(data, size=8), digest(new, size=8))
+            try:
+                _write(path, data, new)
+            except Exception:
+                self.history.drop_undo(n)
+                raise
+            self.history.confirm_undo(n)
+
+    def _settle_all(self) -> None:
+        """Decide about every undo that died half-way, before the next one is chosen."""
+        for path in self.history.unsettled():
+            with disk.locked(self.home, path):
+                self.settle(path)
 
     def settle(self, path: str) -> None:
         """Decide what became of changes that were under way when a process died. The caller holds the lock."""
@@ -346,6 +391,17 @@ class Journal:
             else:
                 done = entry is not None and change.after.strip() in data
             self.history.confirm(change.seq) if done else self.history.drop(change.seq)
+        for undo in self.history.undo_intents(path):
+            data = _read(path)
+            current = digest(data, size=8)
+            wanted = undo.change.before if undo.undone else undo.change.after
+            if current in (undo.file_before, undo.file_after):
+                done = current == undo.file_after
+            elif wanted.strip():
+                done = wanted.strip() in data
+            else:
+                done = parse(data, _stem(path)).find(undo.change.entry_id) is None
+            self.history.confirm_undo(undo.n) if done else self.history.drop_undo(undo.n)
 
     # -- helpers --------------------------------------------------------------------------------------------
 
@@ -396,30 +452,39 @@ class Journal:
         return min(change.offset, len(data)) if data[: change.offset].endswith(b"\n") else len(data)
 
 
+def _write(path: str, data: bytes, new: bytes) -> None:
+    """Make a file hold *new*, which may have been removed since."""
+    if os.path.exists(path):
+        disk.replace(path, data, new)
+    else:
+        disk.append(path, new)
+
+
+def _apart(document: Document, position: int, text: bytes) -> bytes:
+    """*text* as it may be put in at *position*: on lines of its own, a blank one before and after it."""
+    newline = document.newline.encode()
+    before, after = document.data[:position], document.data[position:]
+    body = text.strip(b"\r\n")
+    lead = b"" if not before or before.endswith(newline * 2) else newline if before.endswith(b"\n") else newline * 2
+    tail = b"" if after.startswith(newline * 2) else newline if not after or after.startswith(newline) else newline * 2
+    return lead + body + tail
+
+
 def target_of(path: str, entry: Entry) -> Target:
     return Target(path, entry.id, entry.hash)
 
 
 def _read(path: str) -> bytes:
     try:
-        with open(path, "rb") as file:
-            return file.read()
+        return inside.read(path)
     except FileNotFoundError:
         return b""
+    except OSError as error:
+        raise Unreachable(f"{path} can't be read: {error.strerror or error}") from error
 
 
 def _stem(path: str) -> str:
     return os.path.splitext(os.path.basename(path))[0]
-
-
-def _is_turn(entry: Entry, entry_id: str, copy_of: Anchor | None) -> bool:
-    """Whether the entry is that turn, or the one that a forked session copied it from (same agent, same turn id)."""
-    return any(
-        turn_id(a.agent, a.session, a.turn) == entry_id
-        or (copy_of is not None and (a.agent, a.turn) == (copy_of.agent, copy_of.turn))
-        for a in entry.anchors
-        if a.turn
-    )
 
 
 def _last_session(document: Document) -> str | None:

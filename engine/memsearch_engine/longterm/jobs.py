@@ -12,6 +12,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import socket
 import sqlite3
 import threading
 import time
@@ -130,7 +131,7 @@ class Jobs:
             done = job.done_watermark if job else -1.0
             db.execute(
                 "INSERT OR REPLACE INTO longterm_jobs VALUES (?,?,'running',?,?,?,0,?,0,?,?,'','',?,?)",
-                (kind, key, token, str(os.getpid()), now, now + LEASE_S, tries, thefts, watermark, done),
+                (kind, key, token, _me(), now, now + LEASE_S, tries, thefts, watermark, done),
             )
         return Claim(kind, key, token, watermark)
 
@@ -138,7 +139,7 @@ class Jobs:
     def _refusal(job: Job | None, watermark: float, now: float, cooldown_s: float, force: bool) -> Refusal | None:
         if job is None:
             return None
-        if job.state == "running" and now < job.lease_until <= now + LEASE_S + _SLACK_S:
+        if job.state == "running" and now < job.lease_until <= now + LEASE_S + _SLACK_S and not _is_gone(job.owner):
             return Refusal.RUNNING
         if force:
             return None
@@ -257,6 +258,25 @@ class Jobs:
     def _get(db: sqlite3.Connection, kind: str, key: str) -> Job | None:
         row = db.execute(f"SELECT {_COLUMNS} FROM longterm_jobs WHERE kind=? AND key=?", (kind, key)).fetchone()
         return Job(*row) if row else None
+
+
+def _me() -> str:
+    """This process, as others on this machine can look for it."""
+    return f"{os.getpid()}@{socket.gethostname()}"
+
+
+def _is_gone(owner: str) -> bool:
+    """Whether the process that claimed a job was on this machine and is no more: its lease need not be waited for."""
+    pid, _, host = owner.partition("@")
+    if host != socket.gethostname() or not pid.isdecimal():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except ProcessLookupError:
+        return True
+    except OSError:
+        return False
+    return False
 
 
 @contextlib.contextmanager

@@ -10,6 +10,7 @@ import math
 from datetime import date
 from pathlib import Path
 
+from memsearch_engine import inside
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import HIT_FROM, Catalog, CatalogBroken
 from memsearch_engine.index.chunk import chunks_of
@@ -312,7 +313,7 @@ def _idf(frequency: int, total: int) -> float:
 def file_rows(project: Project, file: DayFile) -> list[Row]:
     """All chunks of one file, straight from its bytes. An unreadable file has none."""
     try:
-        data = Path(file.path).read_bytes()
+        data = inside.read(file.path)
     except OSError:
         return []
     rows = []

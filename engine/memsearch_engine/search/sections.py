@@ -7,6 +7,7 @@ from pathlib import Path
 
 import msgspec
 
+from memsearch_engine import inside
 from memsearch_engine.errors import NotFound, UsageError
 from memsearch_engine.index.catalog import Catalog, CatalogBroken
 from memsearch_engine.index.chunk import chunks_of
@@ -73,7 +74,7 @@ def _likely(catalog: Catalog | None, name: str, projects: list[Project]) -> list
 def _in_file(path: str, name: str, projects: list[Project], found: dict[str, Section]) -> None:
     """Add to *found* (by entry id) what *name* names in one file."""
     try:
-        data = Path(path).read_bytes()
+        data = inside.read(path)
     except OSError:
         return
     project = next((p for p in projects if path.startswith(p.memory + os.sep)), None)

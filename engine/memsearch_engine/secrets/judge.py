@@ -20,11 +20,14 @@ _WORD_LENGTH = 3.2  # letters per run: random base64 has about 1.6, identifiers 
 _STRONG = re.compile(r"(?i)pass|pwd|psk|密|口令|pw$|senha|contrase|mot|kenn|пароль|비밀|parola|パス")
 _NO_VALUE = re.compile(r"(?i)(?:url|uri|_file|path|name|policy|rotation|header|count|type|_id|_ids|endpoint|ttl|arn)$")
 _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+!?$")
+_PLACEHOLDER = re.compile(r"__\w+__$|@@\w+@@$|(?:PASSWORD|PASSWD|PASS|PWD|SECRET|TOKEN|KEY)$")
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _FEW_SIGNS = 5  # a token of fewer different signs is an example
 
 
 def is_reference(value: str) -> bool:
-    return bool(_REFERENCE.search(value))
+    """Whether *value* names a secret, or stands for one, instead of being it."""
+    return bool(_REFERENCE.search(value) or _PLACEHOLDER.match(value))
 
 
 def wordy(value: str, length: float = _WORD_LENGTH) -> bool:
@@ -40,6 +43,38 @@ def mixed(value: str) -> bool:
     return any(sign.isdigit() for sign in value) and any(sign.isalpha() for sign in value)
 
 
+_SAID_NO = re.compile(
+    r"^(?:[vV]?\d+(?:[.:/-]\d+)+\S*|\d{1,9}(?:\.\d+)?%?|[\w.+-]+@[\w.-]+\.\w+|(?:[\w-]+\.)+[a-z]{2,6}(?::\d+)?|\d+/\w+|"
+    r"[a-z]+(?:[-_/.][a-z0-9]+)*|[A-Z]+(?:_[A-Z0-9]+)+|\d+[a-z]{1,6}|[0-9a-f]{7,64}|[A-Za-z][a-z]{2,}(?:\d?[A-Z][a-z]{2,})+\d{0,2}|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|"
+    r"[A-Z]{2,6}-?\d{1,6}|[a-z]{1,20}\d{0,2}|![a-z_]+|[A-Z][a-z]+\d?)$"
+)
+_METHOD = re.compile(
+    r"(?i)(?:argon2\w*|[bs]crypt\w*|pbkdf2\w*|sha-?\d+|md5\w*|base\d\d|utf-?\d+|1password|bitwarden|(?:ctrl|alt|shift|cmd|meta)\+.*|oauth\d?\S*)$"
+)
+_SIGNS = "!#%&*?+=~^@$§"
+
+
+def is_said(value: str) -> bool:
+    """Whether a word that prose or a table gives as a secret is one: it mixes letters with digits or signs and is no name, number,
+    date, version, address or path."""
+    if (
+        not 6 <= len(value) <= 200
+        or any(sign.isspace() for sign in value)
+        or is_reference(value)
+        or _SAID_NO.match(value)
+        or _METHOD.match(value)
+    ):
+        return False
+    if re.search(r"://|[()\[\]{}=|\\<>]|\.\.|^[/.#-]|[:…]$|[^\x21-\x7e]", value):
+        return False
+    letters = any(sign.isalpha() for sign in value)
+    signs = any(sign in _SIGNS for sign in value.rstrip("!?.…"))
+    digits = any(sign.isdigit() for sign in value)
+    if not letters or not (digits or signs):
+        return False
+    return signs or not wordy(value, 5.0) or (digits and len(value) >= 8 and "." not in value and "/" not in value)
+
+
 def is_token(rule: str, value: str) -> bool:
     """Whether what a vendor's or a place's rule found is a secret."""
     if rule == "cli-argument":
@@ -51,7 +86,11 @@ def is_token(rule: str, value: str) -> bool:
             return b":" in base64.b64decode(value + "=" * (-len(value) % 4))
         except (binascii.Error, ValueError):
             return False
-    if rule in ("said", "auth-header") and not mixed(value):
+    if rule == "otp-seed":
+        return len(set(value)) >= _FEW_SIGNS and (any(sign.isdigit() for sign in value) or len(value) >= 16)
+    if rule == "terraform-default":
+        return mixed(value) or any(sign in _SIGNS for sign in value)
+    if rule in ("said", "auth-header") and (not mixed(value) or _METHOD.match(value)):
         return False
     if rule in ("hf-token", "github-token", "slack-token"):
         return len(set(value[8:])) >= _FEW_SIGNS
@@ -70,6 +109,8 @@ def is_assigned(key: str, separator: str, value: str, *, quoted: bool, closed: b
         closed: brackets or quotes stand between name and separator (``environ["X"] =``).
         called: an opening bracket follows the value: it is code.
     """
+    if key.lower().endswith("sessionid") and _UUID.fullmatch(value):
+        return False
     if is_reference(value) or _NO_VALUE.search(key) or (separator == ":" and key.count(":") > 2):
         return False
     if (("(" in value) or called) and not quoted:

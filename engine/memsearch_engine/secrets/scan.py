@@ -7,6 +7,7 @@ longer ones also wherever else they are repeated.
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import os
 import re
@@ -17,9 +18,10 @@ from itertools import islice
 import msgspec
 
 from memsearch_engine.home import Home
-from memsearch_engine.ids import digest
-from memsearch_engine.secrets.judge import is_assigned, is_reference, is_token, mixed, wordy
-from memsearch_engine.secrets.vendor import PLACES, TOKENS
+from memsearch_engine.secrets import blocks
+from memsearch_engine.secrets.fingerprint import fingerprint, unkeyed
+from memsearch_engine.secrets.judge import is_assigned, is_reference, is_said, is_token, mixed, wordy
+from memsearch_engine.secrets.vendor import PLACES, TOKENS, Rule
 
 _REDACTED = re.compile(r"\[REDACTED:[a-z0-9-]+:[0-9a-f]{8}\]")
 _ALLOW = re.compile(r"(?:gitleaks|betterleaks):allow")  # a comment in a transcript is nobody's word
@@ -38,40 +40,42 @@ _QUOTE = "\"'`“”‘’«»"
 _VALUE = re.compile(
     r"(?P<close>\\{0,3}[\"'`\]*)]{0,6})[ \t]{0,20}(?P<type>:[ \t]?&?[A-Za-z]{2,12}[ \t]?(?==))?"
     r"(?P<sep>:=|=>|=|:|：|,[ \t]?(?=[\"'])|是|为：|为|は|\|(?=[ ]))[ \t]{0,20}(?:\x1b\[[0-9;]*m)?\\{0,3}\*{0,2}[ \t]?"
-    rf"(?P<q>[{_QUOTE}]?)[ \t]?(?P<v>[^\s{_QUOTE},;，。；、）)\]}}<>\\\x00\x1b|&]{{4,4000}})"
+    rf"(?:[bBrRuUfF]{{1,2}}(?=[\"']))?(?P<q>[{_QUOTE}]?)[ \t]?(?P<v>[^\s{_QUOTE},;，。；、）)\]}}<>\\\x00\x1b|&]{{4,4000}})"
 )
 _QUOTED = re.compile(r"[\"'\]]{0,2}[ \t]{0,3}(?:=|:|,|=>)[ \t]{0,12}(?P<q>[\"'])(?P<v>[^\"'\n]{8,200})(?P=q)")
+_PSQL = re.compile(r"\s+:'\w+'")
 _SPOKEN = re.compile(r"(?i)pass(?:word|phrase|wd)|secret|api[_-]?key|auth_key")
 # -- URLs: the last @ that a host follows ends the password
-_URL = re.compile(
-    r"(?i)(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}:\\?/\\?/[^\s/:@\"'<>`]{0,80}:([^\s\"'<>`|,，\\]{3,200}?)"
-    r"@(?=(?:[A-Za-z0-9_.-]{1,253}|\[[0-9a-f:]{2,40}\])(?:[:/,?#\\\s\"'`)，]|$))"
-)
+_URL = re.compile(r"(?i)(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}:\\?/\\?/[^\s/:@\"'<>`]{0,80}:")
+_URL_PASSWORD = re.compile(r"[^\s\"'<>`|,，\\]{3,201}")
+_HOST = re.compile(r"(?:[A-Za-z0-9_.-]{1,253}|\[[0-9a-fA-F:]{2,40}\])(?=[:/,?#\\\s\"'`)，]|$)")
+_MOST_ATS = 8
 _URL_TOKEN = re.compile(r"(?i)https?://([A-Za-z0-9_-]{20,200})@")
 _PORT = re.compile(r"\d{1,5}(?:[/?#]|$)")
-# -- private keys: the header, then only lines that look like a key's, so that a key that is cut leaves the prose alone
-_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----")
-_END = re.compile(r"(?:\r?\n|\\+n|[ \t>+|\d\"'(-]){0,24}?-----END [A-Z0-9 ]{0,30}KEY(?: BLOCK)?-----")
-_KEY_LINE = re.compile(
-    r"(?:\\r|\\\\r)?(?:\r?\n|\\+n)?[ \t>+\-|0-9\"'(]{0,16}(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash): ?[^\n\\]{1,80}|"
-    r"[A-Za-z0-9+/]{16,}={0,2}|[A-Za-z0-9+/]{1,80}={1,2}|=[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{1,16}(?=\s*$)|)"
-    r"(?:\\+n)?[\"',)]{0,3}(?=\r?\n|\\|-----|$|[ ,\"'])",
-    re.M,
-)
-_SHORT_KEY = re.compile(r"[A-Za-z0-9+/=\s]{4,200}-----END [A-Z0-9 ]{0,30}KEY-----")
-_KEY_TAIL = re.compile(
-    r"((?:^[ \t>+|]{0,8}[A-Za-z0-9+/]{56,76}={0,2}\r?\n){2,400}[ \t>+|]{0,8}[A-Za-z0-9+/=]{1,76}\r?\n)"
-    r"(?=[ \t>+|]{0,8}-----END [A-Z0-9 ]{0,30}PRIVATE KEY)",
-    re.M,
-)
-_PUTTY_KEY = re.compile(r"Private-Lines: \d+\r?\n((?:[A-Za-z0-9+/=]{1,80}\r?\n?)+)")
-_LEAST_KEY = 24
-_NAMES_IN_A_VALUE = 20
+_NAMES_IN_A_VALUE = 3
 _PIECE, _OVERLAP, _MOST_NAMES = 6000, 600, 60
-# -- Kubernetes' Secret: everything under data
-_SECRET_KIND = re.compile(r"(?m)^[ \t]*\"?kind\"?:[ \t]*\"?Secret\"?[ \t]*,?$")
-_SECRET_DATA = re.compile(r"(?m)^([ \t]*)\"?(?:data|stringData)\"?:[ \t]*\{?[ \t]*\n((?:\1[ \t]+\S.*(?:\n|$))+)")
-_SECRET_VALUE = re.compile(r"(?m)^[ \t]+\"?[\w.-]+\"?:[ \t]*\"?([^\s\"{}$<]{4,})\"?")
+# -- what prose calls one, in six languages: a name, a few words, a word that says "is", the value
+_SAID = re.compile(
+    r"(?i)(?:(?<![a-z])(?:pass(?:word|wort|wd|phrase|code)|kennwort|zugangsdaten|contraseñ?a|clave|mot de passe|senha|pwd|pw|"
+    r"api[ -]?(?:key|schlüssel|キー)|clé d['’]api|credentials?|login)(?![a-z_-])|ключ api|парол[а-я]{1,3}|密码|密碼|口令|密钥|パスワード|비밀번호)"
+)
+_OPENING = r"[\"'`“„«‘「『《（(【*]"
+_IS = re.compile(
+    r"(?i)(?:\b(?:is|was|are|lautet|ist|est|es|era|é|be|set to|changed (?:from|to)|now|reads|becomes?|heißt|à|в|на|auf|a)\b|это|теперь|[:=：＝→—–]|->|=>|是|为|為|は|を|改成了?|改为|设为|(?=[«„“「『【]))"
+    r"[ \t]{0,3}(?:now |jetzt |maintenant |ahora |теперь |это |just |still |again )?"
+    + _OPENING
+    + r"{0,3}[ \t]?([^\s\"'`”“„«»’‘」』》）】,，。；;<>]{6,100})"
+)
+_BARE = re.compile(r"[ \t]{0,2}" + _OPENING + r"{0,2}[ \t]?([^\s\"'`”“„«»’‘」』》）】,，。；;<>]{6,100})")
+_SAID_ROOM = 90
+_SEALED = re.compile(r"encryptedData|ENC\[")
+_USE_AS = re.compile(
+    r"(?i)\buse[ \t]+[\"'`“]?([^\s\"'`”]{6,100})[\"'`”]?[ \t]+(?:as|for)[ \t]+(?:the[ \t]+|its[ \t]+)?(?:\w+[ \t]+){0,2}(?:password|passphrase|passwd)"
+)
+_PHRASE = re.compile(
+    r"(?i)(?:(?P<named>pass[ -]?phrase|passwort-?satz|phrase secrète|phrase de passe|frase de contraseña|парольн\w+ фраз\w+|кодов\w+ фраз\w+)[^\n\"'`“„«]{0,40}|"
+    r"(?:pass(?:word|wort)|kennwort|-N|--passphrase)[ \t]{0,2}[:=]?[ \t]{0,3})[\"']?[ \t]{0,2}[:=]?[ \t]{0,3}[\"'`“„«][ \t]?([^\n\"'`”“»]{12,160}?)[ \t]?[\"'`”“»]"
+)
 
 Span = tuple[int, int, str]
 
@@ -85,7 +89,7 @@ class Finding(msgspec.Struct, frozen=True):
 
     @property
     def fingerprint(self) -> str:
-        return digest("secret", self.secret, size=4)
+        return fingerprint(Home.from_env(), self.secret)
 
     @property
     def placeholder(self) -> str:
@@ -96,7 +100,9 @@ class Finding(msgspec.Struct, frozen=True):
 def find(text: str) -> list[Finding]:
     """Every secret in *text*, in the order they stand; what the owner has allowed is none."""
     found = [Finding(rule, text[start:stop], start) for start, stop, rule in _merged(text)]
-    return [finding for finding in found if finding.fingerprint not in fine] if found and (fine := allowed()) else found
+    if found and (fine := allowed()):
+        return [f for f in found if f.fingerprint not in fine and unkeyed(f.secret) not in fine]
+    return found
 
 
 def allowed() -> frozenset[str]:
@@ -164,22 +170,11 @@ def _merged(text: str) -> list[Span]:
 
 def _spans(text: str) -> Iterator[Span]:
     text = _REDACTED.sub(lambda match: "\n" * len(match[0]), text)  # the same length, and nothing is joined across it
-    lower = text.lower()
-    if "private" in lower:
-        yield from _private_keys(text)
-    for rules in (TOKENS, PLACES):
-        for rule in rules:
-            if any(word in lower for word in rule.words):
-                for match in rule.pattern.finditer(text):
-                    if is_token(rule.name, match[1]):
-                        yield *match.span(1), rule.name
-    if "@" in text:
-        yield from _urls(text)
-    yield from _assignments(text)
-    if _SECRET_KIND.search(text):
-        for data in _SECRET_DATA.finditer(text):
-            for value in _SECRET_VALUE.finditer(data[2]):
-                yield data.start(2) + value.start(1), data.start(2) + value.end(1), "k8s-secret"
+    yield from _ours(text)
+    yield from blocks.packed(text, lambda inside: any(True for _ in _ours(inside)))
+    joined, removed = blocks.unwrapped(text)
+    if len(removed) > 1:
+        yield from _across(joined, removed)
     for secret, rule_id in {secret: rule_id for rule_id, secret in _betterleaks(text)}.items():
         place = text.find(secret)
         while place >= 0:
@@ -187,35 +182,103 @@ def _spans(text: str) -> Iterator[Span]:
             place = text.find(secret, place + len(secret)) if len(secret) >= _REPEATED else -1
 
 
-def _private_keys(text: str) -> Iterator[Span]:
-    for begin in _BEGIN.finditer(text):
-        if short := _SHORT_KEY.match(text, begin.end()):
-            yield begin.start(), short.end(), "pem-private-key"
+def _ours(text: str) -> Iterator[Span]:
+    lower = text.lower()
+    if "private" in lower:
+        yield from blocks.private_keys(text)
+    yield from blocks.key_pieces(text)
+    yield from _tokens(text, lower, (*TOKENS, *PLACES))
+    if "@" in text:
+        yield from _urls(text)
+    yield from _assignments(text)
+    yield from _said(text)
+    yield from blocks.kubernetes(text)
+    yield from blocks.tables(text)
+    yield from blocks.wallets(text)
+
+
+def _tokens(text: str, lower: str, rules: tuple[Rule, ...]) -> Iterator[Span]:
+    for rule in rules:
+        if any(word in lower for word in rule.words):
+            for start, stop in rule.spans(text):
+                if is_token(rule.name, text[start:stop]):
+                    yield start, stop, rule.name
+
+
+def _across(joined: str, removed: list[tuple[int, int]]) -> Iterator[Span]:
+    """What is a secret only when the lines it was wrapped into are joined again; each line's part is one of its own."""
+    places = [place for place, _ in removed]
+    for start, stop, rule in (*_tokens(joined, joined.lower(), (*TOKENS, *PLACES)), *_assignments(joined)):
+        first, last = bisect.bisect_right(places, start), bisect.bisect_left(places, stop)
+        if first == last:
             continue
-        place, body = begin.end(), 0
-        while place < len(text):
-            if end := _END.match(text, place):
-                place = end.end()
+        edges = [start, *places[first:last], stop]
+        for here, there in zip(edges, edges[1:]):
+            lost = removed[bisect.bisect_right(places, here) - 1][1]
+            yield here + lost, there + lost, rule
+
+
+def _said(text: str) -> Iterator[Span]:
+    """Values that prose names: "the root password for staging is …"."""
+    end = glued = inside = 0
+    for name in _SAID.finditer(text):
+        inside = inside + 1 if name.start() < glued else 0
+        if bare := _BARE.match(text, name.end()):
+            glued = bare.end()
+        if (
+            inside > _NAMES_IN_A_VALUE
+            or name.start() < end
+            or _SEALED.search(text, max(0, name.start() - _SAID_ROOM), name.start())
+        ):
+            continue
+        room = min(name.end() + _SAID_ROOM + 110, len(text))
+        stop = text.find("\n", name.end(), room)
+        for start, value in _values(text, name.end(), room if stop < 0 else stop):
+            if is_said(value):
+                yield start, start + len(value), "said"
+                end = start + len(value)
                 break
-            line = None if text.startswith("-----BEGIN", place) else _KEY_LINE.match(text, place)
-            if line is None or line.end() == place:
-                break
-            signs = len(re.sub(r"[^A-Za-z0-9+/=]", "", line[0]))
-            body += signs if signs >= _LEAST_KEY else 0
-            place = line.end()
-        if body >= _LEAST_KEY:
-            yield begin.start(), place, "pem-private-key"
-    for pattern in (_KEY_TAIL, _PUTTY_KEY):
-        for match in pattern.finditer(text):
-            yield *match.span(1), "pem-private-key"
+    for match in _USE_AS.finditer(text):
+        if is_said(match[1]):
+            yield *match.span(1), "said"
+    for match in _PHRASE.finditer(text):
+        if blocks.is_passphrase(match[2], named=bool(match["named"])):
+            yield *match.span(2), "passphrase"
+
+
+def _values(text: str, place: int, stop: int) -> Iterator[tuple[int, str]]:
+    """What may be the value of a name that ends at *place*: right behind it, or behind a word that says "is"."""
+    if bare := _BARE.match(text, place, stop):
+        yield bare.start(1), bare[1].rstrip(".:!?*)") if bare[1][-1] in ".:*)" else bare[1]
+    last = min(place + _SAID_ROOM, stop)
+    while (match := _IS.search(text, place, stop)) and match.start() < last:
+        value = match[1]
+        yield match.start(1), value.rstrip(".:!?*)") if value[-1] in ".:*)" else value
+        if match[0][0] in ":=：＝":  # what follows these is the value, or there is none
+            return
+        place = match.start(1)
 
 
 def _urls(text: str) -> Iterator[Span]:
+    end = 0
     for match in _URL.finditer(text):
-        value = match[1]
-        image = text.startswith("sha256:", match.end())
-        if not (is_reference(value) or value.startswith(("{", "%s")) or _PORT.match(value) or image):
-            yield *match.span(1), "url-password"
+        if match.start() < end:
+            continue
+        place = match.end()
+        region = _URL_PASSWORD.match(text, place)
+        stop = region.end() if region else place
+        for _ in range(_MOST_ATS):
+            at = text.find("@", place + 3, stop)
+            if at < 0:
+                break
+            if _HOST.match(text, at + 1):
+                value = text[match.end() : at]
+                image = text.startswith("sha256:", at + 1)
+                if not (is_reference(value) or value.startswith(("{", "%s")) or _PORT.match(value) or image):
+                    yield match.end(), at, "url-password"
+                end = at
+                break
+            place = at - 2
     for match in _URL_TOKEN.finditer(text):
         if mixed(match[1]) and not wordy(match[1]):
             yield *match.span(1), "url-token"
@@ -234,7 +297,9 @@ def _assignments(text: str) -> Iterator[Span]:
         if match := _VALUE.match(text, name.end()):
             called = text[match.end() : match.end() + 1] in ("(", "[")
             quoted, closed = bool(match["q"]), bool(match["close"])
-            if is_assigned(key, match["sep"], match["v"], quoted=quoted, closed=closed, called=called):
+            if _PSQL.match(text, name.end()):  # the name of a variable
+                refused_to = max(refused_to, match.end())
+            elif is_assigned(key, match["sep"], match["v"], quoted=quoted, closed=closed, called=called):
                 yield *match.span("v"), "assigned-secret"
             else:
                 refused_to = max(refused_to, match.end())

@@ -453,6 +453,7 @@ class Engine:
             "skipped": outcome.skipped,
             "already": outcome.already,
             "waiting": [{"event": os.path.basename(path), "reason": reason} for path, reason in outcome.waiting],
+            "set_aside": [{"event": name, "reason": reason} for name, reason in inbox.bad(self.home)],
         }
 
 

@@ -22,6 +22,7 @@ from typing import Any
 
 import msgspec
 
+from memsearch_engine import inside
 from memsearch_engine.errors import MemsearchError, Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.index import embed
@@ -218,6 +219,10 @@ class Indexer:
         self.enqueue(Job(project, []))
 
     def watch(self, project: Project) -> None:
+        try:
+            inside.real(project.memory)
+        except OSError:  # a link out of its project: nothing there is ours to read
+            return
         if self.watcher.add(project.root, project.memory):
             self.enqueue(Job(project, []))
 

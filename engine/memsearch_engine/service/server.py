@@ -14,7 +14,6 @@ import logging.handlers
 import os
 import signal
 import socket
-import struct
 import sys
 import threading
 import time
@@ -65,7 +64,11 @@ class Server:
                 if self._should_exit():
                     break
                 continue
-            if not _same_user(peer):
+            except OSError as error:  # no descriptor is left for a moment: who waits is taken when there is one
+                log.warning("a client could not be taken: %s", error)
+                self.engine.stopping.wait(_TICK_S / 5)
+                continue
+            if not protocol.same_user(peer):
                 peer.close()
                 continue
             with self._lock:
@@ -162,15 +165,6 @@ class Server:
         if method not in _HANDLERS:
             raise MemsearchError(f"unknown method {method!r}")
         return getattr(self.engine, method)(call, **params)
-
-
-def _same_user(peer: socket.socket) -> bool:
-    if hasattr(socket, "SO_PEERCRED"):
-        packed = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
-        return struct.unpack("3i", packed)[1] == os.getuid()
-    with contextlib.suppress(OSError):  # macOS: SOL_LOCAL 0, LOCAL_PEERCRED 1 (sys/un.h), struct xucred of 76 bytes
-        return struct.unpack_from("2I", peer.getsockopt(0, 1, 76))[1] == os.getuid()
-    return True  # the folder is 0700 and the socket 0600 all the same
 
 
 def main() -> int:

@@ -18,6 +18,7 @@ import msgspec
 
 from memsearch_engine.transcripts.jsonl import JsonlConversation
 from memsearch_engine.transcripts.model import (
+    SUB_AGENTS,
     Conversation,
     Session,
     ToolCall,
@@ -36,8 +37,10 @@ _KNOWN = frozenset(
 _MACHINE = re.compile(
     r"\s*<(?:command-name|command-message|local-command|bash-input|bash-stdout|bash-stderr|task-notification|system-reminder)"
 )
+_SUB_AGENT = re.compile(r"\bagentId: ?([A-Za-z0-9_-]{4,64})\b")
 _INTERRUPTED = "[Request interrupted by user"
-_OUTSIDE_TOOLS = ("WebFetch", "WebSearch", "mcp__")
+#: What the model's own server did for it: web searches, fetches, MCP.
+_SERVER_SIDE = ("server_tool_use", "mcp_tool_use", "web_search_tool_result", "web_fetch_tool_result", "mcp_tool_result")
 
 
 class _Line(msgspec.Struct):
@@ -91,9 +94,31 @@ def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
 
 
 def open_session(where: Session, cache: Path | None = None) -> Conversation:
-    conversation = JsonlConversation(where, _Scanner, _parse, cache)
-    conversation.agent = AGENT  # type: ignore[misc]
-    return conversation
+    return ClaudeConversation(where, _Scanner, _parse, cache)
+
+
+class ClaudeConversation(JsonlConversation):
+    agent = AGENT
+
+    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        found = super().turns(first, last)
+        for turn in found:
+            turn.outside = turn.outside or any(
+                call.name.lower() in SUB_AGENTS and self._took_in(call) for call in turn.tools
+            )
+        return found
+
+    def _took_in(self, call: ToolCall) -> bool:
+        """Whether a sub-agent took in content from outside; so it is said, too, where its own file can't be found."""
+        name = _SUB_AGENT.search(call.output)
+        if not name:
+            return bool(call.output)
+        file = Path(self.where.path.removesuffix(".jsonl"), "subagents", f"agent-{name[1]}.jsonl")
+        try:
+            turns = JsonlConversation(Session(AGENT, file.stem, str(file), KIND), _Scanner, _parse).turns()
+        except OSError:
+            return True
+        return any(turn.outside for turn in turns)
 
 
 class _Scanner:
@@ -191,9 +216,10 @@ def _answer(turn: Turn, tools: dict[str, ToolCall], content: Any) -> None:
         elif block.get("type") == "tool_use":
             call = ToolCall(text_of(block.get("name")), input_text(block.get("input")))
             tools[text_of(block.get("id"))] = call
-            turn.tools.append(call)
-            turn.outside = turn.outside or call.name.startswith(_OUTSIDE_TOOLS)
+            turn.call(call)
             turn.status = "interrupted"  # until words follow
+        elif block.get("type") in _SERVER_SIDE:
+            turn.outside = True
 
 
 def _results(turn: Turn, tools: dict[str, ToolCall], content: Any) -> None:

@@ -17,6 +17,7 @@ import msgspec
 
 from memsearch_engine.transcripts.jsonl import JsonlConversation
 from memsearch_engine.transcripts.model import (
+    SUB_AGENTS,
     Conversation,
     Session,
     ToolCall,
@@ -272,10 +273,8 @@ def _item(now: _Reading, kind: str, payload: dict[str, Any]) -> None:
     if kind in _CALLS:
         name = text_of(payload.get("name")) or kind.removesuffix("_call")
         now.tools[call_id] = call = ToolCall(name, _arguments(payload))
-        now.turn.tools.append(call)
-        now.turn.outside = (
-            now.turn.outside or kind.startswith(("web_search", "mcp")) or name.startswith(("mcp__", "web"))
-        )
+        now.turn.call(call)
+        now.turn.outside = now.turn.outside or kind.startswith(("web_search", "mcp")) or name in SUB_AGENTS
     elif kind in _OUTPUTS and call_id in now.tools:
         call = now.tools[call_id]
         call.output, call.failed = _output(payload.get("output"))

@@ -7,7 +7,6 @@ the same), and the names by which anchors call it. What comes in was cleaned of 
 from __future__ import annotations
 
 import hashlib
-import os
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
@@ -15,7 +14,7 @@ from collections.abc import Iterable, Iterator
 import msgspec
 
 from memsearch_engine.errors import Unreachable
-from memsearch_engine.home import Home
+from memsearch_engine.home import Home, private
 from memsearch_engine.transcripts.model import Turn
 
 _SCHEMA = """
@@ -120,8 +119,7 @@ class Archive:
             try:
                 self.home.ensure()
                 self.home.evidence.mkdir(mode=0o700, exist_ok=True)
-                fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-                os.close(fd)
+                private(self.path)
                 db = sqlite3.connect(self.path, timeout=20, isolation_level=None, check_same_thread=False)
                 db.execute("PRAGMA journal_mode=WAL")
                 db.execute("PRAGMA secure_delete=ON")  # what is scrubbed leaves no trace in free pages

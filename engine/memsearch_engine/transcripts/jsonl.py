@@ -17,7 +17,7 @@ from typing import Any, Protocol
 import msgspec
 
 from memsearch_engine.ids import digest
-from memsearch_engine.transcripts.model import Conversation, Session, Turn
+from memsearch_engine.transcripts.model import Conversation, Session, Turn, well_formed
 
 MAX_LINE = 256 * 1024 * 1024
 #: Smaller files are read faster than their index is found.
@@ -90,7 +90,7 @@ def lines(path: str, start: int = 0, stop: int | None = None) -> Iterator[tuple[
             raw = file.readline(MAX_LINE)
             if not raw or (not raw.endswith(b"\n") and not raw.rstrip().endswith(b"}")):
                 return
-            yield offset, raw
+            yield offset, well_formed(raw)
             offset += len(raw)
 
 

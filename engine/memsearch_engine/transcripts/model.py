@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from typing import ClassVar
@@ -16,6 +17,31 @@ class ToolCall(msgspec.Struct):
     input: str
     output: str = ""
     failed: bool = False
+
+
+#: Tools whose answers were written elsewhere, by the words that their names begin with (any agent's, case ignored).
+_OUTSIDE = (
+    "web", "mcp", "browser", "fetch", "readmcpresource", "listmcpresource", "read_mcp", "list_mcp", "google_search", "codesearch",
+)  # fmt: skip
+#: Tools that let another agent work, whose own tools stand elsewhere.
+SUB_AGENTS = ("task", "agent", "spawn_agent", "sessions_spawn", "subagent")
+_SHELLS = ("bash", "shell", "exec", "exec_command", "local_shell", "local_shell_call", "run_terminal_cmd", "powershell")
+#: Programs that fetch what others wrote.
+_FETCHES = re.compile(
+    r"(?:^|[\s;&|(`'\"/])(?:curl|wget|https?|xh|aria2c|lynx|w3m|links|elinks|nc|ncat|netcat|telnet|gh|glab|hub|tea|ftp|yt-dlp)(?:\.exe)?\s+([^\n;&|]*)"
+)
+_HERE = re.compile(r"(?:https?://)?(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|0\.0\.0\.0)(?=[:/\s'\"]|$)")
+_PARSING = re.compile(r"(?:^|\s)(?:--version|--help|-V|version|help)\s*$")
+
+
+def brings_outside(tool: str, given: str) -> bool:
+    """Whether a tool call takes in content from outside this machine."""
+    name = tool.lower()
+    if name.startswith(_OUTSIDE):
+        return True
+    if name not in _SHELLS:
+        return False
+    return any(not _HERE.search(m[1]) and not _PARSING.search(m[1]) for m in _FETCHES.finditer(given))
 
 
 class Turn(msgspec.Struct):
@@ -39,6 +65,11 @@ class Turn(msgspec.Struct):
     tools: list[ToolCall] = []
     status: str = "done"
     outside: bool = False
+
+    def call(self, call: ToolCall) -> None:
+        """Add a tool call; what brings in words from elsewhere makes the turn one with outside content."""
+        self.tools.append(call)
+        self.outside = self.outside or brings_outside(call.name, call.input)
 
     def say(self, text: str) -> None:
         """Add a piece of the answer."""
@@ -91,6 +122,21 @@ class Conversation(ABC):
             return self.ids.index(turn)
         near = [i for i, name in enumerate(self.ids) if turn and name.startswith(turn)]
         return near[0] if len(near) == 1 else -1
+
+
+_ESCAPE = re.compile(
+    rb"\\(?:u([dD][89abAB][0-9a-fA-F]{2})(\\u[dD][c-fC-F][0-9a-fA-F]{2})?|u([dD][c-fC-F][0-9a-fA-F]{2})|.)", re.S
+)
+
+
+def well_formed(raw: bytes) -> bytes:
+    """JSON with every half of a surrogate pair that stands alone replaced by U+FFFD.
+
+    JavaScript cuts strings in UTF-16 units and writes what is left as ``\\ud83d``; strict decoders (RFC 8259, 8.2) refuse the line.
+    """
+    if b"\\ud" not in raw and b"\\uD" not in raw:
+        return raw
+    return _ESCAPE.sub(lambda m: rb"\ufffd" if m[3] or (m[1] and not m[2]) else m[0], raw)
 
 
 def text_of(value: object) -> str:

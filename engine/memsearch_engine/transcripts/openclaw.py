@@ -14,7 +14,16 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.transcripts.jsonl import JsonlConversation
-from memsearch_engine.transcripts.model import Conversation, Session, ToolCall, Turn, blocks_text, input_text, text_of
+from memsearch_engine.transcripts.model import (
+    SUB_AGENTS,
+    Conversation,
+    Session,
+    ToolCall,
+    Turn,
+    blocks_text,
+    input_text,
+    text_of,
+)
 from memsearch_engine.transcripts.sqlite import reading, stamp, table
 
 AGENT = "openclaw"
@@ -24,7 +33,6 @@ _KNOWN = frozenset(
     "session_info".split()
 )
 _MOST_BYTES = 64 * 1024 * 1024
-_OUTSIDE = ("web_search", "web_fetch", "browser", "mcp")
 _HEARTBEAT = "[OpenClaw heartbeat poll]"
 
 
@@ -202,8 +210,8 @@ def _answer(turn: Turn, tools: dict[str, ToolCall], message: dict[str, Any]) -> 
         elif block.get("type") == "toolCall":
             call = ToolCall(text_of(block.get("name")), input_text(block.get("arguments", block.get("input"))))
             tools[text_of(block.get("id"))] = call
-            turn.tools.append(call)
-            turn.outside = turn.outside or call.name.startswith(_OUTSIDE)
+            turn.call(call)
+            turn.outside = turn.outside or call.name in SUB_AGENTS
     reason = message.get("stopReason")
     if reason == "error":
         turn.status = "failed"

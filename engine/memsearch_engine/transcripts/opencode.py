@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from memsearch_engine.transcripts.model import Conversation, Session, ToolCall, Turn, input_text, text_of
+from memsearch_engine.transcripts.model import SUB_AGENTS, Conversation, Session, ToolCall, Turn, input_text, text_of
 from memsearch_engine.transcripts.sqlite import reading, stamp, table
 
 AGENT = "opencode"
@@ -19,7 +19,6 @@ KIND = "db"
 _KNOWN = frozenset(
     "text reasoning tool step-start step-finish compaction patch snapshot file agent subtask retry".split()
 )
-_OUTSIDE = ("webfetch", "websearch", "mcp")
 
 
 def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
@@ -96,6 +95,8 @@ class OpenCodeConversation(Conversation):
                 turn = self._new(wanted, self._turns[wanted][0][1])
                 for name, data in self._turns[wanted]:
                     self._add(turn, name == wanted, data, _parts(db, name))
+                if not turn.outside and any(call.name in SUB_AGENTS for call in turn.tools):
+                    turn.outside = self._sub_agents_took_in(db)
                 found.append(turn)
         return found
 
@@ -131,14 +132,25 @@ class OpenCodeConversation(Conversation):
         elif data.get("finish") not in (None, "tool-calls"):
             turn.status = "done"
 
+    def _sub_agents_took_in(self, db: Any) -> bool:
+        """Whether any session that this one started took in content from outside."""
+        query = (
+            "SELECT p.data FROM part p JOIN message m ON m.id=p.message_id JOIN session s ON s.id=m.session_id "
+            "WHERE s.parent_id=? AND p.data LIKE '%\"tool\"%'"
+        )
+        child = self._new("", {})
+        for (data,) in db.execute(query, (self.session,)):
+            if _kind(part := table(data)) == "tool":
+                self._tool(child, part)
+        return child.outside
+
     @staticmethod
     def _tool(turn: Turn, part: dict[str, Any]) -> None:
         state = part.get("state")
         state = state if isinstance(state, dict) else {}
         name = text_of(part.get("tool"))
         output = text_of(state.get("output")) or text_of(state.get("error"))
-        turn.tools.append(ToolCall(name, input_text(state.get("input")), output, state.get("status") == "error"))
-        turn.outside = turn.outside or name.startswith(_OUTSIDE)
+        turn.call(ToolCall(name, input_text(state.get("input")), output, state.get("status") == "error"))
 
 
 def _parts(db: Any, message: str) -> list[dict[str, Any]]:

@@ -12,6 +12,8 @@ from typing import Any
 
 import msgspec
 
+from memsearch_engine.transcripts.model import well_formed
+
 _BUSY_MS = 2000
 
 
@@ -53,7 +55,8 @@ def reading(path: str) -> Iterator[sqlite3.Connection]:
 def table(value: object) -> dict[str, Any]:
     """A JSON object from a text column; {} for anything else."""
     try:
-        decoded = msgspec.json.decode(value) if isinstance(value, str | bytes) else None
+        raw = value.encode("utf-8", "replace") if isinstance(value, str) else value
+        decoded = msgspec.json.decode(well_formed(raw)) if isinstance(raw, bytes) else None
     except (msgspec.DecodeError, RecursionError):
         return {}
     return decoded if isinstance(decoded, dict) else {}

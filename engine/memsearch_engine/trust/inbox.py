@@ -7,18 +7,26 @@ outside, or reads like an order to agents, is marked and not told to sessions un
 
 from __future__ import annotations
 
+import os
+
 import msgspec
 
-from memsearch_engine.capture.suspicion import note_released, orders, released
+from memsearch_engine.capture.suspicion import orders
 from memsearch_engine.client import Memory
 from memsearch_engine.errors import MemsearchError
+from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.model import RELEASED, UNTRUSTED, Entry
 from memsearch_engine.journal.write import Target
+from memsearch_engine.projects import locate
+from memsearch_engine.repository import authors_of
 from memsearch_engine.transcripts.model import Turn
+
+#: Why a note waits that this home did not write: it came with a clone, a pull or a copy.
+ARRIVED = "arrived"
 
 
 class Held(msgspec.Struct, frozen=True):
-    """A note that is not told to sessions. ``why``: outside or suspect; ``lines``: those that read like orders."""
+    """A note that is not told to sessions. ``why``: outside, suspect or arrived; ``lines``: those that read like orders."""
 
     path: str
     day: str
@@ -37,21 +45,56 @@ class Held(msgspec.Struct, frozen=True):
 
 def held(memory: Memory) -> list[Held]:
     """Everything that waits, newest day first."""
-    found, known = [], released(memory.home)
-    for file, entry in memory.every_entry():
-        mark, lines = entry.marks.get("trust", ""), orders(entry.body, his_words=False)
-        if (mark == RELEASED and entry.id in known) or not (mark in UNTRUSTED or lines):
-            continue
-        why = mark if mark in UNTRUSTED else "suspect"
-        found.append(Held(file.path, file.day, entry.time, entry.id, entry.hash, entry.agent, entry.title, why, lines))
+    found = []
+    origin = memory.journal.origin
+    for file in memory.files():
+        try:
+            entries = memory.read(file)
+        except OSError:
+            continue  # `doctor` names it
+        arrived, released = origin.arrived(memory.memory_of(file.path), entries), origin.released(entries)
+        for entry in entries:
+            mark, lines = entry.marks.get("trust", ""), orders(entry.body, his_words=False)
+            if entry.id in released or not (mark in UNTRUSTED or lines or entry.id in arrived):
+                continue
+            why = mark if mark in UNTRUSTED else "suspect" if lines else ARRIVED
+            found.append(
+                Held(file.path, file.day, entry.time, entry.id, entry.hash, entry.agent, entry.title, why, lines)
+            )
     return found
 
 
 def release(memory: Memory, targets: list[Target]) -> list[Entry]:
     """Trust notes: sessions may be told. Undone like any mark. Raises Conflict, NotFound."""
     entries = [memory.journal.mark(memory.memory_of(t.path), t, "trust", RELEASED) for t in targets]
-    note_released(memory.home, [entry.id for entry in entries])
+    memory.journal.origin.wrote((entry.raw for entry in entries), "released")
     return entries
+
+
+def release_files(memory: Memory, paths: list[str]) -> int:
+    """Trust what stands in these files now and merely arrived; what reads like an order still waits for a word of its own.
+    The files are not changed: trust stands in this home. Returns how many notes."""
+    wanted = {os.path.realpath(path) for path in paths}
+    keys = {(h.path, h.entry_id) for h in held(memory) if h.why == ARRIVED and os.path.realpath(h.path) in wanted}
+    raws = [e.raw for path in {p for p, _ in keys} for e in read_day(path).entries if (path, e.id) in keys]
+    memory.journal.origin.wrote(raws)
+    return len(raws)
+
+
+def release_author(memory: Memory, author: str) -> tuple[int, list[str]]:
+    """Trust the files that nobody but *author* (an e-mail address) has ever committed, as they stand. An address in a commit is
+    anybody's claim: what that author commits later waits again. Returns how many notes, and the files."""
+    files = []
+    for path in {h.path for h in held(memory) if h.why == ARRIVED}:
+        place = locate(os.path.dirname(path), memory.home)
+        if authors_of(place.common_dir, os.path.relpath(path, place.root), path) == {author.lower()}:
+            files.append(path)
+    return release_files(memory, files), sorted(files)
+
+
+def release_folder(memory: Memory) -> int:
+    """Trust all that stands in this project's memory folder, and what is written there by hand from now on."""
+    return memory.journal.origin.trust(memory.project.memory)
 
 
 def hold(memory: Memory, targets: list[Target]) -> list[Entry]:

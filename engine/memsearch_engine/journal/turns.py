@@ -1,0 +1,91 @@
+"""Which turns a memory folder holds, over all its days.
+
+A turn belongs to the day on which it began *here*: after a journey, or a change of the clock's zone, that is another day than
+the one it was written on. So whether a turn is known is never asked of one day's file. Files are scanned once and then only as
+far as they have grown.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from memsearch_engine import inside
+from memsearch_engine.ids import digest
+from memsearch_engine.journal.files import list_files
+from memsearch_engine.journal.model import Anchor
+from memsearch_engine.journal.parse import parse_anchor, turn_id
+
+_UNIQUE = 20  # a turn id of this length names one turn in the world, not one in its session
+_COMMENT = re.compile(rb"^[ \t]*<!--([^\n]*?\bturn:[^\n]*?)-->[ \t]*\r?$", re.M)
+_HEADING = re.compile(rb" {0,3}#{1,3}[ \t]")
+_MOST_LINES = 40  # of comments between a heading and an anchor
+
+
+class _File(msgspec.Struct):
+    mtime_ns: int
+    size: int
+    keys: set[str]
+
+
+class KnownTurns:
+    """The turns of one memory folder. Not shared between threads."""
+
+    def __init__(self, memory: str) -> None:
+        self._memory = memory
+        self._files: dict[str, _File] = {}
+
+    def has(self, anchor: Anchor) -> bool:
+        """Whether the turn of *anchor* has an entry: under its own session, or, copied by a fork, under another one."""
+        self._refresh()
+        wanted = names_of(anchor)
+        return any(not wanted.isdisjoint(file.keys) for file in self._files.values())
+
+    def _refresh(self) -> None:
+        listed = list_files(self._memory).files
+        for gone in self._files.keys() - {file.path for file in listed}:
+            del self._files[gone]
+        for file in listed:
+            known = self._files.get(file.path)
+            if known and (known.mtime_ns, known.size) == (file.mtime_ns, file.size):
+                continue
+            try:
+                data = inside.read(file.path)
+            except OSError:
+                continue
+            grown = known is not None and len(data) > known.size
+            keys = known.keys if known and grown else set()
+            keys |= _scan(data, known.size if known and grown else 0)
+            self._files[file.path] = _File(file.mtime_ns, len(data), keys)
+
+
+def _scan(data: bytes, start: int) -> set[str]:
+    keys: set[str] = set()
+    for match in _COMMENT.finditer(data, data.rfind(b"\n", 0, start) + 1):
+        if _under_heading(data, match.start()):
+            anchor = parse_anchor(match[1].decode("utf-8", "replace").strip())
+            if anchor and anchor.turn:
+                keys |= names_of(anchor)
+    return keys
+
+
+def _under_heading(data: bytes, place: int) -> bool:
+    """Whether only comments and blank lines lie between a line and the heading above it: else it was quoted by somebody."""
+    for _ in range(_MOST_LINES):
+        if place <= 0:
+            return False
+        start = data.rfind(b"\n", 0, place - 1) + 1
+        line = data[start : place - 1].strip()
+        if line and not line.startswith(b"<!--"):
+            return bool(_HEADING.match(data, start))
+        place = start
+    return False
+
+
+def names_of(anchor: Anchor) -> set[str]:
+    """The names by which a turn is known."""
+    keys = {turn_id(anchor.agent, anchor.session, anchor.turn)}
+    if len(anchor.turn) >= _UNIQUE:
+        keys.add(digest("copy", anchor.agent, anchor.turn))
+    return keys

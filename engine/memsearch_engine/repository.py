@@ -1,0 +1,153 @@
+"""What a git repository says about a project, read as files: git itself is never run.
+
+git's configuration can name programs (a remote's ``uploadpack``, ``core.fsmonitor``, hooks, pagers, credential helpers), and an
+unpacked archive brings its own. So objects and references are read by dulwich's object store, which runs nothing and fetches
+nothing, and only where the repository belongs to this user and consists of regular files.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import stat
+import time
+from typing import Any
+
+from memsearch_engine import inside
+
+_MOST_S = 10.0
+_LOOSE = ("HEAD", "config", "packed-refs", "shallow")
+
+
+def fingerprint(common_dir: str) -> tuple[str, str]:
+    """(first commit, URL of the remote ``origin``) of the repository whose git folder *common_dir* is; '' for what it does not
+    have, or can't be read without trusting it.
+
+    The first commit is the oldest of those without parents: the newest of them would change when histories are merged.
+    """
+    if not common_dir or not _is_ours(common_dir):
+        return "", ""
+    return _first_commit(common_dir), _remote(common_dir)
+
+
+def _is_ours(folder: str) -> bool:
+    """Whether a folder of git's belongs to this user and holds nothing but regular files, where dulwich will open them."""
+    try:
+        if os.stat(folder).st_uid != os.geteuid():
+            return False
+        names = [os.path.join(folder, name) for name in _LOOSE if os.path.lexists(os.path.join(folder, name))]
+        for place in ("refs", "objects"):
+            for base, folders, files in os.walk(os.path.join(folder, place)):
+                names += [os.path.join(base, name) for name in (*folders, *files)]
+        kinds = {stat.S_IFMT(os.lstat(name).st_mode) for name in names}
+        return kinds <= {stat.S_IFREG, stat.S_IFDIR} and all(map(_is_store, _alternates(folder)))
+    except OSError:
+        return False
+
+
+def _is_store(objects: str) -> bool:
+    """The same for a folder of objects that another repository lends; it lends none itself."""
+    names = [os.path.join(base, name) for base, _, files in os.walk(objects) for name in files]
+    kinds = {stat.S_IFMT(os.lstat(name).st_mode) for name in names}
+    ours = os.stat(objects).st_uid == os.geteuid()
+    return ours and kinds <= {stat.S_IFREG} and not os.path.exists(os.path.join(objects, "info", "alternates"))
+
+
+def _alternates(folder: str) -> list[str]:
+    try:
+        text = inside.read(os.path.join(folder, "objects", "info", "alternates"), inside.MAX_SETTINGS)
+    except FileNotFoundError:
+        return []
+    lines = [os.fsdecode(line) for line in text.splitlines() if line and not line.startswith(b"#")]
+    return [os.path.join(folder, "objects", line) for line in lines]
+
+
+def _first_commit(folder: str) -> str:
+    from dulwich.object_store import DiskObjectStore  # 60 ms, once in a project's life
+    from dulwich.objects import Commit
+    from dulwich.refs import DiskRefsContainer
+
+    store = DiskObjectStore(os.path.join(folder, "objects"))
+    try:
+        head = DiskRefsContainer(folder).follow(b"HEAD")[1]  # type: ignore[arg-type]
+        cut = _shallow(folder)
+        end = time.monotonic() + _MOST_S
+        seen, waiting = {head}, [head]
+        roots: list[tuple[Any, Any]] = []
+        while waiting:
+            name = waiting.pop()
+            commit = store[name] if name else None
+            if not isinstance(commit, Commit) or time.monotonic() > end:
+                return ""
+            parents = [] if name in cut else commit.parents
+            if not parents:
+                roots.append((commit.commit_time, name))
+            for parent in parents:
+                if parent not in seen:
+                    seen.add(parent)
+                    waiting.append(parent)
+        return min(roots)[1].decode("ascii") if roots else ""
+    except Exception:  # a damaged repository, or a part that was never fetched: dulwich has many words for it
+        return ""
+    finally:
+        store.close()
+
+
+def authors_of(common_dir: str, relative: str, path: str) -> set[str]:
+    """The e-mail addresses (lower case) of all who committed a version of a file; empty where that can't be told, or where the
+    file as it stands is not what the last commit has."""
+    if not common_dir or not _is_ours(common_dir):
+        return set()
+    from dulwich.object_store import DiskObjectStore, tree_lookup_path
+    from dulwich.objects import Blob, Commit
+    from dulwich.refs import DiskRefsContainer
+
+    store: Any = DiskObjectStore(os.path.join(common_dir, "objects"))
+    parts = os.fsencode(relative)
+
+    def blob(name: bytes) -> bytes:
+        try:
+            return tree_lookup_path(store.__getitem__, store[name].tree, parts)[1]
+        except KeyError:
+            return b""
+
+    try:
+        head = DiskRefsContainer(common_dir).follow(b"HEAD")[1]  # type: ignore[arg-type]
+        if not head or blob(head) != Blob.from_string(inside.read(path)).id:
+            return set()
+        found: set[str] = set()
+        end = time.monotonic() + _MOST_S
+        seen, waiting = {head}, [head]
+        while waiting:
+            name = waiting.pop()
+            commit = store[name]
+            if not isinstance(commit, Commit) or time.monotonic() > end:
+                return set()
+            here = blob(name)
+            if here and here not in [blob(parent) for parent in commit.parents]:
+                address = commit.author.rpartition(b"<")[2].rstrip(b"> ")
+                found.add(address.decode("utf-8", "replace").lower())
+            waiting += [parent for parent in commit.parents if parent not in seen]
+            seen.update(commit.parents)
+        return found
+    except Exception:  # a damaged repository, or a part that was never fetched
+        return set()
+    finally:
+        store.close()
+
+
+def _shallow(folder: str) -> set[bytes]:
+    try:
+        return set(inside.read(os.path.join(folder, "shallow"), inside.MAX_SETTINGS).split())
+    except OSError:
+        return set()
+
+
+def _remote(folder: str) -> str:
+    from dulwich.config import ConfigFile
+
+    try:
+        text = inside.read(os.path.join(folder, "config"), inside.MAX_SETTINGS)
+        return ConfigFile.from_file(io.BytesIO(text)).get((b"remote", b"origin"), b"url").decode("utf-8", "replace")
+    except (OSError, KeyError, ValueError):
+        return ""

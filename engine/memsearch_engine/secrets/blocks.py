@@ -1,0 +1,306 @@
+"""Secrets that are no single word: keys over many lines, tables, wallets' word lists, files packed into base64.
+
+Everything goes line by line or over bounded stretches, so that time is linear in the text. Each finder yields (start, stop,
+rule); none looks at what another one found.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from functools import lru_cache
+
+from memsearch_engine.secrets.judge import is_said
+
+Span = tuple[int, int, str]
+
+# -- private keys: the header, then only lines that look like a key's, so that a key that is cut leaves the prose alone
+_BEGIN = re.compile(r"-----BEGIN [A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?-----")
+_END = re.compile(r"(?:\r?\n|\\+n|[ \t>+|\d\"'(-]){0,24}?-----END [A-Z0-9 ]{0,30}KEY(?: BLOCK)?-----")
+_KEY_LINE = re.compile(
+    r"(?:\\r|\\\\r)?(?:\r?\n|\\+n)?[ \t>+\-|0-9\"'(]{0,16}(?:(?:Proc-Type|DEK-Info|Version|Comment|Hash): ?[^\n\\]{1,80}|"
+    r"[A-Za-z0-9+/]{16,}={0,2}|[A-Za-z0-9+/]{1,80}={1,2}|=[A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{1,16}(?=\s*$)|)"
+    r"(?:\\+n)?[\"',)]{0,3}(?=\r?\n|\\|-----|$|[ ,\"'])",
+    re.M,
+)
+_SHORT_KEY = re.compile(r"[A-Za-z0-9+/=\s]{4,200}-----END [A-Z0-9 ]{0,30}KEY-----")
+_PUTTY_KEY = re.compile(r"Private-Lines: \d+\r?\n((?:[A-Za-z0-9+/=]{1,80}\r?\n?)+)")
+_ENDING = re.compile(r"-----END [A-Z0-9 ]{0,30}PRIVATE KEY")
+_LEAD = r"(?:.{0,200}[\"'`])?[ \t>+|-]{0,8}(?:\d{1,6}[ \t:|]{1,4})?"
+_BODY_LINE = re.compile(_LEAD + r"([A-Za-z0-9+/]{64,76}={0,2})[ \t]*[\"'`,)\]}]{0,4}\r?")
+_LAST_LINE = re.compile(_LEAD + r"([A-Za-z0-9+/]{1,76}={0,2})[ \t]*[\"'`,)\]}]{0,4}\r?")
+_LINE_END = re.compile(r"\n|\\n|\Z")
+_LEAST_KEY = 24
+_MIDDLE_LINES, _MIDDLE_WIDTH = 4, 64  # PEM's own width; mail wraps at 76
+
+
+def private_keys(text: str) -> Iterator[Span]:
+    """Keys from their header on; keys whose header was cut off, by their end; and the middle of one alone."""
+    for begin in _BEGIN.finditer(text):
+        if short := _SHORT_KEY.match(text, begin.end()):
+            yield begin.start(), short.end(), "pem-private-key"
+            continue
+        place, body = begin.end(), 0
+        while place < len(text):
+            if end := _END.match(text, place):
+                place = end.end()
+                break
+            line = None if text.startswith("-----BEGIN", place) else _KEY_LINE.match(text, place)
+            if line is None or line.end() == place:
+                break
+            signs = len(re.sub(r"[^A-Za-z0-9+/=]", "", line[0]))
+            body += signs if signs >= _LEAST_KEY else 0
+            place = line.end()
+        if body >= _LEAST_KEY:
+            yield begin.start(), place, "pem-private-key"
+    for match in _PUTTY_KEY.finditer(text):
+        yield *match.span(1), "pem-private-key"
+
+
+def key_pieces(text: str) -> Iterator[Span]:
+    """Runs of lines as wide as a PEM's: up to an end of a private key, or, where neither header nor end stands by, alone."""
+    run: list[tuple[int, int]] = []
+    public = armored = False  # below the header of something that is no secret
+    place = 0
+    for end in _LINE_END.finditer(text):
+        start, line, place = place, text[place : end.start()], end.end()
+        if "-----BEGIN" in line:
+            public = armored = "PRIVATE KEY" not in line
+        elif "-----END" in line:
+            armored = False
+        elif "base64" in line.lower() or "data:" in line:
+            public = True  # an attachment or a picture
+        elif not line.strip() and run:
+            public = armored
+        whole = _BODY_LINE.fullmatch(line)
+        if whole:
+            run.append((start + whole.start(1), start + whole.end(1)))
+            continue
+        yield from _piece(text, run, line, start, public)
+        run = []
+    yield from _piece(text, run, "", len(text), public)
+
+
+def _piece(text: str, run: list[tuple[int, int]], after: str, start: int, public: bool) -> Iterator[Span]:
+    if not run or public:
+        return
+    last = _LAST_LINE.fullmatch(after)
+    following = text[start : start + len(after) + 80] if last is None else text[start + len(after) + 1 :][:80]
+    ended = len(run) >= 2 and _ENDING.search(following.split("\n", 1)[0])
+    wide = sum(stop - first == _MIDDLE_WIDTH for first, stop in run)
+    if ended or (wide >= _MIDDLE_LINES and _random("".join(text[a:b] for a, b in run[:4]))):
+        for first, stop in run:
+            yield first, stop, "pem-private-key"
+        if last:
+            yield start + last.start(1), start + last.end(1), "pem-private-key"
+
+
+def _random(packed: str) -> bool:
+    """Whether base64 holds what reads like nothing: no text, no picture."""
+    try:
+        data = base64.b64decode(packed[: len(packed) // 4 * 4])
+    except (binascii.Error, ValueError):
+        return False
+    printable = sum(32 <= byte < 127 or byte in (9, 10, 13) for byte in data)
+    return printable < len(data) * 0.6 and not data.startswith((b"\x89PNG", b"\xff\xd8", b"GIF8", b"PK", b"\x1f\x8b"))
+
+
+# -- Kubernetes' Secret: everything under data
+_SECRET_KIND = re.compile(r"(?m)^[ \t]*\"?kind\"?:[ \t]*\"?Secret\"?[ \t]*,?$")
+_SECRET_DATA = re.compile(r"(?m)^([ \t]*)\"?(?:data|stringData)\"?:[ \t]*\{?[ \t]*\n((?:\1[ \t]+\S.*(?:\n|$))+)")
+_SECRET_VALUE = re.compile(r"(?m)^[ \t]+\"?[\w.-]+\"?:[ \t]*\"?([^\s\"{}$<]{4,})\"?")
+
+
+def kubernetes(text: str) -> Iterator[Span]:
+    if _SECRET_KIND.search(text):
+        for data in _SECRET_DATA.finditer(text):
+            for value in _SECRET_VALUE.finditer(data[2]):
+                yield data.start(2) + value.start(1), data.start(2) + value.end(1), "k8s-secret"
+
+
+# -- tables: a column whose heading says that secrets stand in it
+_HEADING = re.compile(
+    r"(?i)^[*`\"' ]*(?:[\w ]{0,20}[ _-])?(?:pass(?:word|wort|phrase|code)?s?|passwd|pwd|kennwort|secret(?:[ _-]?key)?|api[ _-]?key|token|contraseña|clave|"
+    r"mot de passe|senha|пароль|密码|密碼|口令|パスワード|비밀번호)(?: ?\([^)]*\))?[*`\"' ]*$"
+)
+_RULE_LINE = re.compile(r"[\s|+:=\-─━┄│┃├┤┼┬┴┌┐└┘║╠╣╬═]+$")
+_SEPARATORS = tuple(
+    (sign, re.compile(pattern))
+    for sign, pattern in (
+        ("|", r"\|+"),
+        ("│", "│"),
+        ("┃", "┃"),
+        ("║", "║"),
+        ("\t", r"\t"),
+        ("  ", r"[ ]{2,}"),
+        (",", ","),
+        (";", ";"),
+    )
+)
+_NO_TABLE = re.compile(r"(?!)")
+_MOST_WIDTH = 400
+
+
+def tables(text: str) -> Iterator[Span]:
+    """Cells below such a heading, in markdown, drawn, tabbed, blank-aligned and comma-separated tables."""
+    columns: set[int] = set()  # of the table that a line stands in; none outside of one
+    splitter, width = _NO_TABLE, 0
+    place = 0
+    for line in text.split("\n"):
+        if len(line) > _MOST_WIDTH or not line.strip():
+            columns = set()
+        elif columns and not _RULE_LINE.match(line):
+            edges = [0, *(edge for match in splitter.finditer(line) for edge in match.span()), len(line)]
+            if len(edges) // 2 != width:
+                columns = set()
+            for index in columns:
+                value = line[edges[2 * index] : edges[2 * index + 1]].strip(" \t\r*`\"'")
+                if is_said(value):
+                    start = place + line.index(value, edges[2 * index])
+                    yield start, start + len(value), "table-secret"
+        if not columns and len(line) <= _MOST_WIDTH:
+            splitter = next((pattern for sign, pattern in _SEPARATORS if sign in line), _NO_TABLE)
+            cells = splitter.split(line)
+            width = len(cells)
+            if sum(bool(cell.strip()) for cell in cells) > 1:
+                columns = {index for index, cell in enumerate(cells) if _HEADING.match(cell.strip())}
+        place += len(line) + 1
+
+
+# -- a wallet: its words, its exported key
+_LENGTHS = (24, 21, 18, 15, 12)
+_MOST_WORDS = 120
+_WIF = re.compile(r"(?<![1-9A-HJ-NP-Za-km-z])[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51}(?![1-9A-HJ-NP-Za-km-z])")
+_BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
+
+
+def wallets(text: str) -> Iterator[Span]:
+    """Seed phrases and keys whose checksums are right (BIP39, base58check)."""
+    for match in _WIF.finditer(text):
+        if _is_wif(match[0]):
+            yield *match.span(), "wallet-key"
+    if text.count(" ") + text.count("\n") < 11:
+        return
+    words = [(m[0], m.start(), m.end()) for m in re.finditer(r"[A-Za-z]+", text)]
+    place = 0
+    while place + 12 <= len(words):
+        run = place
+        while (
+            run < len(words)
+            and _is_seed_word(words[run][0])
+            and (run == place or _near(text[words[run - 1][2] : words[run][1]]))
+        ):
+            run += 1
+        if run - place >= 12:
+            yield from _phrases(words[place:run])
+        place = max(run, place + 1)
+
+
+def _near(between: str) -> bool:
+    return len(between) <= 12 and not re.search(r"[^\s\d.,):(\"'|*`-]", between)
+
+
+def _phrases(run: list[tuple[str, int, int]]) -> Iterator[Span]:
+    """The longest phrases first: words before one ("seed phrase:") are of the list, too."""
+    run = run[:_MOST_WORDS]
+    taken: set[int] = set()
+    for length in _LENGTHS:
+        for place in range(len(run) - length + 1):
+            places = range(place, place + length)
+            if taken.isdisjoint(places) and _is_phrase([run[at][0] for at in places]):
+                taken.update(places)
+                yield run[place][1], run[place + length - 1][2], "seed-phrase"
+
+
+@lru_cache(maxsize=1)
+def _wordlist() -> dict[str, int]:
+    try:
+        from mnemonic import Mnemonic
+    except ImportError:
+        return {}
+    return {word: index for index, word in enumerate(Mnemonic("english").wordlist)}
+
+
+def _is_seed_word(word: str) -> bool:
+    return 3 <= len(word) <= 8 and word.lower() in _wordlist()
+
+
+def _is_phrase(words: list[str]) -> bool:
+    """BIP39: eleven bits a word, the last of them a checksum; twelve times the same word is an example."""
+    if len(set(words)) < len(words) // 3:
+        return False
+    bits = "".join(f"{_wordlist()[word.lower()]:011b}" for word in words)
+    size = len(bits) * 32 // 33
+    entropy = int(bits[:size], 2).to_bytes(size // 8, "big")
+    check = f"{hashlib.sha256(entropy).digest()[0]:08b}"
+    return bits[size:] == check[: len(bits) - size]
+
+
+def _is_wif(text: str) -> bool:
+    number = 0
+    for sign in text:
+        number = number * 58 + _BASE58.index(sign)
+    data = number.to_bytes(38, "big").lstrip(b"\0")
+    return len(data) in (37, 38) and hashlib.sha256(hashlib.sha256(data[:-4]).digest()).digest()[:4] == data[-4:]
+
+
+# -- files packed into base64
+_PACKED = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/]{24,}={0,2}(?:\r?\n[A-Za-z0-9+/]{16,}={0,2}){0,200}")
+_TEXTUAL = re.compile(r"[\x09\x0a\x0d\x20-\x7e]+")
+
+
+def packed(text: str, has_secret: Callable[[str], bool]) -> Iterator[Span]:
+    """Base64 of a text (a .env) in which *has_secret* finds one."""
+    for match in _PACKED.finditer(text):
+        raw = re.sub(r"\s", "", match[0])
+        try:
+            head = base64.b64decode(raw[:64]).decode("ascii")
+            if not _TEXTUAL.fullmatch(head) or not re.search(r"[=: \n]", head):
+                continue
+            inside = base64.b64decode(raw[: len(raw) // 4 * 4]).decode("utf-8", "replace")
+        except (binascii.Error, ValueError):
+            continue
+        if has_secret(inside):
+            place = match.start()
+            for line in match[0].split("\n"):
+                yield place, place + len(line.rstrip("\r")), "packed-secret"
+                place += len(line) + 1
+
+
+# -- tokens that a terminal or a mail wrapped
+_WRAP = re.compile(r"(?<=[A-Za-z0-9_+/=-]{12})[ \t]?\\?\r?\n[ \t>|]{0,8}(?=[A-Za-z0-9_+/=-]{4})")
+
+
+def unwrapped(text: str) -> tuple[str, list[tuple[int, int]]]:
+    """*text* with lines joined where a word seems to run on, and (place in the result, signs left out before it)."""
+    parts, removed, end, lost = [], [(0, 0)], 0, 0
+    for match in _WRAP.finditer(text):
+        parts.append(text[end : match.start()])
+        lost += match.end() - match.start()
+        removed.append((match.end() - lost, lost))
+        end = match.end()
+    return "".join([*parts, text[end:]]), removed
+
+
+def is_passphrase(value: str, *, named: bool) -> bool:
+    """Whether words in quotes are a passphrase: four or more, and no sentence.
+
+    Args:
+        named: "passphrase" stands before it; behind "password", sentences are more common than phrases.
+    """
+    words = re.split(r"[ -]+", value.strip())
+    plain = all(re.fullmatch(r"[^\W\d_]{2,12}[0-9!]{0,3}", word) for word in words)
+    return len(words) >= 4 and plain and not any(w.lower() in (_SENTENCE if named else _FUNCTION) for w in words)
+
+
+_SENTENCE = frozenset(
+    "is are be must not no please enter see your you required optional empty invalid wrong too short long least characters "
+    "street page wiki should cannot does muss nicht darf doit pas debe field value generated stored".split()
+)
+_FUNCTION = _SENTENCE | frozenset(
+    "a an the and or of to for from in on at by with we they it this that will can may has have had do did if when as than then "
+    "same use used using name der die das ist und oder mit von le la les est et ou un une des el los es y de en para".split()
+)

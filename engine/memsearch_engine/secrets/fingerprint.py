@@ -1,0 +1,58 @@
+"""Short names of secrets, by which equal ones can be seen as equal on this machine and cracked on none.
+
+Placeholders stand in notes, and notes are committed: a plain digest of a password could be tried against a list of passwords.
+Names are therefore keyed (HMAC, RFC 2104) by a random secret of the home that never leaves it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import hmac
+import os
+import secrets
+from functools import lru_cache
+
+from memsearch_engine.home import Home
+from memsearch_engine.ids import digest
+
+_KEY_BYTES = 32
+
+
+def fingerprint(home: Home, secret: str) -> str:
+    """Eight hex digits for *secret*; the same in all of this home's notes, another in every other home's."""
+    data = secret.encode("utf-8", "surrogatepass")
+    return hmac.new(_key(str(home.root)), data, hashlib.sha256).hexdigest()[:8]
+
+
+def unkeyed(secret: str) -> str:
+    """The name that versions before 0.2 gave; what the owner allowed under it stays allowed."""
+    return digest("secret", secret, size=4)
+
+
+@lru_cache(maxsize=8)
+def _key(root: str) -> bytes:
+    """The home's key, made at its first use. A home that can't be written has one for as long as the process lives."""
+    path = os.path.join(root, "secret.key")
+    with contextlib.suppress(OSError):
+        if not os.path.exists(path):
+            _make(path)
+        with open(path, "rb") as file:
+            if len(key := file.read(_KEY_BYTES)) == _KEY_BYTES:
+                return key
+    return secrets.token_bytes(_KEY_BYTES)
+
+
+def _make(path: str) -> None:
+    """Write it whole or not at all; of two processes at once, one wins."""
+    temporary = f"{path}.{secrets.token_hex(6)}"
+    fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    try:
+        with open(fd, "wb") as out:
+            out.write(secrets.token_bytes(_KEY_BYTES))
+            out.flush()
+            os.fsync(out.fileno())
+        with contextlib.suppress(FileExistsError):
+            os.link(temporary, path)
+    finally:
+        os.unlink(temporary)
