@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from memsearch_engine.client import Memory
 from memsearch_engine.errors import MemsearchError
+from memsearch_engine.journal.text import shown
 from memsearch_engine.settings import Settings, load
 from textual.app import App, SystemCommand
 from textual.binding import Binding, BindingType
@@ -76,6 +77,10 @@ class MemsearchApp(App[int]):
     def on_mount(self) -> None:
         if self.settings.tui.keys:
             self.set_keymap(self.settings.tui.keys)
+
+    def notify(self, message: str, *, title: str = "", markup: bool = False, **how: Any) -> None:
+        """Toasts are text, never markup: they name notes, files and errors."""
+        super().notify(shown(message), title=shown(title), markup=False, **how)
 
     # -- state between runs ---------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 
 from memsearch_engine.errors import MemsearchError, UsageError
-from memsearch_engine.journal.text import plain
+from memsearch_engine.journal.text import plain, shown
 from memsearch_engine.secrets.scan import redact
 
 from memsearch_tui import review
@@ -178,4 +178,4 @@ def run(library: Library) -> int:
             sys.stdout.flush()
         return sys.stdin.readline()
 
-    return Plain(library, ask, lambda text: print(text, flush=True)).run()
+    return Plain(library, ask, lambda text: print(shown(text), flush=True)).run()

@@ -38,9 +38,9 @@ def inbox(ctx: click.Context, json_: bool) -> int:
     if json_:
         output.emit(state)
     else:
-        click.echo(f"{state['captured']} captured, {state['already']} known already, {state['skipped']} trivial")
+        output.echo(f"{state['captured']} captured, {state['already']} known already, {state['skipped']} trivial")
         for item in state["waiting"]:
-            click.echo(f"waits  {item['event']}: {output.safe(item['reason'])}")
+            output.echo(f"waits  {item['event']}: {output.safe(item['reason'])}")
     return 5 if state["waiting"] else 0
 
 
@@ -56,7 +56,9 @@ def inbox_retry(json_: bool) -> None:
     if json_:
         output.emit({"retried": count, **state})
     else:
-        click.echo(f"{many(count, 'event')} tried again; {state['captured']} captured, {len(state['waiting'])} waiting")
+        output.echo(
+            f"{many(count, 'event')} tried again; {state['captured']} captured, {len(state['waiting'])} waiting"
+        )
 
 
 @inbox.command("drop", epilog="\b\nExample:\n  memsearch inbox drop 1795292537.json")
@@ -72,7 +74,7 @@ def inbox_drop(names: tuple[str, ...], everything: bool, yes: bool, json_: bool)
         raise UsageError("name events, or pass --all", "`memsearch inbox` lists them")
     output.confirm("Forget " + (f"{many(len(names), 'event')}?" if names else "all waiting events?"), yes)
     count = drop(Home.from_env(), list(names))
-    output.emit({"dropped": count}) if json_ else click.echo(f"{many(count, 'event')} forgotten")
+    output.emit({"dropped": count}) if json_ else output.echo(f"{many(count, 'event')} forgotten")
 
 
 @click.command(epilog="\b\nExample:\n  memsearch coverage --since 7d")
@@ -92,14 +94,18 @@ def coverage(since: str | None, json_: bool) -> int:
         output.emit(state)
         return 0
     if not state["agents"]:
-        click.echo("nothing is captured yet - `memsearch plugins install AGENT` begins, `memsearch agents` lists yours")
+        output.echo(
+            "nothing is captured yet - `memsearch plugins install AGENT` begins, `memsearch agents` lists yours"
+        )
         return 0
-    click.echo(
+    output.echo(
         f"{state['percent']} % of {many(state['seen'], 'turn')} ({state['captured']} captured, {state['trivial']} trivial)"
     )
     for row in state["days"]:
         left = "".join(f", {row[name]} {name}" for name in ("waiting", "failed") if row[name])
-        click.echo(f"{row['day']}  {row['agent']:12s} {row['captured'] + row['trivial']:4d} of {row['seen']:<4d}{left}")
+        output.echo(
+            f"{row['day']}  {row['agent']:12s} {row['captured'] + row['trivial']:4d} of {row['seen']:<4d}{left}"
+        )
     for alarm in state["alarms"]:
         output.say(f"! {output.safe(alarm)}")
     return 0
@@ -126,7 +132,7 @@ def context(agent: str, log_: bool, session: str, json_: bool) -> int:
             output.emit({"injections": rows})
         for row in rows if not json_ else []:
             when = datetime.fromtimestamp(row["at"]).strftime("%Y-%m-%d %H:%M:%S")
-            click.echo(
+            output.echo(
                 f"{when}  {row['agent']:12s} {output.safe(row['session'])}  {row['tokens']} tokens  {output.safe(row['cwd'])}"
             )
         if not rows and not json_:
@@ -149,7 +155,7 @@ def context(agent: str, log_: bool, session: str, json_: bool) -> int:
         )
         return 0
     if made.text:
-        click.echo(output.safe(made.text))
+        output.echo(output.safe(made.text))
     output.say(
         f"about {made.tokens} tokens" + (f"; {many(made.left_out, 'entry')} held back" if made.left_out else "")
         if made.text
@@ -190,17 +196,17 @@ def spend(since: str, json_: bool) -> int:
         output.emit(state)
         return 0
     if not rows:
-        click.echo(f"nothing spent since {span[0]} (summaries: {state['provider']})")
+        output.echo(f"nothing spent since {span[0]} (summaries: {state['provider']})")
     for row in rows:
         about = "" if row["counted"] else " (estimated)"
         usd = f"  ${row['usd']:.4f}" if row["usd"] else ""
         name = f"{row['provider']} {row['model']}".strip()
-        click.echo(
+        output.echo(
             f"{row['day']}  {row['purpose']:10s} {name:24s} {row['calls']:4d} calls  "
             f"{row['input_tokens']:,} in, {row['output_tokens']:,} out{about}{usd}"
         )
     if settings.capture.summarize.provider != "extractive":
-        click.echo(f"today {used:,} of {settings.capture.daily_tokens:,} tokens")
+        output.echo(f"today {used:,} of {settings.capture.daily_tokens:,} tokens")
     for failure in state["failures"]:
         output.say(f"! {failure['entry_id']} ({failure['tries']} tries): {output.safe(failure['reason'])}")
     return 0

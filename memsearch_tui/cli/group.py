@@ -99,15 +99,17 @@ def run(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # the reader went away: nothing to complain about
         return 0
     except MemsearchError as error:
-        from memsearch_tui.cli.output import safe
+        from memsearch_tui.cli.output import echo
 
-        click.echo(f"error: {safe(str(error))}", err=True)
+        echo(f"error: {error}", err=True)
         if error.hint:
-            click.echo(f"  -> {safe(error.hint)}", err=True)
+            echo(f"  -> {error.hint}", err=True)
         _as_json(arguments, str(error), error.hint, error.exit_code)
         return error.exit_code
     except OSError as error:
-        click.echo(f"error: {error.strerror or error}{f': {error.filename}' if error.filename else ''}", err=True)
+        from memsearch_tui.cli.output import echo
+
+        echo(f"error: {error.strerror or error}{f': {error.filename}' if error.filename else ''}", err=True)
         return 3
 
 

@@ -36,18 +36,18 @@ def agents(versions: bool, json_: bool) -> int:
         return 0 if any(row["program"] or row["sessions"] for row in rows) else 1
     for row in rows:
         if not row["program"] and not row["sessions"]:
-            click.echo(f"{output.style(row['agent'], bold=True):12s} not on this machine")
+            output.echo(f"{output.style(row['agent'], bold=True):12s} not on this machine")
             continue
         version = row["version"] or (f"wrote {row['wrote']}" if row["wrote"] else "program not found on PATH")
-        click.echo(f"{output.style(row['agent'], bold=True)}  {output.safe(version)}")
+        output.echo(f"{output.style(row['agent'], bold=True)}  {output.safe(version)}")
         for folder in row["folders"]:
-            click.echo(f"  {output.safe(folder)}")
-        click.echo(
+            output.echo(f"  {output.safe(folder)}")
+        output.echo(
             f"  {many(row['sessions'], 'session')}, {many(row['turns'], 'turn')}: {row['captured']} in memory, {row['new']} not, "
             f"{row['trivial']} trivial" + (f", {row['homeless']} of folders that are gone" if row["homeless"] else "")
         )
         if row["new"]:
-            click.echo(
+            output.echo(
                 output.style(f"  `memsearch import {row['agent']} --dry-run` shows what could be brought in", dim=True)
             )
     return 0
@@ -131,7 +131,7 @@ def import_(
     if json_:
         output.emit(_plan_json(made, report))
     else:
-        click.echo(f"{many(report.written, 'entry')} written, {report.known} were known, {report.skipped} left out")
+        output.echo(f"{many(report.written, 'entry')} written, {report.known} were known, {report.skipped} left out")
         for where, reason in report.failed[:20]:
             output.say(f"failed: {output.safe(where)}: {output.safe(reason)}")
         if report.written:
@@ -190,7 +190,7 @@ def _show_plan(made: Any, settings: Any) -> None:
 
     for agent, count in made.counts.items():
         days = f", {count.first_day} to {count.last_day}" if count.new else ""
-        click.echo(f"{output.style(agent, bold=True)}: {many(count.sessions, 'session')}, {many(count.turns, 'turn')}")
+        output.echo(f"{output.style(agent, bold=True)}: {many(count.sessions, 'session')}, {many(count.turns, 'turn')}")
         who = chosen(settings, agent).provider
         cost = (
             f"about {count.tokens:,} tokens, if a model summarised them; none are spent"
@@ -198,7 +198,7 @@ def _show_plan(made: Any, settings: Any) -> None:
             else f"about {count.tokens:,} tokens by {who}{_price(settings, who, count.tokens)}, at most "
             f"{settings.capture.daily_tokens:,} a day"
         )
-        click.echo(f"  {count.new} to write{days} ({cost})")
+        output.echo(f"  {count.new} to write{days} ({cost})")
         left = {
             "in memory already": count.known,
             "trivial": count.trivial,
@@ -211,7 +211,7 @@ def _show_plan(made: Any, settings: Any) -> None:
         if count.summarisers:
             skipped.append(f"{count.summarisers} summarisers' sessions")
         if skipped:
-            click.echo(f"  left out: {', '.join(skipped)}")
+            output.echo(f"  left out: {', '.join(skipped)}")
     if made.gone:
         output.say("folders that are gone (`--orphans FOLDER` brings their turns in there):")
         for folder, number in sorted(made.gone.items(), key=lambda item: -item[1])[:10]:
@@ -286,13 +286,13 @@ def evidence_status(json_: bool) -> None:
     if json_:
         output.emit(state)
         return
-    click.echo(
+    output.echo(
         f"kept     {many(status.turns, 'turn')} in {status.bytes / 1e6:.1f} MB ({status.raw / 1e6:.1f} MB unpacked)"
     )
-    click.echo(f"memories {found.live} live, {found.kept} by the kept copy only, {found.lost} lost")
+    output.echo(f"memories {found.live} live, {found.kept} by the kept copy only, {found.lost} lost")
     unkept = sum(e.unkept for e in found.expiring)
     if found.expiring:
-        click.echo(
+        output.echo(
             f"expiring {many(len(found.expiring), 'transcript')} within a week, {sum(e.memories for e in found.expiring)} memories "
             f"cite them, {unkept} of those are not kept"
             + (" - `memsearch evidence archive` keeps them" if unkept else "")
@@ -314,7 +314,7 @@ def evidence_archive(json_: bool) -> int:
     if json_:
         output.emit({"kept": kept, "failed": [{"where": where, "reason": reason} for where, reason in failed]})
     else:
-        click.echo(f"{many(kept, 'turn')} kept")
+        output.echo(f"{many(kept, 'turn')} kept")
         for where, reason in failed[:20]:
             output.say(f"failed: {output.safe(where)}: {output.safe(reason)}")
     return 5 if failed else 0
@@ -347,4 +347,4 @@ def evidence_prune(max_mb: float | None, max_days: float | None, dry_run: bool, 
     if json_:
         output.emit({"pruned": len(gone), "only_copies": only, "dry_run": dry_run})
     else:
-        click.echo(f"{len(gone)} kept conversations {'would go' if dry_run else 'gone'}{lost}")
+        output.echo(f"{len(gone)} kept conversations {'would go' if dry_run else 'gone'}{lost}")

@@ -51,7 +51,7 @@ def index(paths: tuple[str, ...], force: bool, project: str | None, everything: 
     if json_ or bare:
         output.emit({**total, "failed": failed, "reason": reason, "projects": results})
     else:
-        click.echo(
+        output.echo(
             f"{many(total['files'], 'file')}, {many(total['entries'], 'entry')}, {many(total['chunks'], 'chunk')}; "
             f"{many(total['changed'], 'file')} read, {many(total['embedded'], 'chunk')} embedded, {total['deleted']} removed "
             f"in {total['seconds']:.1f} s"
@@ -97,7 +97,7 @@ def watch(project: str | None, everything: bool, json_: bool) -> None:
                 if json_:
                     output.emit({"event": "indexed", **counts})
                 else:
-                    click.echo("  ".join(f"{value} {key}" for key, value in counts.items()))
+                    output.echo("  ".join(f"{value} {key}" for key, value in counts.items()))
                 last = counts
     finally:
         connection.close()
@@ -121,7 +121,7 @@ def stats(project: str | None, everything: bool, bare: bool, json_: bool) -> Non
         output.emit({"total_chunks": sum(row["chunks"] for row in rows), "projects": rows})
         return
     for row in rows:
-        click.echo(
+        output.echo(
             f"{row['project']:24s} {row['days']:5d} days {row['entries']:6d} entries {row['chunks']:6d} chunks"
             + (f"  {row['failed']} failed" if row["failed"] else "")
         )
@@ -144,21 +144,21 @@ def health(project: str | None, everything: bool, json_: bool) -> int:
 
 def print_health(state: dict) -> None:
     service = state["service"]
-    click.echo(
+    output.echo(
         f"service  pid {service['pid']}, up {service['uptime_s']:.0f} s, {service['rss_mb']:.0f} MB\n"
         f"index    {state['index']}  {state['fingerprint']}  {state['disk']['index'] / 1e6:.1f} MB"
     )
     if state["progress"]:
         progress = state["progress"]
-        click.echo(f"now      {progress['phase']} {progress['project']} {progress['done']}/{progress['total']}")
+        output.echo(f"now      {progress['phase']} {progress['project']} {progress['done']}/{progress['total']}")
     for row in state["projects"]:
-        click.echo(
+        output.echo(
             f"project  {output.safe(row['name'])}: {many(row['files'], 'file')}, {many(row['entries'], 'entry')}, "
             f"{row['vectors']}/{many(row['chunks'], 'chunk')} with meaning"
         )
     for problem in state["problems"]:
         fix = f"  -> {problem['fix']}" if problem["fix"] else ""
-        click.echo(f"problem  {output.safe(problem['what'])}{fix}")
+        output.echo(f"problem  {output.safe(problem['what'])}{fix}")
 
 
 @click.command(epilog="\b\nExamples:\n  memsearch doctor\n  memsearch doctor --fix")
@@ -174,9 +174,9 @@ def doctor(fix: bool, json_: bool) -> int:
     else:
         for check in checks:
             sign = output.style("ok  ", fg="green") if check["ok"] else output.style("FAIL", fg="red")
-            click.echo(f"{sign} {check['what']}: {output.safe(check['detail'])}")
+            output.echo(f"{sign} {check['what']}: {output.safe(check['detail'])}")
             if not check["ok"] and check["fix"]:
-                click.echo(f"       -> {check['fix']}")
+                output.echo(f"       -> {check['fix']}")
     return 0 if all(check["ok"] for check in checks) else 5
 
 
@@ -231,7 +231,7 @@ def models_list(json_: bool) -> None:
         return
     for row in rows:
         here = "on this machine" if row["here"] else f"`memsearch models pull {row['name']}`"
-        click.echo(
+        output.echo(
             f"{'*' if row['in_use'] else ' '} {row['name']:24s} {row['dimension']:5d}  {row['languages']:14s}"
             f" {row['size_mb']:4d} MB  {here}"
         )

@@ -38,7 +38,7 @@ def remember(fact: str, everywhere: bool, json_: bool) -> None:
     if json_:
         output.emit({"id": note.id, "scope": note.scope or "everywhere", "text": note.text})
         return
-    click.echo(f"remembered for {'every project' if everywhere else project.name}: {output.safe(note.text)}")
+    output.echo(f"remembered for {'every project' if everywhere else project.name}: {output.safe(note.text)}")
     output.say(f"`memsearch context` shows what sessions are told; `memsearch forget {note.id}` takes it out again")
 
 
@@ -63,7 +63,7 @@ def forget(query: tuple[str, ...], dry_run: bool, everything: bool, yes: bool, j
     rows = [{"kind": match.kind, "where": match.name, "line": match.line} for match in found]
     if not json_:
         for match in found:
-            click.echo(f"{match.kind:8s} {output.safe(match.name):18s} {output.clip(match.line, output.width() - 30)}")
+            output.echo(f"{match.kind:8s} {output.safe(match.name):18s} {output.clip(match.line, output.width() - 30)}")
     if not found:
         output.emit({"forgotten": [], "number": 0}) if json_ else output.say("nothing in the long-term memory matches")
         return 1
@@ -110,7 +110,9 @@ def run(wait: bool, phase: int, session: str, since: str | None, json_: bool) ->
     memory = Memory()
     if not wait:
         state = memory.call("longterm", dict, timeout_s=60, phase=phase, session=session, since=begin)
-        output.emit(state) if json_ else click.echo(f"{state['state']} - `memsearch longterm status` shows how it goes")
+        output.emit(state) if json_ else output.echo(
+            f"{state['state']} - `memsearch longterm status` shows how it goes"
+        )
         return 0
     progress = output.Progress()
     try:
@@ -133,9 +135,9 @@ def run(wait: bool, phase: int, session: str, since: str | None, json_: bool) ->
 
 def _tell(report: Any) -> None:
     if report.forgotten:
-        click.echo(f"forgotten, since nobody used them: {', '.join(report.forgotten)}")
+        output.echo(f"forgotten, since nobody used them: {', '.join(report.forgotten)}")
     if read := report.extracted:
-        click.echo(
+        output.echo(
             f"sessions: {read.succeeded} taught something, {read.empty} nothing, {len(read.failed)} failed"
             + (f", {read.refused} left to others" if read.refused else "")
             + (f", {read.tokens:,} tokens" if read.tokens else "")
@@ -150,7 +152,7 @@ def _tell(report: Any) -> None:
             if made.hunks
             else ""
         )
-        click.echo(f"consolidation: {made.state}: {what}{output.safe(made.reason)}")
+        output.echo(f"consolidation: {made.state}: {what}{output.safe(made.reason)}")
 
 
 @longterm.command(epilog="\b\nExamples:\n  memsearch longterm status\n  memsearch longterm status --all")
@@ -168,22 +170,24 @@ def status(everything: bool, json_: bool) -> int:
         return 0
     for problem in state["problems"]:
         output.say(f"! {problem}")
-    click.echo(
+    output.echo(
         f"memories   {state['memories']}  ({state['today_tokens']:,} of {state['daily_tokens']:,} tokens used today)"
     )
     if last := state["consolidation"]:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(last["finished"] or last["started"]))
         why = f": {output.safe(last['error'])}" if last["error"] else ""
-        click.echo(f"last       {when} {last['state']} {last['outcome']}{why}")
+        output.echo(f"last       {when} {last['state']} {last['outcome']}{why}")
     if waiting := state["review"]:
-        click.echo(f"review     {many(waiting['hunks'], 'change')} waiting (`memsearch longterm review`)")
-    click.echo(f"sessions   {len(state['sessions'])}")
+        output.echo(f"review     {many(waiting['hunks'], 'change')} waiting (`memsearch longterm review`)")
+    output.echo(f"sessions   {len(state['sessions'])}")
     for reason, count in state["reasons"].items():
-        click.echo(f"  {count:5d}  {output.safe(reason)}")
+        output.echo(f"  {count:5d}  {output.safe(reason)}")
     for job in state["failed"][:20]:
         output.say(f"! {output.safe(job['key'])}: {output.safe(job['error'])} ({job['tries_left']} tries left)")
     for row in state["sessions"] if everything else []:
-        click.echo(f"{row['modified']}  {row['agent']:12s} {output.safe(row['session'])}  {output.safe(row['reason'])}")
+        output.echo(
+            f"{row['modified']}  {row['agent']:12s} {output.safe(row['session'])}  {output.safe(row['reason'])}"
+        )
     return 0
 
 
@@ -213,7 +217,7 @@ def show(name: str, text: bool, everything: bool, forgotten: bool, json_: bool) 
         if json_:
             output.emit(msgspec.to_builtins(found))
         else:
-            click.echo(
+            output.echo(
                 output.safe(f"{found.raw_memory}\n\n{found.summary}\n\n{found.agent} {found.session}\n{found.path}")
             )
         return 0
@@ -230,7 +234,7 @@ def show(name: str, text: bool, everything: bool, forgotten: bool, json_: bool) 
         output.emit({"memories": rows, "notes": msgspec.to_builtins(facts), "forgotten_by_hand": trash})
         return 0
     for fact in facts:
-        click.echo(f"{fact.id}  noted by you{'' if fact.scope else ', everywhere'}: {output.safe(fact.text)}")
+        output.echo(f"{fact.id}  noted by you{'' if fact.scope else ', everywhere'}: {output.safe(fact.text)}")
     for row in rows:
         end = (
             f"restore until {row['gone_on']}"
@@ -240,11 +244,11 @@ def show(name: str, text: bool, everything: bool, forgotten: bool, json_: bool) 
             else f"forgotten on {row['forget_on']}"
         )
         used = f"cited {row['cited']}, read {row['read']}"
-        click.echo(
+        output.echo(
             f"{row['id']}  {row['made']}  {row['agent']:12s} {output.clip(row['title'], 48):48s} {used:18s} {end}"
         )
     for item in trash:
-        click.echo(
+        output.echo(
             f"{item['number']:8d}  {item['day']}  forgotten by you ({output.safe(item['query'])}): {output.clip('; '.join(item['lines']), 100)}"
         )
     if not rows and not facts and not trash:
@@ -265,7 +269,7 @@ def _show_documents(home: Home, project: str, json_: bool) -> int:
         output.emit({"files": texts, "folder": str(home.longterm)})
     else:
         for name, text in texts.items():
-            click.echo(f"{name}\n{'-' * len(name)}\n{output.safe(text).strip()}\n")
+            output.echo(f"{name}\n{'-' * len(name)}\n{output.safe(text).strip()}\n")
     return 0 if any(text.strip() for text in texts.values()) else 1
 
 
@@ -301,7 +305,7 @@ def review(verdict: str, names: tuple[str, ...], everything: bool, text: str | N
     if json_:
         output.emit({"decided": [hunk.number for hunk in decided], "verdict": verdict})
     else:
-        click.echo(f"{many(len(decided), 'change')} {verdict}ed")
+        output.echo(f"{many(len(decided), 'change')} {verdict}ed")
     return 0
 
 
@@ -331,16 +335,16 @@ def _show_proposal(home: Home, proposal: Any) -> None:
 
     names = {memory.id: f"{memory.agent} {memory.session[:13]}" for memory in Store(home).all()}
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(proposal.at))
-    click.echo(
+    output.echo(
         f"proposed {when} by {proposal.model} from {many(len(proposal.memories), 'memory')}, {proposal.tokens:,} tokens"
     )
     for hunk in proposal.waiting:
-        click.echo(f"\n{proposal.id}.{hunk.number}  {hunk.path}  {output.safe(hunk.section.lstrip('# '))}")
+        output.echo(f"\n{proposal.id}.{hunk.number}  {hunk.path}  {output.safe(hunk.section.lstrip('# '))}")
         for sign, lines, color in (("-", hunk.before, "red"), ("+", hunk.after, "green")):
             for line in lines:
-                click.echo(output.style(f"   {sign} {output.safe(line)}", fg=color))
+                output.echo(output.style(f"   {sign} {output.safe(line)}", fg=color))
         sources = ", ".join(names.get(name, name) for name in hunk.memories) or "names no session"
-        click.echo(output.style(f"     from {output.safe(sources)}", dim=True))
+        output.echo(output.style(f"     from {output.safe(sources)}", dim=True))
 
 
 @longterm.command(epilog="\b\nExample:\n  memsearch longterm restore 3f9a2c1b")
@@ -361,7 +365,7 @@ def restore(name: str, json_: bool) -> None:
         Store(home).restore(found.id)
         count = 1
     _tell_sessions(home)
-    output.emit({"restored": count}) if json_ else click.echo("brought back; the next consolidation works it in")
+    output.emit({"restored": count}) if json_ else output.echo("brought back; the next consolidation works it in")
 
 
 @longterm.command("mode", epilog="\b\nExample:\n  memsearch longterm mode claude-code 3f1c0a… disabled")
@@ -374,7 +378,7 @@ def mode_(agent: str, session: str, mode: Literal["enabled", "disabled"], json_:
     from memsearch_engine.longterm.pipeline import set_mode
 
     set_mode(Home.from_env(), agent, session, mode)
-    output.emit({"agent": agent, "session": session, "mode": mode}) if json_ else click.echo(f"{session} is {mode}")
+    output.emit({"agent": agent, "session": session, "mode": mode}) if json_ else output.echo(f"{session} is {mode}")
 
 
 @longterm.command(epilog="\b\nExample:\n  memsearch longterm clear")
@@ -391,4 +395,4 @@ def clear(yes: bool, json_: bool) -> None:
     if json_:
         output.emit({"backup": str(backup) if backup else None})
     else:
-        click.echo(f"cleared; the backup is {backup}" if backup else "there was nothing to clear")
+        output.echo(f"cleared; the backup is {backup}" if backup else "there was nothing to clear")

@@ -51,7 +51,7 @@ def add(text: str | None, day: str | None, json_: bool) -> None:
     if json_:
         output.emit({"entry_id": added.entry_id, "source": added.path})
     else:
-        click.echo(added.entry_id)
+        output.echo(added.entry_id)
         output.say(
             f"written to {added.path} - `memsearch expand {added.entry_id}` shows it, `memsearch undo` takes it back"
         )
@@ -196,7 +196,7 @@ def history(name: str | None, limit: int, diff: bool, prune_days: float | None, 
         count = log.prune(max_days=days, dry_run=True)
         output.confirm(f"Forget {many(count, 'change')}? They can't be undone any more.", yes)
         log.prune(max_days=days)
-        output.emit({"pruned": count}) if json_ else click.echo(f"{many(count, 'change')} forgotten")
+        output.emit({"pruned": count}) if json_ else output.echo(f"{many(count, 'change')} forgotten")
         return 0
     changes = log.of_entry(_entry_id(memory, name)) if name else log.recent(os.path.abspath(memory.place.memory), limit)
     if json_:
@@ -204,7 +204,9 @@ def history(name: str | None, limit: int, diff: bool, prune_days: float | None, 
     for change in changes[:limit] if not json_ else ():
         when = datetime.fromtimestamp(change.at).strftime("%Y-%m-%d %H:%M")
         state = "" if change.state == "done" else f" [{change.state}]"
-        click.echo(f"{change.seq:5d}  {when}  {change.op:6s} {change.entry_id}  {output.clip(change.title, 50)}{state}")
+        output.echo(
+            f"{change.seq:5d}  {when}  {change.op:6s} {change.entry_id}  {output.clip(change.title, 50)}{state}"
+        )
         if diff:
             _print_diff(change)
     if not changes:
@@ -303,7 +305,7 @@ def export(
             out.write(data + "\n")
         output.say(f"{many(len(rows), 'entry')} written to {target}")
     else:
-        click.echo(data)
+        output.echo(data)
     return 0 if rows else 1
 
 
@@ -368,4 +370,4 @@ def _print_diff(change: Change) -> None:
     after = change.after.decode("utf-8", "replace").splitlines()
     for line in list(difflib.unified_diff(before, after, lineterm="", n=1))[2:]:
         color = {"+": "green", "-": "red"}.get(line[:1])
-        click.echo("       " + output.style(output.safe(line), fg=color))
+        output.echo("       " + output.style(output.safe(line), fg=color))

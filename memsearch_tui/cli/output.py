@@ -3,27 +3,45 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from typing import Any
 
 import click
 import msgspec
-from memsearch_engine.journal.text import plain
+from memsearch_engine.journal.text import plain, shown
 
 SCHEMA_VERSION = 1
+
+
+#: Signs that JSON lets stand and a terminal would act on; inside strings they can be written as escapes.
+_ACTS = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]")
+#: Looks by number: ``style`` writes a private sign, ``echo`` turns it into the escape. Nothing else gets one to the terminal.
+_LOOKS: list[str] = []
+_FIRST_LOOK, _NO_LOOK = 0xF0001, chr(0xF0000)
+
+
+def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
+    """Print: the only way from a command to the terminal. Whatever stands in *text*, only looks of ours become escapes."""
+    text = shown(text)
+    for number, look in enumerate(_LOOKS):
+        text = text.replace(chr(_FIRST_LOOK + number), look)
+    if _LOOKS:
+        text = text.replace(_NO_LOOK, "\x1b[0m")
+    click.echo(text, err=err, nl=nl)
 
 
 def emit(value: Any) -> None:
     """Print *value* as JSON; an object gets ``schema_version`` first."""
     if isinstance(value, dict):
         value = {"schema_version": SCHEMA_VERSION, **value}
-    data = msgspec.json.format(msgspec.json.encode(value), indent=2)
-    click.echo(data.decode("utf-8", "replace"))
+    data = msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8", "replace")
+    click.echo(_ACTS.sub(lambda match: f"\\u{ord(match[0]):04x}", data))
 
 
 def say(text: str) -> None:
     """Talk to the person: stderr, so that stdout stays data."""
-    click.echo(text, err=True)
+    echo(text, err=True)
 
 
 def half(memory: Any) -> None:
@@ -42,7 +60,12 @@ def colors() -> bool:
 
 
 def style(text: str, **kwargs: Any) -> str:
-    return click.style(text, **kwargs) if colors() else text
+    if not colors():
+        return text
+    look = click.style("", reset=False, **kwargs)
+    if look not in _LOOKS:
+        _LOOKS.append(look)
+    return f"{chr(_FIRST_LOOK + _LOOKS.index(look))}{text}{_NO_LOOK}"
 
 
 def width() -> int:
@@ -63,7 +86,7 @@ def confirm(question: str, yes: bool) -> None:
         return
     if not sys.stdin.isatty():
         raise click.UsageError("this asks before it acts: pass --yes")
-    click.confirm(question, abort=True, err=True)
+    click.confirm(shown(question), abort=True, err=True)
 
 
 class Progress:
@@ -82,7 +105,7 @@ class Progress:
             return
         done, total = state.get("done", 0), state.get("total", 0)
         share = f"{done}/{total}" if total else ""
-        sys.stderr.write(f"\r\x1b[K{state.get('phase', '')} {state.get('project', '')} {share}")
+        sys.stderr.write(f"\r\x1b[K{shown(str(state.get('phase', '')))} {shown(str(state.get('project', '')))} {share}")
         sys.stderr.flush()
         self._shown = True
 

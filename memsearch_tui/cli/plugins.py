@@ -142,22 +142,22 @@ def plugins_status(names: tuple[str, ...], json_: bool) -> int:
     else:
         for row in rows:
             state = f"installed ({row.version})" if row.installed else "not installed"
-            click.echo(
+            output.echo(
                 f"{output.style(f'{row.agent:12s}', bold=True)} {state}{'' if row.program else ', program not on PATH'}"
             )
             for problem in row.problems:
-                click.echo(f"  ! {output.safe(problem)}")
+                output.echo(f"  ! {output.safe(problem)}")
             for peer in row.peer:
-                click.echo(f"  ! memsearch's own plugin is active: {output.safe(peer)}")
+                output.echo(f"  ! memsearch's own plugin is active: {output.safe(peer)}")
     return 5 if any(row.problems for row in rows) else 0
 
 
 def _tell(agent: str, changes: list[Any], done: str, nothing: str) -> None:
     if not changes:
-        click.echo(f"{output.style(agent, bold=True)} {nothing}")
+        output.echo(f"{output.style(agent, bold=True)} {nothing}")
         return
-    click.echo(f"{output.style(agent, bold=True)} {done}:")
+    output.echo(f"{output.style(agent, bold=True)} {done}:")
     for patch in changes:
         gone = patch.after is None and not patch.why.startswith("trust")
         verb = "add" if patch.before is None else "remove" if gone else "change"
-        click.echo(f"  {verb:6s} {output.safe(patch.path)}  {output.style(patch.why, dim=True)}")
+        output.echo(f"  {verb:6s} {output.safe(patch.path)}  {output.style(patch.why, dim=True)}")

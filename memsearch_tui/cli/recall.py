@@ -138,12 +138,12 @@ def _print_hits(answer: Answer, explain: bool) -> None:
         badges = [text.format(row.marks[name]) for name, text in _BADGES.items() if name in row.marks]
         head = f"{hit.rank:2d}  {row.day or os.path.basename(row.path)} {row.time}".rstrip()
         facts = "  ".join([row.agent or "note", row.chunk_id, *badges, *(["by meaning"] if hit.by_meaning else [])])
-        click.echo(f"{output.style(head, bold=True)}  {output.style(facts, dim=True)}")
+        output.echo(f"{output.style(head, bold=True)}  {output.style(facts, dim=True)}")
         for line in [line for line in row.embedded.splitlines() if line.strip()][:3]:
-            click.echo(f"    {output.clip(line, room - 4)}")
+            output.echo(f"    {output.clip(line, room - 4)}")
         if explain:
             ranks = ", ".join(f"{name} #{place}" for name, place in hit.ranks.items())
-            click.echo(
+            output.echo(
                 output.style(
                     f"    why: {ranks or 'reached by vectors'}; {output.safe('; '.join(hit.reasons))}",
                     dim=True,
@@ -178,9 +178,9 @@ def expand(name: str, bare: bool, project: str | None, everything: bool, json_: 
         output.emit({**entry_json(entry, section.path), "chunk_hash": section.chunk_id, "heading": entry.heading})
         return
     where = f"{section.path}:{entry.start_line}"
-    click.echo(output.style(f"{section.day} {entry.time}  {entry.agent or 'note'}  {entry.id}", bold=True))
-    click.echo(output.style(output.safe(where), dim=True))
-    click.echo(output.safe(entry.body))
+    output.echo(output.style(f"{section.day} {entry.time}  {entry.agent or 'note'}  {entry.id}", bold=True))
+    output.echo(output.style(output.safe(where), dim=True))
+    output.echo(output.safe(entry.body))
     if entry.anchor and entry.anchor.path:
         output.say(f"`memsearch transcript {entry.id}` opens the conversation")
 
@@ -249,16 +249,16 @@ def transcript(target: str, turn: str, session: str, raw: bool, context: int, js
         output.say("note: the agent no longer has this conversation; this is the copy that was kept")
     for number, item in enumerate(found.turns):
         if number:
-            click.echo()
-        click.echo(output.style(f"── {item.started}  turn {output.safe(item.turn)}  {item.status}", dim=True))
-        click.echo(output.style("you", bold=True) + f"  {output.safe(item.user)}")
+            output.echo()
+        output.echo(output.style(f"── {item.started}  turn {output.safe(item.turn)}  {item.status}", dim=True))
+        output.echo(output.style("you", bold=True) + f"  {output.safe(item.user)}")
         for tool in item.tools:
-            click.echo(
+            output.echo(
                 output.style(f"  $ {output.safe(tool.name)}: {output.clip(tool.input, output.width() - 8)}", dim=True)
             )
             for line in output.safe(tool.output).splitlines()[:_TOOL_LINES]:
-                click.echo(output.style(f"    {output.clip(line, output.width() - 4)}", dim=True))
-        click.echo(output.style(item.agent, bold=True) + f"  {output.safe(item.assistant)}")
+                output.echo(output.style(f"    {output.clip(line, output.width() - 4)}", dim=True))
+        output.echo(output.style(item.agent, bold=True) + f"  {output.safe(item.assistant)}")
     if not found.turns:
         output.say("no turn in it")
 
@@ -283,7 +283,7 @@ def show(day: str, project: str | None, everything: bool, json_: bool) -> int:
         output.emit({"day": span[0], "files": [file.path for file in files], "entries": entries})
         return 0 if files else 1
     for file in files:
-        click.echo(output.safe(inside.read(file.path).decode("utf-8", "replace")), nl=False)
+        output.echo(output.safe(inside.read(file.path).decode("utf-8", "replace")), nl=False)
     if not files:
         output.say(f"no memories on {span[0]} - `memsearch days` lists the days that have some")
     return 0 if files else 1
@@ -305,7 +305,7 @@ def days(limit: int, project: str | None, everything: bool, json_: bool) -> int:
         output.emit({"days": rows})
     else:
         for row in rows:
-            click.echo(f"{row['day']}  {row['entries']:4d}  {output.style(output.safe(row['source']), dim=True)}")
+            output.echo(f"{row['day']}  {row['entries']:4d}  {output.style(output.safe(row['source']), dim=True)}")
         if not rows:
             output.say(
                 f'no memories in {memory.place.memory} yet - `memsearch add "…"` writes the first, `memsearch demo` shows a year'
@@ -345,7 +345,7 @@ def entries(day: str | None, agent: str | None, limit: int, project: str | None,
     else:
         for entry, path in rows:
             head = f"{entry.id}  {day_of(path)} {entry.time or '     '}  {entry.agent or 'note':11s}"
-            click.echo(f"{output.style(head, dim=True)}  {output.clip(entry.title, output.width() - len(head) - 2)}")
+            output.echo(f"{output.style(head, dim=True)}  {output.clip(entry.title, output.width() - len(head) - 2)}")
         if not rows:
             output.say("no entries here - `memsearch days --all` looks in all projects")
     return 0 if rows else 1
@@ -366,4 +366,4 @@ def why_not(query: str, name: str, project: str | None, everything: bool, json_:
         output.emit(found)
         return
     for reason in found["reasons"]:
-        click.echo(f"- {output.safe(reason)}")
+        output.echo(f"- {output.safe(reason)}")

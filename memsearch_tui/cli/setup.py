@@ -47,17 +47,17 @@ def status(json_: bool = False) -> None:
     if json_:
         output.emit(state)
         return
-    click.echo(f"project  {state['project']}  {output.safe(state['memory'])}")
+    output.echo(f"project  {state['project']}  {output.safe(state['memory'])}")
     if days:
-        click.echo(f"notes    {many(len(days), 'day')}, {state['oldest_day']} to {state['newest_day']}")
+        output.echo(f"notes    {many(len(days), 'day')}, {state['oldest_day']} to {state['newest_day']}")
     else:
-        click.echo("notes    none yet - `memsearch demo` shows what it looks like with a year of them")
+        output.echo("notes    none yet - `memsearch demo` shows what it looks like with a year of them")
     if counts:
-        click.echo(
+        output.echo(
             f"index    {many(counts['entries'], 'entry')}, {many(counts['chunks'], 'chunk')}"
             + (f", {counts['failed']} failed" if counts["failed"] else "")
         )
-    click.echo(
+    output.echo(
         "service  "
         + (
             f"running, pid {service['pid']}, index {service['index']}"
@@ -106,7 +106,7 @@ def config_list(json_: bool) -> None:
         output.emit({"settings": rows, "file": str(memory.home.config), "warnings": settings.warnings})
         return
     for key, hint in keys().items():
-        click.echo(f"{key:28s} = {_toml(rows[key]):24s} {output.style('# ' + type_name(hint), dim=True)}")
+        output.echo(f"{key:28s} = {_toml(rows[key]):24s} {output.style('# ' + type_name(hint), dim=True)}")
     for warning in settings.warnings:
         output.say(f"warning: {output.safe(warning)}")
 
@@ -125,7 +125,7 @@ def config_get(key: str, json_: bool) -> None:
     if json_:
         output.emit({"key": key, "value": value})
     else:
-        click.echo(value if isinstance(value, str) else _toml(value))
+        output.echo(value if isinstance(value, str) else _toml(value))
 
 
 @config.command(
@@ -270,11 +270,11 @@ def service_status(json_: bool) -> int:
     if json_:
         output.emit(state)
     elif state["running"]:
-        click.echo(
+        output.echo(
             f"running, pid {state['pid']}, up {state['uptime_s']:.0f} s, {state['rss_mb']:.0f} MB, index {state['index']}"
         )
     else:
-        click.echo("not running (it starts when needed)")
+        output.echo("not running (it starts when needed)")
     return 0 if state["running"] else 1
 
 
@@ -295,7 +295,7 @@ def service_logs(lines: int, json_: bool) -> int:
     if json_:
         output.emit({"file": str(log), "lines": [output.safe(line.rstrip("\n")) for line in tail]})
     else:
-        click.echo(output.safe("".join(tail)), nl=False)
+        output.echo(output.safe("".join(tail)), nl=False)
     return 0
 
 
@@ -320,7 +320,7 @@ def project(everything: bool, json_: bool) -> None:
         output.emit({"projects": rows} if everything else rows[0])
         return
     for row in rows:
-        click.echo(
+        output.echo(
             f"{output.safe(row['name'])}  {row['collection']}\n  {output.safe(row['root'])}\n  {output.safe(row['memory'])}"
         )
 
@@ -348,11 +348,11 @@ def completion(shell: str) -> None:
 
     kind = get_completion_class(shell)
     assert kind is not None
-    click.echo(kind(cli, {}, "memsearch", "_MEMSEARCH_COMPLETE").source())
+    output.echo(kind(cli, {}, "memsearch", "_MEMSEARCH_COMPLETE").source())
 
 
 @click.command(epilog="\b\nExample:\n  memsearch version")
 @as_json
 def version(json_: bool) -> None:
     """Print the version."""
-    output.emit({"version": __version__}) if json_ else click.echo(__version__)
+    output.emit({"version": __version__}) if json_ else output.echo(__version__)

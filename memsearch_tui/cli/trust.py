@@ -45,7 +45,7 @@ def secrets_scan(everything: bool, json_: bool) -> int:
         return 1 if found else 0
     for finding in found:
         place = f"{finding.where}:{finding.line}" if finding.line else finding.where
-        click.echo(
+        output.echo(
             f"{finding.rule:20s} {finding.fingerprint}  {output.safe(place)}"
             + (f"  entry {finding.entry_id}" if finding.entry_id else "")
         )
@@ -123,7 +123,7 @@ def secrets_scrub(text: str | None, rule: str, entry: str, dry_run: bool, yes: b
         output.emit(msgspec.to_builtins(report))
     else:
         left = sum(place.count for place in report.left)
-        click.echo(f"{left} left in {report.looked_at} places ({len(report.changed)} were cleaned)")
+        output.echo(f"{left} left in {report.looked_at} places ({len(report.changed)} were cleaned)")
         _say_places(report.left, [])
         if report.others:
             output.say(
@@ -135,7 +135,7 @@ def secrets_scrub(text: str | None, rule: str, entry: str, dry_run: bool, yes: b
 def _say_places(ours: list, others: list) -> None:
     for place in [*ours, *others]:
         mine = "" if place in ours else "  (not ours: left as it is)"
-        click.echo(f"{place.kind:12s} {place.count:5d}x  {output.safe(place.path)}{mine}")
+        output.echo(f"{place.kind:12s} {place.count:5d}x  {output.safe(place.path)}{mine}")
 
 
 @secrets.command(
@@ -155,7 +155,7 @@ def secrets_allow(fingerprints: tuple[str, ...], off: bool, json_: bool) -> None
             allow(Home.from_env(), fingerprint, off=off)
         except ValueError as error:
             raise UsageError(str(error)) from error
-    output.emit({"allowed": sorted(allowed())}) if json_ else click.echo(f"{len(allowed())} allowed")
+    output.emit({"allowed": sorted(allowed())}) if json_ else output.echo(f"{len(allowed())} allowed")
 
 
 _WHY = {"outside": "content from outside", "suspect": "reads like an order", "arrived": "not written here"}
@@ -182,11 +182,11 @@ def trust_review(everything: bool, project: str | None, json_: bool) -> int:
         return 0 if found else 1
     for note in found:
         why = _WHY[note.why]
-        click.echo(
+        output.echo(
             f"{note.entry_id[:8]}  {note.day} {note.time}  {note.agent:12s} {why}: {output.clip(note.title, 60)}"
         )
         for line in note.lines:
-            click.echo(output.style(f"          > {output.clip(line, 100)}", fg="yellow"))
+            output.echo(output.style(f"          > {output.clip(line, 100)}", fg="yellow"))
     output.say(
         f"{len(found)} waiting - `memsearch trust release ENTRY…` lets sessions be told, `memsearch delete ENTRY…` forgets"
         if found
@@ -235,7 +235,7 @@ def trust_release(names: tuple[str, ...], files: tuple[str, ...], author: str | 
     if json_:
         output.emit({"released": count, "files": paths})
     else:
-        click.echo(f"{many(count, 'note')} released" + (f", of {many(len(paths), 'file')}" if author else ""))
+        output.echo(f"{many(count, 'note')} released" + (f", of {many(len(paths), 'file')}" if author else ""))
 
 
 @trust.command("hold", epilog="\b\nExample:\n  memsearch trust hold 3fa9c1d2")
@@ -256,7 +256,7 @@ def _decide(names: tuple[str, ...], verdict: str, json_: bool) -> None:
     if json_:
         output.emit({"entries": [{"entry_id": entry.id, "marks": entry.marks} for entry in done]})
     else:
-        click.echo(
+        output.echo(
             f"{len(done)} {'released' if verdict == 'release' else 'held back'} - `memsearch undo` takes it back"
         )
 
@@ -274,7 +274,7 @@ def trust_sources(name: str, json_: bool) -> None:
     if json_:
         output.emit({"entry_id": entry.id, "sources": classes, "trust": entry.marks.get("trust", classes[-1])})
     else:
-        click.echo(f"{', '.join(classes)}; trusted as {entry.marks.get('trust', classes[-1])}")
+        output.echo(f"{', '.join(classes)}; trusted as {entry.marks.get('trust', classes[-1])}")
 
 
 @click.command(
@@ -307,7 +307,7 @@ def repair(names: tuple[str, ...], yes: bool, everything: bool, project: str | N
     output.confirm(f"Mend these {len(found)}?", yes)
     for finding in found:
         engine.mend(memory, finding)
-    output.emit({"mended": [f.id for f in found]}) if json_ else click.echo(
+    output.emit({"mended": [f.id for f in found]}) if json_ else output.echo(
         f"{len(found)} mended - `memsearch undo` takes back one at a time"
     )
     return 0
@@ -316,10 +316,10 @@ def repair(names: tuple[str, ...], yes: bool, everything: bool, project: str | N
 def _say_findings(found: list) -> None:
     for finding in found:
         keep, *others = finding.notes
-        click.echo(f"{finding.id}  {finding.kind:9s} {keep.day}  {output.clip(keep.title, 60)}")
-        click.echo(output.style(f"          {finding.why}: {output.clip(finding.evidence, 90)}", dim=True))
+        output.echo(f"{finding.id}  {finding.kind:9s} {keep.day}  {output.clip(keep.title, 60)}")
+        output.echo(output.style(f"          {finding.why}: {output.clip(finding.evidence, 90)}", dim=True))
         for other in others:
-            click.echo(f"          - {other.day} {other.entry_id[:8]}  {output.clip(other.title, 60)}")
+            output.echo(f"          - {other.day} {other.entry_id[:8]}  {output.clip(other.title, 60)}")
     output.say(
         "nothing to mend" if not found else "`memsearch repair --fix ID` mends one of them, `--fix KIND` all of a kind"
     )

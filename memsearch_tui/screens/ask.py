@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from memsearch_engine.journal.text import shown
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
@@ -26,7 +27,7 @@ class AskScreen(ModalScreen[str]):
         self._question, self._value = question, value
 
     def compose(self) -> ComposeResult:
-        yield Static(self._question, markup=False)
+        yield Static(shown(self._question), markup=False)
         yield Input(self._value)
 
     def on_mount(self) -> None:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.journal.model import Entry
+from memsearch_engine.journal.text import shown_line
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -189,7 +190,7 @@ class BrowseScreen(Editing, Screen[None]):
         self.action_reload()
 
     def say(self, text: str) -> None:
-        self.query_one("#status", Static).update(text)
+        self.query_one("#status", Static).update(shown_line(text))
 
     # -- levels ---------------------------------------------------------------------------------------------
 
@@ -538,7 +539,7 @@ class BrowseScreen(Editing, Screen[None]):
             self._before_search = (self.days.key, self.entries.key)
         words = self.query_text.split()
         words = [w for w in words if w != word] if word in words else [*words, word]
-        self.query_one("#query", Input).value = " ".join(words)
+        self.query_one("#query", Input).value = shown_line(" ".join(words))
         self.go("entries")
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+from memsearch_engine.journal.text import shown, shown_line
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.color import Color
+from textual.content import Content
 from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
@@ -58,6 +60,10 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
         super().__init__(**kwargs)
         self._styles: dict[tuple[str, ...], Style] = {}
 
+    def render_str(self, text_content: Any) -> Any:
+        """Titles are text, never markup, and may name a note."""
+        return Content(shown_line(text_content)) if isinstance(text_content, str) else text_content
+
     def notify_style_update(self) -> None:
         super().notify_style_update()
         self._styles.clear()
@@ -83,7 +89,7 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
 
     def draw(self, row: Row, width: int, behind: tuple[str, ...] = ()) -> Strip:
         """A row as a strip of exactly *width* cells, with the tones *behind* over each piece's own."""
-        segments = [Segment(text, self.style_of(tone, *behind)) for text, tone in row if text]
+        segments = [Segment(shown_line(text), self.style_of(tone, *behind)) for text, tone in row if text]
         return Strip(segments).adjust_cell_length(width, self.style_of(*behind))
 
 
@@ -242,7 +248,7 @@ class TextView(Lines):
     def show(self, rows: list[Row], *, marks: Sequence[str] = (), keep_place: bool = False) -> None:
         """Show *rows*, words in *marks* highlighted (case ignored)."""
         place = self.scroll_offset.y if keep_place else 0
-        self._rows = rows
+        self._rows = [[(shown(text), tone) for text, tone in row] for row in rows]
         self.marks = [mark.casefold() for mark in marks if mark]
         self._width = 0
         self._wrap()

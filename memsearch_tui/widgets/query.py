@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from memsearch_engine.journal.text import shown_line
 from textual import events
 from textual.suggester import Suggester
 from textual.widgets import Input
@@ -58,4 +59,4 @@ class FilterSuggester(Suggester):
             return f"{near[0]}:" if near else ""
         values = ("*", *self._library.project_names()) if name == "project" else _FILTERS.get(name, ())
         near = [value for value in values if value.startswith(start) and value != start]
-        return f"{name}:{near[0]}" if near else ""
+        return shown_line(f"{name}:{near[0]}") if near else ""
