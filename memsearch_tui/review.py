@@ -184,7 +184,7 @@ def _repairs(memory: Memory) -> list[Case]:
             detail.append([])
         if others:
             detail.append([(f"{len(others)} go; the one that stays gets their anchors", "dim")])
-        yes = "merge" if others else "delete"
+        yes = "bring back" if finding.kind == "vanished" else "merge" if others else "delete"
         key = finding.kind + "".join(note.entry_id for note in finding.notes)
         found.append(Case("repair", key, f"{finding.kind}  {keep.title}", detail, yes, "leave", subject=finding))
     return found

@@ -6,6 +6,7 @@ hook entry point uses it within a few milliseconds.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import stat
 from collections.abc import Mapping
@@ -40,18 +41,22 @@ def _temporary() -> Path:
 
 
 def private(path: Path) -> None:
-    """Make sure that a file of ours exists and that nobody else may read it, whatever its folder allows. Raises OSError."""
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    """Make sure that a database of ours exists and that nobody else may read it, whatever its folder allows. Raises OSError.
+
+    One that exists is not opened here: closing it would drop the locks of this process's other connections (fcntl, POSIX), and two
+    writers at once are how an SQLite file is damaged (https://sqlite.org/howtocorrupt.html, 2.2).
+    """
     try:
-        if os.fstat(fd).st_mode & 0o077:
-            os.fchmod(fd, 0o600)
-    finally:
-        os.close(fd)
-    for suffix in ("-wal", "-shm"):  # an SQLite file's companions, made by a version that left it to the folder
-        try:
-            os.chmod(f"{path}{suffix}", 0o600)
-        except FileNotFoundError:
-            pass
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        for suffix in ("", "-wal", "-shm"):  # made by a version that left it to the folder
+            with contextlib.suppress(FileNotFoundError):
+                file = Path(f"{path}{suffix}")
+                info = file.lstat()
+                if stat.S_ISLNK(info.st_mode):
+                    raise PermissionError(1, "it is a link, and may lead anywhere", str(file)) from None
+                if info.st_mode & 0o077:
+                    file.chmod(0o600)
 
 
 class Home:
@@ -181,6 +186,25 @@ class Home:
         for folder in (self.run, self.locks, self.log.parent):
             folder.mkdir(mode=0o700, exist_ok=True)
         return self
+
+    def exposed(self) -> list[Path]:
+        """What others may read in the home, if its folders let them: left by a backup, or by a version that trusted the folder."""
+        found = [self.root] if self.root.stat().st_mode & 0o077 else []
+        for base, folders, names in os.walk(self.root):
+            for name in (*folders, *names):
+                path = Path(base, name)
+                info = path.lstat()
+                if info.st_uid == os.getuid() and info.st_mode & 0o077 and not stat.S_ISLNK(info.st_mode):
+                    found.append(path)
+        return found
+
+    def close_to_others(self) -> int:
+        """Take from others what ``exposed`` lists. Returns how many."""
+        found = self.exposed()
+        for path in found:
+            with contextlib.suppress(FileNotFoundError):
+                path.chmod(path.stat().st_mode & 0o700)
+        return len(found)
 
     def ensure_socket_folder(self) -> None:
         """Create the socket's folder and refuse one that somebody else prepared. Raises PermissionError."""

@@ -13,7 +13,14 @@ from memsearch_tui.counted import many
 
 def examine(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
     """Run all checks; with *fix*, mend what is safe to mend and look again."""
-    checks = [_home(memory), _settings(memory), _registry(memory), _files(memory), _model(memory)]
+    checks = [
+        _home(memory, fix=fix),
+        _history(memory, fix=fix),
+        _settings(memory),
+        _registry(memory),
+        _files(memory),
+        _model(memory),
+    ]
     checks += [_conversations(memory, fix=fix), _readers(memory), _trust(memory), _repair(memory)]
     checks += _service(memory, fix=fix)
     return checks
@@ -23,7 +30,21 @@ def _check(what: str, ok: bool, detail: str, fix: str = "") -> dict[str, Any]:
     return {"what": what, "ok": ok, "detail": detail, "fix": fix}
 
 
-def _home(memory: Memory) -> dict[str, Any]:
+def _history(memory: Memory, *, fix: bool) -> dict[str, Any]:
+    """The undo history: a damaged one takes no more changes, so it can be set aside."""
+    history = memory.journal.history
+    wrong = history.check()
+    if wrong and fix:
+        aside = history.set_aside()
+        return _check(
+            "undo history", True, f"a new one was begun; the damaged one is {aside}, which may hold old texts"
+        )
+    return _check(
+        "undo history", not wrong, wrong or "sound", "memsearch doctor --fix sets it aside and begins a new one"
+    )
+
+
+def _home(memory: Memory, *, fix: bool) -> dict[str, Any]:
     root = memory.home.root
     try:
         memory.home.ensure()
@@ -34,9 +55,12 @@ def _home(memory: Memory) -> dict[str, Any]:
             f"{root} can't be written: {error.strerror}",
             "set MEMSEARCH_HOME to a writable folder",
         )
-    mode = root.stat().st_mode & 0o777
-    if mode & 0o077:
-        return _check("home", False, f"{root} can be read by others ({mode:o})", f"chmod 700 {root}")
+    closed = memory.home.close_to_others() if fix else 0
+    if exposed := memory.home.exposed():
+        what = f"{many(len(exposed), 'file')} in {root} can be read by others, {exposed[0].name} first"
+        return _check("home", False, what, "memsearch doctor --fix takes that from them")
+    if closed:
+        return _check("home", True, f"{root}: {many(closed, 'file')} can no longer be read by others")
     return _check("home", True, str(root))
 
 
@@ -134,7 +158,10 @@ def _trust(memory: Memory) -> dict[str, Any]:
     if left := interrupted(memory.home):
         text = f"a scrub was interrupted ({', '.join(left)})"
         return _check("trust", False, text, "run the same `memsearch secrets scrub` again")
-    waiting = len(held(memory))
+    try:
+        waiting = len(held(memory))
+    except MemsearchError as error:
+        return _check("trust", False, str(error), error.hint)
     return _check(
         "trust",
         True,
@@ -148,7 +175,10 @@ def _repair(memory: Memory) -> dict[str, Any]:
 
     from memsearch_engine.trust.repair import findings
 
-    kinds = Counter(finding.kind for finding in findings(memory))
+    try:
+        kinds = Counter(finding.kind for finding in findings(memory))
+    except MemsearchError as error:
+        return _check("notes' quality", False, str(error), error.hint)
     text = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
     return _check("notes' quality", True, f"{text} (`memsearch repair`)" if text else "no junk, no repetitions")
 

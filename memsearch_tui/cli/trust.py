@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 from memsearch_engine.client import Memory
 from memsearch_engine.errors import NotFound, UsageError
@@ -204,7 +206,7 @@ def trust_review(everything: bool, project: str | None, json_: bool) -> int:
     "--file",
     "files",
     multiple=True,
-    type=click.Path(exists=True, dir_okay=False),
+    metavar="PATH",
     help="All that stands in this file now.",
 )
 @click.option("--author", help="The files that nobody but this e-mail address has committed, as they stand now.")
@@ -228,6 +230,8 @@ def trust_release(names: tuple[str, ...], files: tuple[str, ...], author: str | 
         return
     memory = Memory()
     paths: list[str] = list(files)
+    if missing := [path for path in paths if not os.path.isfile(path)]:
+        raise NotFound(f"no file {', '.join(missing)}", "`memsearch trust review` names the files")
     if author:
         count, paths = inbox.release_author(memory, author)
     else:
@@ -281,7 +285,11 @@ def trust_sources(name: str, json_: bool) -> None:
     epilog="\b\nExamples:\n  memsearch repair                    what could be mended, with the evidence\n  memsearch repair --fix 3fa9c1d2     one of it\n  memsearch repair --fix duplicate    all of a kind, after asking"
 )
 @click.option(
-    "--fix", "names", multiple=True, metavar="ENTRY|KIND", help="Mend this (stub, error, echo, prompt, duplicate)."
+    "--fix",
+    "names",
+    multiple=True,
+    metavar="ENTRY|KIND",
+    help="Mend this (vanished, stub, error, echo, prompt, duplicate).",
 )
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @scope

@@ -251,12 +251,12 @@ from pathlib import Path
 root = Path(_root)
 at, count = int(os.environ["AT"]), 0
 def failing(real):
-    def call(*args):
+    def call(*args, **where):
         global count
         count += 1
         if count == at:
             raise OSError(errno.EIO, "Input/output error")
-        return real(*args)
+        return real(*args, **where)
     return call
 for name in ("write", "fsync", "replace", "rename", "ftruncate"):
     setattr(os, name, failing(getattr(os, name)))

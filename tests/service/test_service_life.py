@@ -17,7 +17,7 @@ import psutil
 import pytest
 from memsearch_engine import client
 from memsearch_engine.errors import MemsearchError
-from memsearch_engine.service import protocol, server
+from memsearch_engine.service import indexing, protocol
 from memsearch_engine.service.engine import Call, Engine
 
 from tests.conftest import Box, until
@@ -429,12 +429,12 @@ def test_a_reset_is_not_taken_for_a_look_that_waits_already(box, monkeypatch):
         assert engine.indexer.ready.wait(60)
         done = []
 
-        def index(job):
+        def read(job):
             gate.wait(30)
             done.append(job.anew)
-            return {"embedded": 0}
+            return indexing._Work(job, indexing.Scan(failed=[]), 0.0, [], [], "")
 
-        monkeypatch.setattr(engine.indexer, "_index", index)
+        monkeypatch.setattr(engine.indexer, "_read_files", read)
         project = engine.project_at(box.place())
         engine.indexer.refresh(project)  # one at the gate, or waiting
         engine.indexer.refresh(project)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import shutil
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -38,6 +39,8 @@ Progress = Callable[[int, int], None]
 #: The most chunks of a project whose words Milvus Lite compares.
 LITE_WORDS_MOST = 5_000
 _BATCH = 32
+_PRUNE_S = 86_400.0
+_KEPT_UNUSED, _WORTH_PRUNING = 2_000, 500
 _COMPLETE = "complete.json"
 
 
@@ -220,6 +223,34 @@ class Space:
         wanted = {hash_: chunk for hash_, chunk in rows if hash_ not in known}
         texts = catalog.texts(wanted.values())
         return {hash_: texts[chunk] for hash_, chunk in wanted.items() if chunk in texts}
+
+    def is_pruning_due(self) -> bool:
+        """Once a day, over all services of a home: a stamp in the folder says when it was done last."""
+        stamp = self.folder / "pruned"
+        try:
+            due = time.time() - stamp.stat().st_mtime > _PRUNE_S
+        except FileNotFoundError:
+            due = False
+            stamp.touch()
+        if due:
+            stamp.touch()
+        return due
+
+    def prune(self, catalog: Catalog) -> int:
+        """Forget vectors of texts that no note has any more, but for the newest ones: an undo, a branch or a move brings texts back.
+        Returns how many went. Only where the catalog holds every project."""
+        with self._lock:
+            rows = self._db.execute("SELECT rowid, text_hash FROM vectors ORDER BY rowid DESC").fetchall()
+        used = {text_hash for (text_hash,) in catalog.query("SELECT DISTINCT text_hash FROM chunks")}
+        unused = [rowid for rowid, text_hash in rows if text_hash not in used][_KEPT_UNUSED:]
+        if len(unused) < _WORTH_PRUNING:
+            return 0
+        with self._lock:
+            self._db.execute("BEGIN")
+            self._db.executemany("DELETE FROM vectors WHERE rowid=?", [(rowid,) for rowid in unused])
+            self._db.execute("COMMIT")
+            self._db.execute("VACUUM")
+        return len(unused)
 
     # -- work -----------------------------------------------------------------------------------------------
 

@@ -111,6 +111,33 @@ class History:
             self._connection.close()
             self._connection = None
 
+    def check(self) -> str:
+        """What is wrong with the file, '' for nothing."""
+        if not self._path.exists():
+            return ""
+        try:
+            found = str(self._execute("PRAGMA quick_check(1)").fetchone()[0])
+        except Unreachable as error:
+            return str(error)
+        return "" if found == "ok" else f"the undo history {self._path} is damaged: {found}"
+
+    def set_aside(self) -> Path:
+        """Begin a new history; the damaged one stays beside it. Returns where. Raises OSError."""
+        self.close()
+        aside = self._path.with_name(f"{self._path.name}.damaged-{int(time.time())}")
+        for suffix in ("-wal", "-shm"):
+            Path(f"{self._path}{suffix}").unlink(missing_ok=True)
+        self._path.rename(aside)
+        return aside
+
+    def added(self, memory: str) -> list[Change]:
+        """Notes that were added to a memory folder and never deleted or taken back through us, newest first."""
+        return self._select(
+            "op='add' AND state='done' AND memory=? AND NOT EXISTS (SELECT 1 FROM changes d WHERE d.entry_id=changes.entry_id "
+            "AND d.op='delete' AND d.state IN ('done','pruned') AND d.seq>changes.seq) ORDER BY seq DESC",
+            (memory,),
+        )
+
     def record(self, change: Change) -> int:
         """Write an intent; returns its sequence number."""
         change.at = time.time()
@@ -166,8 +193,11 @@ class History:
         return [Undo(n, bool(u), b, a, change) for n, u, b, a, seq in rows if (change := self.get(seq))]
 
     def unsettled(self) -> list[str]:
-        """Paths with an undo or redo that was begun and not confirmed."""
-        query = "SELECT DISTINCT c.path FROM undos u JOIN changes c USING (seq) WHERE u.state='intent'"
+        """Paths with a change, an undo or a redo that was begun and not confirmed."""
+        query = (
+            "SELECT path FROM changes WHERE state='intent' UNION "
+            "SELECT c.path FROM undos u JOIN changes c USING (seq) WHERE u.state='intent'"
+        )
         return [path for (path,) in self._execute(query).fetchall()]
 
     def _execute(self, query: str, values: tuple = ()) -> sqlite3.Cursor:

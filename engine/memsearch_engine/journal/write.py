@@ -20,6 +20,7 @@ from memsearch_engine.errors import Conflict, NotFound, Unreachable, UsageError
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
 from memsearch_engine.journal import disk
+from memsearch_engine.journal.files import list_files, read_day
 from memsearch_engine.journal.history import Change, History
 from memsearch_engine.journal.model import Anchor, Document, Entry, clean_comment
 from memsearch_engine.journal.origin import Origin
@@ -330,6 +331,37 @@ class Journal:
             self.history.confirm(seq_new)
             record.seq = seq_new
         return record
+
+    def vanished(self, memory: str) -> list[Change]:
+        """Notes that were added here and that another program has since written over: an editor with an old copy of the file, a
+        ``git checkout``. The owner may have meant it, so they are offered, not brought back."""
+        memory = os.path.abspath(memory)
+        there = {entry.id for file in list_files(memory).files for entry in read_day(file.path).entries}
+        return [change for change in self.history.added(memory) if change.entry_id not in there]
+
+    def add_again(self, seq: int) -> str:
+        """Bring back a note that vanished, at the end of its day; undoable. Returns its id."""
+        old = self.history.get(seq)
+        if old is None:
+            raise NotFound(f"no change {seq} in the history", "`memsearch history` lists them")
+        with disk.locked(self.home, old.path):
+            data = _read(old.path)
+            document = parse(data, _stem(old.path))
+            if document.find(old.entry_id) is not None:
+                raise Conflict(f"entry {old.entry_id} is there again")
+            block = _apart(document, len(data), old.after)
+            self.origin.wrote(entry.raw for entry in parse(block, _stem(old.path)).entries)
+            change = self._change(
+                "add", old.memory, old.path, old.entry_id, old.title, len(data), b"", block, data, data + block
+            )
+            new = self.history.record(change)
+            try:
+                disk.append(old.path, block)
+            except Exception:
+                self.history.drop(new)
+                raise
+            self.history.confirm(new)
+        return old.entry_id
 
     def _apply(self, change: Change, now: bytes, then: bytes, file_now: str, *, undone: bool) -> None:
         """Replace *now* by *then* where it stands; a changed entry is a conflict."""

@@ -46,7 +46,10 @@ def remember(home: Home, fact: str, *, project: str = "", name: str = "") -> Not
     Args:
         project: the project's identity; '' for everywhere. name: how it is called, for readers of the file.
     """
-    text = redact(" ".join(plain(fact).split()))[0].replace("<!--", "<!\u200b--")
+    text = " ".join(
+        redact(plain(fact))[0].split()
+    )  # what stands over several lines is a secret only as long as it does
+    text = redact(text)[0].replace("<!--", "<!\u200b--")
     text = text.replace("<memsearch-memory", "<memsearch_memory").replace("</memsearch-memory", "</memsearch_memory")
     if not text:
         raise UsageError("there is nothing to remember")

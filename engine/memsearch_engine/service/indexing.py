@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 
 from memsearch_engine import inside
-from memsearch_engine.errors import MemsearchError, Unreachable
+from memsearch_engine.errors import MemsearchError, SettingsError, Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.index import embed
 from memsearch_engine.index.catalog import Catalog
@@ -76,6 +76,23 @@ class Job(msgspec.Struct):
         return self.call is None and not self.paths and not self.anew
 
 
+class _Work(msgspec.Struct):
+    """A project whose files were read. ``spaces``: what is still to be embedded in each, text hash -> text."""
+
+    job: Job
+    found: Scan
+    began: float
+    spaces: list[tuple[Any, dict[str, str]]]
+    warnings: list[str]
+    reason: str
+    total: int = 0
+    embedded: int = 0
+    deleted: int = 0
+
+    def left(self) -> int:
+        return sum(len(missing) for _, missing in self.spaces)
+
+
 #: In the queue: open the space anew.
 _REOPEN = Job(Project("", "", "", "", ""), [])
 
@@ -107,6 +124,7 @@ class Indexer:
         self.known: dict[str, Project] = {}  # by root
         self._jobs: queue.Queue[Job | None] = queue.Queue()
         self._queued: set[str] = set()
+        self._works: list[_Work] = []  # read, and not wholly embedded
         self._done_before: dict[str, tuple[float, dict[str, Any]]] = {}  # root -> when and what, in the background
         self._lock = threading.RLock()
         self.watcher = Watcher(self._on_files, self.settings.watch.debounce_ms / 1000)
@@ -124,7 +142,7 @@ class Indexer:
 
     @property
     def busy(self) -> bool:
-        return bool(self._queued) or bool(self.progress)
+        return bool(self._queued) or bool(self._works) or bool(self.progress)
 
     @property
     def state(self) -> str:
@@ -241,36 +259,83 @@ class Indexer:
         self._jobs.put(job)
 
     def _worker(self) -> None:
+        """Words first for everybody, then meaning, the smallest work first and a slice at a time: a note in one project does not
+        wait for twenty thousand in another."""
         self._open_space()
         self._warm()
         while not self._stopping.is_set():
-            job = self._jobs.get()
+            try:
+                job = self._jobs.get(block=not self._works)
+            except queue.Empty:
+                self._advance(min(self._works, key=_Work.left))
+                continue
             if job is None:
                 return
             if job is _REOPEN:
+                works, self._works = self._works, []
                 self._retire(remove=False)
                 self._open_space()
                 self._warm()
-                continue
-            with self._lock:
-                if job.is_routine:
-                    if job.project.root not in self._queued:
-                        continue  # a person's own index run came first and did it
-                    self._queued.discard(job.project.root)
-            try:
-                job.result = self._index(job)
-                if job.call is None:
-                    self._done_before[job.project.root] = (time.monotonic(), job.result)
-                self._settle_spaces()
-            except Exception as error:  # a failed run must not stop the next one
-                log.exception("index of %s failed", job.project.root)
-                job.error = error
-            finally:
-                self.progress = {}
-                if job.result and job.result["embedded"] >= _EMBED_SLICE:
-                    give_back_memory()
-                job.done.set()
-                self._changed()
+                for work in works:
+                    self._begin(work.job)
+            elif self._is_wanted(job):
+                self._begin(job)
+
+    def _is_wanted(self, job: Job) -> bool:
+        with self._lock:
+            if job.is_routine:
+                if job.project.root not in self._queued:
+                    return False  # a person's own index run came first and did it
+                self._queued.discard(job.project.root)
+        return True
+
+    def _begin(self, job: Job) -> None:
+        """Read a project's files, so that their words are found; what has no meaning yet is worked off by ``_advance``."""
+        try:
+            work = self._read_files(job)
+        except Exception as error:  # a failed run must not stop the next one
+            log.exception("index of %s failed", job.project.root)
+            job.error = error
+            self._end(job)
+            return
+        self._works.append(work)
+        if not work.left():
+            self._finish(work)
+
+    def _advance(self, work: _Work) -> None:
+        """Make and store one slice of vectors; less of it where somebody else comes."""
+        try:
+            space, missing = next((space, missing) for space, missing in work.spaces if missing)
+            self._embed(work, space, missing)
+        except Exception as error:
+            log.exception("index of %s failed", work.job.project.root)
+            work.job.error = error
+            self._finish(work)
+            return
+        if not work.left():
+            self._finish(work)
+
+    def _finish(self, work: _Work) -> None:
+        self._works.remove(work)
+        job = work.job
+        if job.error is None:
+            job.result = self._result(work)
+            if job.call is None:
+                self._done_before[job.project.root] = (time.monotonic(), job.result)
+        try:
+            self._settle_spaces()
+            if not self._works and self._jobs.empty():
+                self._prune()
+        except Exception:
+            log.exception("spaces not settled")
+        if work.embedded >= _EMBED_SLICE:
+            give_back_memory()
+        self._end(job)
+
+    def _end(self, job: Job) -> None:
+        self.progress = {}
+        job.done.set()
+        self._changed()
 
     def _open_space(self) -> None:
         """Open what the settings name. Where that has to be built first, the last complete space serves meanwhile."""
@@ -321,7 +386,7 @@ class Indexer:
     def _settle_spaces(self) -> None:
         """When everything known has its vectors: note it, and let a finished new space take the old one's place."""
         target = self.next or self.space
-        if target is None or not self._jobs.empty() or (target.complete and self.next is None):
+        if target is None or self._works or not self._jobs.empty() or (target.complete and self.next is None):
             return
         projects = distinct(list(self.known.values()))
         if any(target.missing(self.catalog, project.id) for project in projects):
@@ -334,6 +399,15 @@ class Indexer:
                 self._retired.append(old)
                 threading.Timer(_RETIRE_S, self._retire).start()
 
+    def _prune(self) -> None:
+        """Once a day, with everything read and nothing to do: forget vectors that no note uses."""
+        if self._is_new or self.space is None or self.next is not None or not self.space.is_pruning_due():
+            return
+        if all(project.id in self._read for project in self.registry.all()) and (
+            gone := self.space.prune(self.catalog)
+        ):
+            log.info("%d vectors of texts that no note has any more went", gone)
+
     def _retire(self, *, remove: bool = True) -> None:
         """Close (and delete) spaces that were replaced, once the searches that began on them have ended."""
         while self._retired:
@@ -342,13 +416,13 @@ class Indexer:
             if remove:
                 shutil.rmtree(old.folder, ignore_errors=True)
 
-    def _index(self, job: Job) -> dict[str, Any]:
+    def _read_files(self, job: Job) -> _Work:
         start = time.monotonic()
         self._renew_catalog()
         project, call = job.project, job.call
         if job.anew:
             self._forget(project)
-        settings = load(self.home, Path(project.root) / ".memsearch.toml")
+        settings, bad = self._settings_of(project)
         roots = [project.memory, *self._extra_roots(project, job.paths)]
         self._report(call, project, "reading", 0, 0)
         found: Scan = scan(
@@ -360,15 +434,85 @@ class Indexer:
             force=job.force,
             progress=lambda done, total: self._report(call, project, "reading", done, total),
         )
+        found.failed += bad
         self._read.add(project.id)
         if found.changed or found.removed:
             self._changed()
-        embedded = deleted = 0
-        reason = self.problem
+        work = _Work(job, found, start, [], settings.warnings, self.problem)
         for space in (self.space, self.next):
             if space is not None:
-                made, gone, why = self._embed_or_mend(space, project, call)
-                embedded, deleted, reason = embedded + made, deleted + gone, reason or why
+                self._with_space(work, space)
+        return work
+
+    def _settings_of(self, project: Project) -> tuple[Settings, list[tuple[str, str]]]:
+        """The settings that hold in a project. A bad file in it fails nothing but itself: it came with a clone."""
+        file = Path(project.root) / ".memsearch.toml"
+        try:
+            return load(self.home, file), []
+        except SettingsError as error:
+            return load(self.home), [(str(file), str(error))]
+
+    def _with_space(self, work: _Work, space: Space) -> None:
+        """Store what has a vector already, and note what has none, newest first. A damaged Milvus folder is built again from the
+        kept vectors."""
+        project = work.job.project
+
+        def look() -> None:
+            missing = space.missing(self.catalog, project.id)
+            work.deleted += space.reconcile(self.catalog, project.id, project.collection)[1]
+            work.spaces.append((space, missing))
+            work.total += len(missing)
+
+        try:
+            look()
+        except MemsearchError as error:
+            work.reason = work.reason or str(error)
+        except Exception:
+            log.exception("the index of %s is damaged and built again", project.slug)
+            space.rebuild()
+            look()
+
+    def _embed(self, work: _Work, space: Space, missing: dict[str, str]) -> None:
+        job, project = work.job, work.job.project
+        part = dict(list(missing.items())[:_EMBED_SLICE])
+        for text_hash in space.known(part):  # made meanwhile for another run of the same project
+            del missing[text_hash], part[text_hash]
+        before = work.embedded
+
+        def cancelled() -> bool:
+            return self._stopping.is_set() or (job.call is not None and job.call.cancelled())
+
+        def interrupted() -> bool:
+            return cancelled() or not self._jobs.empty()
+
+        try:
+            space.embed(
+                part,
+                lambda made, _: self._report(job.call, project, "embedding", before + made, work.total),
+                interrupted,
+            )
+            made = space.known(part)
+            for text_hash in made:
+                del missing[text_hash]
+            work.embedded += len(made)
+            work.deleted += space.reconcile(self.catalog, project.id, project.collection)[1]
+        except MemsearchError as error:  # the embedding service can't be reached: words are indexed all the same
+            log.warning("no vectors for %s: %s", project.slug, error)
+            work.reason = work.reason or str(error)
+            missing.clear()
+        except Exception:
+            log.exception("the index of %s is damaged and built again", project.slug)
+            space.rebuild()
+            space.reconcile(self.catalog, project.id, project.collection)
+            missing.clear()
+            missing.update(space.missing(self.catalog, project.id))
+        self._changed()
+        if cancelled():
+            for _, left in work.spaces:
+                left.clear()
+
+    def _result(self, work: _Work) -> dict[str, Any]:
+        project, found = work.job.project, work.found
         counts = self.catalog.counts(project.id)
         return {
             "project": project.slug,
@@ -378,48 +522,14 @@ class Indexer:
             "removed": found.removed,
             "entries": counts["entries"],
             "chunks": counts["chunks"],
-            "embedded": embedded,
-            "deleted": deleted,
+            "embedded": work.embedded,
+            "deleted": work.deleted,
             "failed": [{"path": path, "reason": reason} for path, reason in found.failed],
-            "meaning": not reason,
-            "reason": reason,
-            "warnings": settings.warnings,
-            "seconds": round(time.monotonic() - start, 3),
+            "meaning": not work.reason,
+            "reason": work.reason,
+            "warnings": work.warnings,
+            "seconds": round(time.monotonic() - work.began, 3),
         }
-
-    def _embed_or_mend(self, space: Space, project: Project, call: Call | None) -> tuple[int, int, str]:
-        """Embed; a damaged Milvus folder is built again from the kept vectors. Returns (made, removed, why not all)."""
-        try:
-            return *self._embed(space, project, call), ""
-        except MemsearchError as error:  # the embedding service can't be reached: words are indexed all the same
-            log.warning("no vectors for %s: %s", project.slug, error)
-            return 0, 0, str(error)
-        except Exception:
-            log.exception("the index of %s is damaged and built again", project.slug)
-            space.rebuild()
-            return *self._embed(space, project, call), ""
-
-    def _embed(self, space: Space, project: Project, call: Call | None) -> tuple[int, int]:
-        """Make vectors newest first and store them in slices, so that meaning arrives as it is made."""
-        missing = space.missing(self.catalog, project.id)
-        total, done = len(missing), 0
-        _, deleted = space.reconcile(self.catalog, project.id, project.collection)
-        items = list(missing.items())
-
-        def cancelled() -> bool:
-            return self._stopping.is_set() or (call is not None and call.cancelled())
-
-        for start in range(0, total, _EMBED_SLICE):
-
-            def progress(made: int, _: int, before: int = start) -> None:
-                self._report(call, project, "embedding", before + made, total)
-
-            done += space.embed(dict(items[start : start + _EMBED_SLICE]), progress, cancelled)
-            deleted += space.reconcile(self.catalog, project.id, project.collection)[1]
-            self._changed()
-            if cancelled():
-                break
-        return done, deleted
 
     def _extra_roots(self, project: Project, paths: list[str]) -> list[str]:
         """Folders beside the memory folder that the user asked to index; remembered by the catalog's own files.
@@ -431,7 +541,14 @@ class Indexer:
         return sorted(roots - {other.memory for other in self.registry.all()} - {project.memory})
 
     def _report(self, call: Call | None, project: Project, phase: str, done: int, total: int) -> None:
-        self.progress = {"project": project.slug, "phase": phase, "done": done, "total": total}
+        others = len({w.job.project.root for w in self._works} | self._queued) - 1
+        self.progress = {
+            "project": project.slug,
+            "phase": phase,
+            "done": done,
+            "total": total,
+            "waiting": max(0, others),
+        }
         if call is not None:
             call.progress(self.progress)
 

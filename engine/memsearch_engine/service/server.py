@@ -168,6 +168,7 @@ class Server:
 
 
 def main() -> int:
+    os.umask(0o077)  # libraries write here, too: logs, models, Milvus' files
     home = Home.from_env().ensure()
     if home.log.is_symlink():
         home.log.unlink()  # it is appended to: a planted link would have us write into somebody's file

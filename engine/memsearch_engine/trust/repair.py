@@ -15,10 +15,11 @@ from zlib import crc32
 import msgspec
 
 from memsearch_engine.client import Memory
+from memsearch_engine.journal.files import day_of
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.write import Target
 
-Kind = Literal["stub", "error", "echo", "prompt", "duplicate"]
+Kind = Literal["stub", "error", "echo", "prompt", "duplicate", "vanished"]
 _LEAST_SIGNS = 5
 _ERROR_WORDS = 9  # an error text is short; a sentence about one is a note
 _SHINGLE, _SKETCH, _ALIKE = 3, 8, 0.7
@@ -43,6 +44,7 @@ _WHY = {
     "echo": "repeats what a session was told",
     "prompt": "is a prompt, not a fact",
     "duplicate": "says nearly the same as another",
+    "vanished": "was written here and is gone: another program wrote over the file",
 }
 
 
@@ -67,11 +69,13 @@ class Finding(msgspec.Struct, frozen=True):
     Attributes:
         notes: junk: the one note. A repetition: all that are alike, the one to keep first (the longest, then the newest).
         evidence: the line that gave it away, or how alike they are.
+        seq: the change that wrote a note that vanished.
     """
 
     kind: Kind
     notes: list[Note]
     evidence: str
+    seq: int = 0
 
     @property
     def why(self) -> str:
@@ -84,9 +88,9 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def findings(memory: Memory) -> list[Finding]:
-    """Junk first, then repetitions; pinned notes are never junk."""
+    """What vanished first, then junk, then repetitions; pinned notes are never junk."""
     notes: dict[str, list[Note]] = {}  # by memory folder: a project's notes stay its own
-    found: list[Finding] = []
+    found = _vanished(memory)
     for file, entry in memory.every_entry():
         note = Note(file.path, file.day, entry.id, entry.hash, entry.title, entry.body)
         if junk := _junk(entry):
@@ -94,6 +98,16 @@ def findings(memory: Memory) -> list[Finding]:
         elif "superseded-by" not in entry.marks:
             notes.setdefault(memory.memory_of(file.path), []).append(note)
     return found + [finding for group in notes.values() for finding in _repetitions(group)]
+
+
+def _vanished(memory: Memory) -> list[Finding]:
+    found = []
+    for folder in dict.fromkeys(project.memory for project in memory.projects):
+        for change in memory.journal.vanished(folder):
+            text = change.after.decode("utf-8", "replace").strip()
+            note = Note(change.path, day_of(change.path), change.entry_id, "", change.title, text)
+            found.append(Finding("vanished", [note], text.splitlines()[-1][:200] if text else "", change.seq))
+    return found
 
 
 def _junk(entry: Entry) -> tuple[Kind, str] | None:
@@ -160,9 +174,11 @@ def _jaccard(one: frozenset[int], other: frozenset[int]) -> float:
 
 
 def mend(memory: Memory, finding: Finding) -> None:
-    """Delete junk; make one note of repetitions, with the anchors of all. One step of undo. Raises Conflict, NotFound."""
+    """Bring back what vanished; delete junk; make one note of repetitions, with the anchors of all. One step of undo. Raises Conflict, NotFound."""
     targets = [note.target for note in finding.notes]
-    if finding.kind == "duplicate":
+    if finding.kind == "vanished":
+        memory.journal.add_again(finding.seq)
+    elif finding.kind == "duplicate":
         memory.journal.merge(memory.memory_of(targets[0].path), targets[0], targets[1:])
     else:
         memory.journal.delete(memory.memory_of(targets[0].path), targets)

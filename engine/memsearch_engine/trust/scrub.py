@@ -37,6 +37,7 @@ from memsearch_engine.projects import Project
 from memsearch_engine.secrets.scan import Finding, find
 from memsearch_engine.settings import Settings
 from memsearch_engine.transcripts.evidence import Archive
+from memsearch_engine.trust.forms import Forms
 
 _NOTE = "scrub.json"
 _CHUNK = 1 << 20
@@ -72,7 +73,7 @@ def survey(
     home: Home, projects: list[Project], secrets: list[Finding], folders: AgentFolders, progress: Progress | None = None
 ) -> Report:
     """Where the secrets stand. Changes nothing."""
-    forms = _forms(secrets)
+    forms = Forms(secrets)
     found, looked = _scan(home, projects, forms, progress)
     return Report([], found, _others(home, forms, folders, progress), looked)
 
@@ -90,7 +91,7 @@ def scrub(
     Raises:
         Unreachable: a file can't be changed, or the service can't be stopped. What was done stays done.
     """
-    forms = _forms(secrets)
+    forms = Forms(secrets)
     if settings.milvus.uri:  # on a server the index is not a folder of ours
         everything = Memory(home, projects[0].root, everything=True)
         everything.call("reset", dict, place=everything.place_param, all_projects=True, timeout_s=600)
@@ -171,38 +172,10 @@ def check_text(projects: list[Project], text: str) -> None:
         )
 
 
-# -- the forms in which a secret stands --------------------------------------------------------------------
-
-
-def _forms(secrets: list[Finding]) -> list[tuple[bytes, bytes]]:
-    """(as it stands, what takes its place): plain, as JSON writes it, and as JSON inside JSON (a tool's input); longer first."""
-    forms: dict[bytes, bytes] = {}
-    for secret in secrets:
-        instead = secret.placeholder.encode()
-        written = [secret.secret]
-        for _ in range(2):
-            written += [json.dumps(text, ensure_ascii=ascii)[1:-1] for text in written for ascii in (True, False)]
-        for form in written:
-            forms.setdefault(form.encode("utf-8", "surrogateescape"), instead)
-    return sorted(forms.items(), key=lambda form: len(form[0]), reverse=True)
-
-
-def _count(data: bytes, forms: list[tuple[bytes, bytes]]) -> int:
-    return sum(data.count(form) for form, _ in forms)
-
-
-def _replaced(data: bytes, forms: list[tuple[bytes, bytes]]) -> bytes:
-    for form, instead in forms:
-        data = data.replace(form, instead)
-    return data
-
-
 # -- looking ------------------------------------------------------------------------------------------------
 
 
-def _scan(
-    home: Home, projects: list[Project], forms: list[tuple[bytes, bytes]], progress: Progress | None
-) -> tuple[list[Place], int]:
+def _scan(home: Home, projects: list[Project], forms: Forms, progress: Progress | None) -> tuple[list[Place], int]:
     """Every file of ours that holds a secret, inside archives and databases too."""
     found: list[Place] = []
     looked = 0
@@ -248,24 +221,24 @@ def _regular(folder: Path) -> Iterator[Path]:
                 yield path
 
 
-def _count_in(kind: str, path: Path, home: Home, forms: list[tuple[bytes, bytes]]) -> int:
-    count = _count_raw(path, forms) + (_count(os.fsencode(path.name), forms) if kind != "notes" else 0)
+def _count_in(kind: str, path: Path, home: Home, forms: Forms) -> int:
+    count = _count_raw(path, forms) + (forms.count(os.fsencode(path.name)) if kind != "notes" else 0)
     if count and _is_database(path):
         count -= _count_in_schema(path, forms)
     if kind == "evidence" and path.name == "turns.db":
         archive = Archive(home)
         for name in archive.names():
             if turn := archive.get(*name):
-                count += _count(msgspec.json.encode(turn), forms)
+                count += forms.count(msgspec.json.encode(turn))
     elif "longterm.git" in path.parts and "objects" in path.parts:
-        count += _count(_inflated(path), forms)
+        count += forms.count(_inflated(path))
     elif path.name.endswith(".tar.gz"):
         with contextlib.suppress(OSError, EOFError):
-            count += _count(gzip.decompress(path.read_bytes()), forms)
+            count += forms.count(gzip.decompress(path.read_bytes()))
     return count
 
 
-def _count_in_schema(path: Path, forms: list[tuple[bytes, bytes]]) -> int:
+def _count_in_schema(path: Path, forms: Forms) -> int:
     """In the names of our own tables and columns: those are no secrets."""
     try:
         db = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
@@ -275,17 +248,17 @@ def _count_in_schema(path: Path, forms: list[tuple[bytes, bytes]]) -> int:
             db.close()
     except sqlite3.Error:
         return 0
-    return sum(_count(text.encode(), forms) for (text,) in rows)
+    return sum(forms.count(text.encode()) for (text,) in rows)
 
 
-def _count_raw(path: Path, forms: list[tuple[bytes, bytes]]) -> int:
+def _count_raw(path: Path, forms: Forms) -> int:
     """In the bytes of a file, piece by piece: what lies across two pieces is seen too."""
-    overlap = max(len(form) for form, _ in forms) - 1
+    overlap = forms.longest - 1
     count, tail = 0, b""
     try:
         with path.open("rb") as file:
             while piece := file.read(_CHUNK):
-                count += _count(tail + piece, forms) - _count(tail, forms)
+                count += forms.count(tail + piece) - forms.count(tail)
                 tail = (tail + piece)[-overlap:] if overlap else b""
     except OSError:
         return count  # it went away meanwhile
@@ -301,9 +274,7 @@ def _inflated(path: Path) -> bytes:
         return b""
 
 
-def _others(
-    home: Home, forms: list[tuple[bytes, bytes]], folders: AgentFolders, progress: Progress | None
-) -> list[Place]:
+def _others(home: Home, forms: Forms, folders: AgentFolders, progress: Progress | None) -> list[Place]:
     """Files that hold a secret and are not ours: the owner's settings, the agents' conversations."""
     found: list[Place] = []
     for name in _HIS[:2]:
@@ -345,15 +316,15 @@ def _service_held_off(home: Home) -> Iterator[None]:
         os.close(fd)
 
 
-def _clean_baseline(home: Home, forms: list[tuple[bytes, bytes]]) -> None:
+def _clean_baseline(home: Home, forms: Forms) -> None:
     def clean(text: str) -> str:
-        return _replaced(text.encode("utf-8", "replace"), forms).decode("utf-8", "replace")
+        return forms.replaced(text.encode("utf-8", "replace")).decode("utf-8", "replace")
 
     baseline = Baseline(home)
     baseline.commit({clean(name): clean(text) for name, text in baseline.files().items()})
 
 
-def _clean(home: Home, place: Place, forms: list[tuple[bytes, bytes]]) -> None:
+def _clean(home: Home, place: Place, forms: Forms) -> None:
     path = Path(place.path)
     if place.kind == "index" or "longterm.git" in path.parts:
         return  # dropped or made anew as a whole
@@ -369,14 +340,10 @@ def _clean(home: Home, place: Place, forms: list[tuple[bytes, bytes]]) -> None:
             lock = home.longterm if place.kind == "longterm" else path
             with locked(home, str(lock)):
                 data = path.read_bytes()
-                if (clean := _replaced(data, forms)) != data:
+                if (clean := forms.replaced(data)) != data:
                     replace(str(path), data, clean)
-                if place.kind != "notes" and _count(os.fsencode(path.name), forms):  # how he calls his notes is his
-                    path.rename(
-                        path.with_name(
-                            os.fsdecode(_replaced(os.fsencode(path.name), [(f, b"redacted") for f, _ in forms]))
-                        )
-                    )
+                if place.kind != "notes" and forms.count(os.fsencode(path.name)):  # how he calls his notes is his
+                    path.rename(path.with_name(os.fsdecode(forms.replaced(os.fsencode(path.name), b"redacted"))))
     except (OSError, sqlite3.Error) as error:
         raise Unreachable(f"{path} can't be cleaned: {error}", "mend that and run the same command again") from error
 
@@ -389,7 +356,7 @@ def _is_database(path: Path) -> bool:
         return False
 
 
-def _clean_database(path: Path, forms: list[tuple[bytes, bytes]]) -> None:
+def _clean_database(path: Path, forms: Forms) -> None:
     """Replace in every text and blob of every table, then write the file anew: no page, free or logged, keeps it."""
     db = sqlite3.connect(path, timeout=_LOCK_S, isolation_level=None)
     try:
@@ -416,15 +383,15 @@ def _clean_database(path: Path, forms: list[tuple[bytes, bytes]]) -> None:
         db.close()
 
 
-def _scrubbed_value(value: str | bytes | None, forms: list[tuple[bytes, bytes]]) -> str | bytes | None:
+def _scrubbed_value(value: str | bytes | None, forms: Forms) -> str | bytes | None:
     if isinstance(value, bytes):
-        return _replaced(value, forms)
+        return forms.replaced(value)
     if isinstance(value, str):
-        return _replaced(value.encode("utf-8", "surrogatepass"), forms).decode("utf-8", "surrogatepass")
+        return forms.replaced(value.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
     return value
 
 
-def _clean_evidence(home: Home, forms: list[tuple[bytes, bytes]]) -> None:
+def _clean_evidence(home: Home, forms: Forms) -> None:
     from memsearch_engine.transcripts.model import Turn
 
     archive = Archive(home)
@@ -434,19 +401,19 @@ def _clean_evidence(home: Home, forms: list[tuple[bytes, bytes]]) -> None:
             if turn is None:
                 continue
             data = msgspec.json.encode(turn)
-            if (clean := _replaced(data, forms)) != data:
+            if (clean := forms.replaced(data)) != data:
                 archive.put(msgspec.json.decode(clean, type=Turn))
     finally:
         archive.close()
     _clean_database(archive.path, forms)
 
 
-def _clean_backup(path: Path, forms: list[tuple[bytes, bytes]]) -> None:
+def _clean_backup(path: Path, forms: Forms) -> None:
     made = path.with_name(f".{path.name}.new")
     with tarfile.open(path) as old, tarfile.open(made, "w:gz") as new:
         for member in old.getmembers():
             file = old.extractfile(member)
-            data = _replaced(file.read(), forms) if file else b""
+            data = forms.replaced(file.read()) if file else b""
             member.size = len(data)
             new.addfile(member, io.BytesIO(data))
     made.chmod(0o600)

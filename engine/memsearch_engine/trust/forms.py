@@ -1,0 +1,121 @@
+"""The forms in which a secret may stand: as it is, as our files and the agents' write it, packed, and in pieces.
+
+A scrub that looks for the text alone says "0 left" over copies that anybody can read back. Here stand JSON (twice, for a tool's
+input inside a transcript), what ``capture.extract`` makes of code signs, other Unicode and blanks, base64 at each of its three
+alignments, hex, percent and HTML escapes; and, of a long secret, any stretch that a title or a clipped line may have kept.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import json
+import unicodedata
+from collections.abc import Iterator
+from urllib.parse import quote, quote_plus
+
+from memsearch_engine.journal.text import plain
+from memsearch_engine.secrets.scan import Finding
+
+_SEED, _STEP = 16, 8  # a stretch of a long secret of 24 signs or more holds one of these
+_LEAST_PACKED = 6  # bytes: shorter ones are a few signs in base64, which stand everywhere
+_LEAST_LINE = 16  # of a secret over several lines, each of which may have been kept
+
+
+class Forms:
+    """Everything to look for, and what takes its place."""
+
+    def __init__(self, secrets: list[Finding]) -> None:
+        found: dict[bytes, bytes] = {}
+        self._long: list[tuple[bytes, list[tuple[int, bytes]], bytes]] = []
+        for secret in secrets:
+            instead = secret.placeholder.encode()
+            for form in _written(secret.secret):
+                found.setdefault(form, instead)
+            for text in {secret.secret, secret.secret.replace("`", "'")}:
+                data = text.encode("utf-8", "surrogateescape")
+                seeds = [(i, data[i : i + _SEED]) for i in range(0, len(data) - _SEED + 1, _STEP)]
+                seeds = [
+                    (i, seed)
+                    for i, seed in seeds
+                    if b"-----" not in seed and len(seed.split()) == 1 and len(set(seed)) > 6
+                ]
+                if len(data) >= _SEED + _STEP and seeds:
+                    self._long.append((data, seeds, instead))
+        self._whole = sorted(found.items(), key=lambda form: len(form[0]), reverse=True)
+
+    @property
+    def longest(self) -> int:
+        return max((len(form) for form, _ in self._whole), default=1)
+
+    def count(self, data: bytes) -> int:
+        """How often any of it stands in *data*; pieces count where nothing whole does."""
+        whole = sum(data.count(form) for form, _ in self._whole)
+        return whole or sum(1 for _ in self._pieces(data))
+
+    def replaced(self, data: bytes, instead: bytes = b"") -> bytes:
+        for form, placeholder in self._whole:
+            data = data.replace(form, instead or placeholder)
+        for start, stop, placeholder in sorted(self._pieces(data), reverse=True):
+            data = data[:start] + (instead or placeholder) + data[stop:]
+        return data
+
+    def _pieces(self, data: bytes) -> Iterator[tuple[int, int, bytes]]:
+        """(start, stop, what takes its place) of stretches of long secrets, each once."""
+        for secret, seeds, instead in self._long:
+            taken: list[tuple[int, int]] = []
+            for at, seed in seeds:
+                place = data.find(seed)
+                while place >= 0:
+                    start, stop = _grown(data, place, secret, at)
+                    if _alone(data, start, stop) and not any(first <= start < last for first, last in taken):
+                        taken.append((start, stop))
+                        yield start, stop, instead
+                    place = data.find(seed, stop)
+
+
+def _grown(data: bytes, place: int, secret: bytes, at: int) -> tuple[int, int]:
+    """The whole stretch of *secret* around one of its seeds."""
+    start, first = place, at
+    while start and first and data[start - 1] == secret[first - 1]:
+        start, first = start - 1, first - 1
+    stop, last = place, at
+    while stop < len(data) and last < len(secret) and data[stop] == secret[last]:
+        stop, last = stop + 1, last + 1
+    return start, stop
+
+
+_TOKEN = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_+/=-")
+
+
+def _alone(data: bytes, start: int, stop: int) -> bool:
+    """Whether a stretch ends where a word does: else it is the beginning of another secret, not a piece of this one."""
+    before, after = data[start - 1 : start], data[stop : stop + 1]
+    return not (before and before[0] in _TOKEN and data[start] in _TOKEN) and not (
+        after and after[0] in _TOKEN and data[stop - 1] in _TOKEN
+    )
+
+
+def _written(secret: str) -> set[bytes]:
+    """Every whole form of *secret*."""
+    texts = {secret, plain(secret), unicodedata.normalize("NFC", secret), " ".join(secret.split())}
+    texts |= {text.replace("`", "'") for text in texts} | {text.replace("-->", "--\u200b>") for text in texts}
+    texts |= {line.strip() for line in secret.splitlines() if len(line.strip()) >= _LEAST_LINE and "-----" not in line}
+    for _ in range(2):
+        texts |= {json.dumps(text, ensure_ascii=ascii)[1:-1] for text in texts for ascii in (True, False)}
+    texts |= {html.escape(secret), html.escape(secret, quote=False)}
+    for escaped in (
+        quote(secret, safe="", errors="replace"),
+        quote_plus(secret, errors="replace"),
+        quote(secret, errors="replace"),
+    ):
+        texts |= {escaped, escaped.replace("%", "%25")}
+    forms = {text.encode("utf-8", "surrogateescape") for text in texts if text}
+    data = secret.encode("utf-8", "surrogateescape")
+    if len(data) >= _LEAST_PACKED:
+        forms |= {data.hex().encode(), data.hex().upper().encode()}
+        for shift in range(3):
+            packed = base64.b64encode(b"\0" * shift + data)
+            core = packed[-(-shift * 8 // 6) : (shift + len(data)) * 8 // 6]
+            forms |= {core, core.replace(b"+", b"-").replace(b"/", b"_")}
+    return forms
