@@ -6,6 +6,7 @@ ignored and named in ``Settings.warnings``. Errors name the file, the line and t
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import tomllib
@@ -16,7 +17,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from memsearch_engine import inside
+from memsearch_engine import dialect, inside
 from memsearch_engine.errors import SettingsError
 from memsearch_engine.home import Home
 
@@ -53,7 +54,10 @@ class Chunking(msgspec.Struct, kw_only=True):
 
 
 class Indexing(msgspec.Struct, kw_only=True):
-    ignore_files: bool = True
+    """``ignore_files``: whether the ignore files of a repository hold for folders that are indexed beside the notes, or the names
+    of those that do."""
+
+    ignore_files: bool | list[str] = True
     exclude: list[str] = []
 
 
@@ -240,15 +244,28 @@ def load(home: Home, project_file: Path | None = None, overrides: dict[str, Any]
             table = tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
             raise SettingsError(f"{path}: not valid TOML: {error}", "correct the file, or move it aside") from error
-        for key, value in flatten(table).items():
+        flat, said = dialect.translated(flatten(table), lambda model: (home.models / model).is_dir())
+        warnings += [f"{where(path, text, key)}: `{key}`: {instead}" for key, instead in said.items()]
+        for key, value in flat.items():
             if allowed is not None and not key.startswith(allowed):
                 warnings.append(f"{path}: `{key}` ignored: a project's file may not set it")
+                continue
+            if allowed is not None and not _fits(key, value):
+                warnings.append(f"{where(path, text, key)}: `{key}` ignored: it wants {type_name(_hint(key))}")
                 continue
             _put(merged, key, value)
             sources[key] = (path, text)
     for key, value in (overrides or {}).items():
         _put(merged, key, value)
     return _typed(merged, sources, warnings)
+
+
+def _fits(key: str, value: Any) -> bool:
+    try:
+        msgspec.convert(value, _hint(key) or str, strict=True)
+    except msgspec.ValidationError:
+        return False
+    return True
 
 
 def _typed(merged: dict[str, Any], sources: dict[str, tuple[Path, str]], warnings: list[str]) -> Settings:
@@ -353,7 +370,7 @@ def type_name(hint: Any) -> str:
         hint = typing.get_args(hint)[0]
     if typing.get_origin(hint) is Literal:
         return " | ".join(typing.get_args(hint))
-    if isinstance(hint, types.GenericAlias):
+    if isinstance(hint, types.GenericAlias | types.UnionType):
         return str(hint)
     return hint.__name__
 
@@ -388,15 +405,37 @@ def set_value(home: Home, key: str, raw: str) -> Any:
 
 def set_values(home: Home, raw: dict[str, str]) -> dict[str, Any]:
     """Write several keys at once: all of them, or none. Returns the typed values."""
-    import tomlkit  # only here: 40 ms
-
     values: dict[str, Any] = {}
     for key, text in raw.items():
+        if key in dialect.KEYS:
+            values[key] = _own_type(dialect.KEYS[key], text)
+            continue
         hint = _hint(key)
         if hint is None:
             raise SettingsError(f"unknown setting `{key}`", "`memsearch config list` shows them all")
         values[key] = _parse_value(key, text, hint)
-    document = tomlkit.parse(home.config.read_text(encoding="utf-8") if home.config.exists() else "")
+    home.ensure()
+    _write(home.config, values)
+    return values
+
+
+def set_in_project(file: Path, key: str, raw: str) -> Any:
+    """Write one of the few keys that a project's file may set. Returns the typed value. Raises SettingsError."""
+    if key in dialect.PROJECT_KEYS:
+        value: Any = int(raw) if isinstance(dialect.KEYS[key], int) and raw.isdecimal() else raw
+    elif key.startswith(PROJECT_KEYS) and (hint := _hint(key)) is not None:
+        value = _parse_value(key, raw, hint)
+    else:
+        raise SettingsError(f"a project's file may not set `{key}`", f"it may set {', '.join(PROJECT_KEYS)}")
+    _write(file, {key: value})
+    return value
+
+
+def _write(file: Path, values: dict[str, Any]) -> None:
+    """Put keys into a TOML file, keeping what else stands in it, comments too."""
+    import tomlkit  # only here: 40 ms
+
+    document = tomlkit.parse(file.read_text(encoding="utf-8") if file.exists() else "")
     for key, value in values.items():
         table: Any = document
         *tables, name = key.split(".")
@@ -405,12 +444,29 @@ def set_values(home: Home, raw: dict[str, str]) -> dict[str, Any]:
                 table[part] = tomlkit.table()
             table = table[part]
         table[name] = value
-    home.ensure()
-    temporary = home.config.with_suffix(".tmp")
+    temporary = file.with_suffix(".tmp")
     temporary.write_text(tomlkit.dumps(document), encoding="utf-8")
     os.chmod(temporary, 0o600)
-    os.replace(temporary, home.config)
-    return values
+    os.replace(temporary, file)
+
+
+def raw_value(home: Home, project_file: Path, key: str) -> Any:
+    """A value of memsearch's own keys, as its scripts ask for it: from the project's file, the user's, else its default."""
+    for file in (project_file, home.config):
+        with contextlib.suppress(OSError, ValueError):
+            flat = flatten(tomllib.loads(inside.read(file, inside.MAX_SETTINGS).decode("utf-8")))
+            if key in flat:
+                return flat[key]
+    return dialect.KEYS[key]
+
+
+def _own_type(default: Any, raw: str) -> Any:
+    """*raw* in the type of memsearch's default."""
+    if isinstance(default, bool):
+        return raw.strip().lower() in ("1", "true", "yes", "on")
+    if isinstance(default, list):
+        return [part.strip() for part in raw.strip("[]").replace('"', "").split(",") if part.strip()]
+    return int(raw) if isinstance(default, int) and raw.isdecimal() else raw
 
 
 def _parse_value(key: str, raw: str, hint: Any) -> Any:

@@ -72,19 +72,26 @@ def index(paths: tuple[str, ...], force: bool, project: str | None, everything: 
     return 5 if failed or reason else 0
 
 
-@click.command(epilog="\b\nExample:\n  memsearch watch")
+@click.command(epilog="\b\nExamples:\n  memsearch watch\n  memsearch watch docs")
+@click.argument("paths", nargs=-1, type=click.Path())
 @scope
 @tolerated
 @as_json
-def watch(project: str | None, everything: bool, json_: bool) -> None:
-    """Keep the index up to date and show what changes, until ctrl+c.
+def watch(paths: tuple[str, ...], project: str | None, everything: bool, json_: bool) -> None:
+    """Keep the index up to date and show what changes, until ctrl+c. PATHS are indexed with this project from now on.
 
     The service watches every known project anyway; this only shows it (and keeps the service from going idle).
     """
+    import os
+
     memory = Memory(project=project)
+    own = os.path.realpath(memory.place.memory)
+    more = [os.path.abspath(path) for path in paths if os.path.realpath(path) != own]
     connection = memory.connect()
     try:
-        connection.call("index", list[dict], timeout_s=_LONG_S, progress=output.Progress(), place=memory.place_param)
+        connection.call(
+            "index", list[dict], timeout_s=_LONG_S, progress=output.Progress(), place=memory.place_param, paths=more
+        )
         output.say(f"watching {memory.place.memory} - ctrl+c ends this, the service goes on until it is idle")
         version = 0
         last: dict = {}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from memsearch_engine import inside
@@ -15,6 +15,10 @@ from memsearch_engine.search.hits import Answer, Hit
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, scope, tolerated
 from memsearch_tui.counted import many
+
+if TYPE_CHECKING:
+    from memsearch_engine.search.sections import Section
+    from memsearch_engine.transcripts.model import Turn
 
 _TOOL_LINES = 6
 _BADGES = {
@@ -34,7 +38,7 @@ _BADGES = {
     "--top-k",
     "-k",
     "limit",
-    type=click.IntRange(1, 200),
+    type=click.IntRange(1, 200, clamp=True),
     help="How many hits (search.top_k, else 10).",
 )
 @click.option("--mode", type=click.Choice(["hybrid", "dense", "bm25", "lexical"]), default="hybrid", show_default=True)
@@ -85,7 +89,7 @@ def search(
         )
     else:
         _print_hits(answer, explain)
-    return 0 if answer.hits else 1
+    return 0 if answer.hits or bare else 1
 
 
 def _top_k(memory: Memory) -> int:
@@ -163,26 +167,56 @@ def _print_hits(answer: Answer, explain: bool) -> None:
 @click.command(epilog="\b\nExample:\n  memsearch expand 3fa9c1d2 --json")
 @click.argument("name")
 @click.option("--json-output", "-j", "bare", is_flag=True, help="As --json.")
+@click.option("--lines", "-n", type=click.IntRange(0, 1000), help="So many lines of the file before and after it.")
+@click.option("--section/--no-section", default=True, help="The whole section (the default), or the hit's own lines.")
 @scope
 @tolerated
 @as_json
-def expand(name: str, bare: bool, project: str | None, everything: bool, json_: bool) -> None:
+def expand(
+    name: str, bare: bool, lines: int | None, section: bool, project: str | None, everything: bool, json_: bool
+) -> None:
     """Show the whole section behind a hit (its chunk or entry id)."""
     memory = Memory(everything=everything, project=project)
     from memsearch_engine.longterm.store import note_read
 
-    section = memory.section(name)
-    entry = section.entry
+    found = memory.section(name)
+    entry = found.entry
     note_read(memory.home, entry.agent, entry.session)
+    shown = {**entry_json(entry, found.path), "chunk_hash": _chunk_of(found), "heading": entry.heading}
+    if lines is not None or not section:
+        shown |= _around(found, lines or 0, section)
     if json_ or bare:
-        output.emit({**entry_json(entry, section.path), "chunk_hash": section.chunk_id, "heading": entry.heading})
+        output.emit(shown)
         return
-    where = f"{section.path}:{entry.start_line}"
-    output.echo(output.style(f"{section.day} {entry.time}  {entry.agent or 'note'}  {entry.id}", bold=True))
-    output.echo(output.style(output.safe(where), dim=True))
-    output.echo(output.safe(entry.body))
+    output.echo(output.style(f"{found.day} {entry.time}  {entry.agent or 'note'}  {entry.id}", bold=True))
+    output.echo(output.style(f"Source: {found.path} (lines {shown['start_line']}-{shown['end_line']})", dim=True))
+    if entry.anchor:
+        output.echo(f"Session: {entry.session}  Turn: {entry.turn}\n{entry.anchor.kind.title()}: {entry.anchor.path}")
+    output.echo("")
+    output.echo(shown["content"])
     if entry.anchor and entry.anchor.path:
         output.say(f"`memsearch transcript {entry.id}` opens the conversation")
+
+
+def _chunk_of(found: Section) -> str:
+    """The hit's own chunk, or the first one of the entry that was named."""
+    from memsearch_engine.index.chunk import chunks_of
+
+    return found.chunk_id or next((chunk.chunk_id for chunk in chunks_of(found.entry)), "")
+
+
+def _around(found: Section, lines: int, section: bool) -> dict[str, Any]:
+    """Lines of the file around a section, or around the hit's own lines."""
+    from memsearch_engine.index.chunk import chunks_of
+
+    first, last = found.entry.start_line, found.entry.end_line
+    if not section:
+        for chunk in chunks_of(found.entry):
+            if chunk.chunk_id == _chunk_of(found):
+                first, last = chunk.start_line, chunk.end_line
+    text = inside.read(found.path).decode("utf-8", "replace").splitlines()
+    first, last = max(1, first - lines), min(len(text), last + lines)
+    return {"start_line": first, "end_line": last, "content": "\n".join(text[first - 1 : last])}
 
 
 def entry_json(entry: Any, path: str) -> dict[str, Any]:
@@ -212,12 +246,18 @@ def entry_json(entry: Any, path: str) -> dict[str, Any]:
     epilog="\b\nExamples:\n  memsearch transcript 3fa9c1d2 --context 1\n  memsearch transcript session.jsonl --turn 373eb335 --json\n  memsearch transcript opencode.db --session ses_e00250"
 )
 @click.argument("target")
-@click.option("--turn", default="", help="The turn to open (an id, or the beginning of one).")
+@click.option("--turn", "-t", default="", help="The turn to open (an id, or the beginning of one).")
 @click.option("--session", default="", help="The session, where TARGET is a database of many.")
 @click.option("--raw", is_flag=True, help="With the secrets that stand in it (they are replaced otherwise).")
-@click.option("--context", "context", default=0, type=click.IntRange(0, 1000), help="So many turns before and after.")
+@click.option(
+    "--context", "-c", "context", default=0, type=click.IntRange(0, 1000), help="So many turns before and after."
+)
+@click.option("--full", is_flag=True, help="Whole tool outputs and texts; else long ones lose their middle.")
+@click.option("--json-output", "-j", "bare", is_flag=True, help="memsearch's bare list of messages.")
 @as_json
-def transcript(target: str, turn: str, session: str, raw: bool, context: int, json_: bool) -> None:
+def transcript(
+    target: str, turn: str, session: str, raw: bool, context: int, full: bool, bare: bool, json_: bool
+) -> None:
     """Open the conversation that a memory came from.
 
     TARGET is an entry, a chunk, a transcript file or an agent's database. Where the agent has deleted it, the kept copy is
@@ -240,11 +280,24 @@ def transcript(target: str, turn: str, session: str, raw: bool, context: int, js
         from memsearch_engine.capture.clean import without_secrets
 
         found.turns = [without_secrets(item) for item in found.turns]
+    cut = 0 if full else _shorten(found.turns)
+    if bare:
+        output.emit([message for item in found.turns for message in _messages(item)])
+        return
     if json_:
         output.emit(
-            {"path": found.path, "state": found.state, "first": found.first, "total": found.total, "turns": found.turns}
+            {
+                "path": found.path,
+                "state": found.state,
+                "first": found.first,
+                "total": found.total,
+                "left_out": cut,
+                "turns": found.turns,
+            }
         )
         return
+    if cut:
+        output.say(f"note: {many(cut, 'character')} left out; --full has them")
     if found.state == "archived":
         output.say("note: the agent no longer has this conversation; this is the copy that was kept")
     for number, item in enumerate(found.turns):
@@ -261,6 +314,40 @@ def transcript(target: str, turn: str, session: str, raw: bool, context: int, js
         output.echo(output.style(item.agent, bold=True) + f"  {output.safe(item.assistant)}")
     if not found.turns:
         output.say("no turn in it")
+
+
+_MOST_TOOL, _MOST_TEXT, _MOST_TURNS = 1_500, 12_000, 40
+
+
+def _shorten(turns: list[Turn]) -> int:
+    """Take the middle out of what is long: an agent reads this with its tokens. Returns how many characters went."""
+    left_out = sum(len(text) for item in turns[_MOST_TURNS:] for text in (item.user, item.assistant))
+    del turns[_MOST_TURNS:]
+
+    def short(text: str, most: int) -> str:
+        nonlocal left_out
+        if len(text) <= most:
+            return text
+        left_out += len(text) - most
+        return f"{text[: most * 2 // 3]}\n[… {len(text) - most} characters left out: --full …]\n{text[-most // 3 :]}"
+
+    for item in turns:
+        item.user, item.assistant = short(item.user, _MOST_TEXT), short(item.assistant, _MOST_TEXT)
+        for tool in item.tools:
+            tool.input, tool.output = short(tool.input, _MOST_TOOL), short(tool.output, _MOST_TOOL)
+        if len(item.tools) > _MOST_TURNS:
+            left_out += sum(len(tool.input) + len(tool.output) for tool in item.tools[_MOST_TURNS:])
+            del item.tools[_MOST_TURNS:]
+    return left_out
+
+
+def _messages(item: Turn) -> list[dict[str, Any]]:
+    """A turn as memsearch's list of messages."""
+    tools = [{"name": tool.name, "command": tool.input, "output": tool.output} for tool in item.tools]
+    return [
+        {"role": "user", "uuid": item.turn, "text": item.user, "tools": []},
+        {"role": "assistant", "uuid": item.turn, "text": item.assistant, "tools": tools},
+    ]
 
 
 @click.command(epilog="\b\nExamples:\n  memsearch show yesterday\n  memsearch show 2026-02-09")

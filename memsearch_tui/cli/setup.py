@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from memsearch_engine import __version__, client
@@ -17,6 +17,9 @@ from memsearch_tui.cli import output
 from memsearch_tui.cli.main import is_terminal
 from memsearch_tui.cli.options import as_json
 from memsearch_tui.counted import many
+
+if TYPE_CHECKING:
+    from memsearch_engine.settings import Settings
 
 
 @click.command(epilog="\b\nExamples:\n  memsearch status\n  memsearch status --json")
@@ -93,13 +96,21 @@ def config() -> None:
     """Read and change settings (~/.memsearch/config.toml)."""
 
 
-@config.command("list", epilog="\b\nExample:\n  memsearch config list")
+@config.command("list", epilog="\b\nExamples:\n  memsearch config list\n  memsearch config list --global --json-output")
+@click.option("--resolved", "which", flag_value="resolved", default="resolved", help="As they hold here (the default).")
+@click.option("--global", "which", flag_value="global", help="Only what your own file says.")
+@click.option("--project", "which", flag_value="project", help="Only what this project's file says.")
+@click.option("--json-output", "-j", "bare", is_flag=True, help="memsearch's nested object, its own keys too.")
+@click.option("--default-collection", hidden=True)
 @as_json
-def config_list(json_: bool) -> None:
+def config_list(which: str, bare: bool, default_collection: str | None, json_: bool) -> None:
     """Every setting with its value and type."""
     from memsearch_engine.settings import keys, load, type_name
 
     memory = Memory()
+    if bare or which != "resolved":
+        _nested(memory, which, default_collection, bare or json_)
+        return
     settings = load(memory.home, memory.place.settings_file)
     rows = {key: _value(settings, key) for key in keys()}
     if json_:
@@ -111,21 +122,92 @@ def config_list(json_: bool) -> None:
         output.say(f"warning: {output.safe(warning)}")
 
 
+def _nested(memory: Memory, which: str, collection: str | None, json_: bool) -> None:
+    """The settings as memsearch's scripts read them: one object, tables inside tables."""
+    import tomllib
+
+    import msgspec
+    import tomlkit
+    from memsearch_engine import dialect, inside
+    from memsearch_engine.settings import load, raw_value
+
+    file = memory.home.config if which == "global" else memory.place.settings_file
+    table: dict[str, Any] = {}
+    if which == "resolved":
+        settings = load(memory.home, memory.place.settings_file)
+        table = msgspec.to_builtins(settings)
+        table.pop("warnings")
+        for key in dialect.KEYS:
+            *parts, name = key.split(".")
+            inner = table
+            for part in parts:
+                inner = inner.setdefault(part, {}) if isinstance(inner.get(part, {}), dict) else {}
+            inner.setdefault(name, raw_value(memory.home, memory.place.settings_file, key))
+        if collection and not _is_set(memory, "milvus.collection"):
+            table["milvus"]["collection"] = collection
+    elif file.exists():
+        table = tomllib.loads(inside.read(file, inside.MAX_SETTINGS).decode("utf-8"))
+    output.echo(msgspec.json.encode(_hidden(table)).decode() if json_ else tomlkit.dumps(_hidden(table)) or "(empty)")
+
+
+def _is_set(memory: Memory, key: str) -> bool:
+    from memsearch_engine import dialect
+    from memsearch_engine.settings import raw_value
+
+    return raw_value(memory.home, memory.place.settings_file, key) != dialect.KEYS[key]
+
+
+def _hidden(value: Any, name: str = "") -> Any:
+    """A value with keys and tokens hidden, and without what TOML has no word for."""
+    if isinstance(value, dict):
+        return {key: _hidden(item, key) for key, item in value.items() if item is not None}
+    secret = name in ("api_key", "token") and value and not str(value).startswith("env:")
+    return "(set)" if secret else value
+
+
 @config.command("get", epilog="\b\nExample:\n  memsearch config get embedding.model")
 @click.argument("key")
+@click.option("--default-collection", hidden=True)
 @as_json
-def config_get(key: str, json_: bool) -> None:
-    """The value of one setting."""
-    from memsearch_engine.settings import keys, load
+def config_get(key: str, default_collection: str | None, json_: bool) -> None:
+    """The value of one setting; memsearch's own keys are answered, too."""
+    from memsearch_engine import dialect
+    from memsearch_engine.settings import keys, load, raw_value
 
-    if key not in keys():
-        raise SettingsError(f"unknown setting `{key}`", "`memsearch config list` shows them all")
     memory = Memory()
-    value = _value(load(memory.home, memory.place.settings_file), key)
+    settings = load(memory.home, memory.place.settings_file)
+    value: Any
+    if key in keys():
+        value = _value(settings, key)
+    elif key in dialect.KEYS:
+        value = raw_value(memory.home, memory.place.settings_file, key)
+        if key == "milvus.collection" and default_collection and not _is_set(memory, key):
+            value = default_collection
+    else:
+        value = _named(settings, key)
     if json_:
         output.emit({"key": key, "value": value})
     else:
         output.echo(value if isinstance(value, str) else _toml(value))
+
+
+def _named(settings: Settings, key: str) -> object:
+    """A value inside the tables that have names of the user's own: llm.providers.NAME.…, plugins.AGENT.summarize.…"""
+    from memsearch_engine.settings import Provider, Summarize
+
+    parts = key.split(".")
+    if len(parts) == 4 and parts[:2] == ["llm", "providers"] and parts[3] in Provider.__struct_fields__:
+        found: Any = settings.llm.providers.get(parts[2]) or Provider()
+        return _hidden({parts[3]: getattr(found, parts[3])})[parts[3]]
+    if (
+        len(parts) == 4
+        and parts[0] == "plugins"
+        and parts[2] == "summarize"
+        and parts[3] in Summarize.__struct_fields__
+    ):
+        own = settings.plugins.get(parts[1].replace("_", "-"))
+        return getattr((own and own.summarize) or settings.capture.summarize, parts[3])
+    raise SettingsError(f"unknown setting `{key}`", "`memsearch config list` shows them all")
 
 
 @config.command(
@@ -134,12 +216,20 @@ def config_get(key: str, json_: bool) -> None:
 )
 @click.argument("key")
 @click.argument("value")
+@click.option("--project", is_flag=True, help="In this project's .memsearch.toml, which may set only a few.")
 @as_json
-def config_set(key: str, value: str, json_: bool) -> None:
+def config_set(key: str, value: str, project: bool, json_: bool) -> None:
     """Change one setting; comments in the file stay."""
-    from memsearch_engine.settings import load, set_value
+    from memsearch_engine.settings import load, set_in_project, set_value
 
     home = Home.from_env()
+    if project:
+        file = Memory().place.settings_file
+        typed = set_in_project(file, key, value)
+        output.emit({"key": key, "value": typed, "file": str(file)}) if json_ else output.say(
+            f"{key} = {_toml(typed)} in {file}"
+        )
+        return
     typed = set_value(home, key, value)
     warnings = [warning for warning in load(home).warnings if f"`{key}`" in warning]
     if json_:

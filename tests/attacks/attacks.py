@@ -552,7 +552,7 @@ def scrub_leaves_copies(folder: Path, size: float) -> Tally:
         with using(box.home, "CREATE TABLE IF NOT EXISTS scraps (text TEXT)") as db:
             db.executemany("INSERT INTO scraps VALUES (?)", [(copy,) for copy in copies.values()])
         done = box.run("secrets", "scrub", "--text", "-", "--yes", "--json", stdin=secret)
-        tally.check(done.code == 0, f"scrub: {done.err[-700:]}")
+        tally.check(done.code == 0, f"scrub: {done.err[-250:]}")
         held = b"".join(
             path.read_bytes() for root in (box.home.root, box.memory) for path in root.rglob("*") if path.is_file()
         )

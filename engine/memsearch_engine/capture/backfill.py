@@ -11,7 +11,7 @@ from collections.abc import Callable
 import msgspec
 
 from memsearch_engine.capture.extract import is_trivial
-from memsearch_engine.capture.keep import Keeper, home_of, local_time
+from memsearch_engine.capture.keep import Keeper, home_of, local_time, noted_at
 from memsearch_engine.capture.ledger import SeenSession, SeenTurn
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.home import AgentFolders, Home
@@ -255,7 +255,7 @@ def _is_known(keeper: Keeper, memory: str, turn: Turn, planned: set[str]) -> boo
     """Whether a turn is in memory or planned already; if not, it is planned now: a fork's copy of it is no other turn."""
     anchor = Anchor(turn.session, turn.turn, turn.agent)
     keys = {f"{memory} {key}" for key in names_of(anchor)}
-    if not planned.isdisjoint(keys) or keeper.journal.turns(memory).has(anchor):
+    if not planned.isdisjoint(keys) or keeper.journal.turns(memory).has(anchor, turn.aliases, noted_at(turn)):
         return True
     planned |= keys
     return False

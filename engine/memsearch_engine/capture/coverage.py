@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from memsearch_engine.capture import summaries
 from memsearch_engine.capture.backfill import is_summariser
 from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.capture.ledger import SeenSession
@@ -50,7 +51,7 @@ def reconcile(
     since = keeper.ledger.captured_since()
     written: list[str] = []
     for agent in agents or tuple(since):
-        if agent not in since or agent not in READERS:
+        if agent not in since or agent not in READERS or summaries.is_off(keeper.settings, agent):
             continue
         seen = keeper.ledger.sessions()
         for where in all_sessions(agent, folders):

@@ -17,6 +17,7 @@ import time
 MAX_PAYLOAD = 64 * 1024 * 1024
 AGENTS = ("claude-code", "codex", "opencode", "openclaw")
 _DEADLINE_S = 0.15
+_PATIENCE_S = 60.0  # of the process that goes on where an agent is slow to say what ended
 _KEEP = (
     "session_id",
     "prompt_id",
@@ -41,25 +42,62 @@ def main(agent: str, event: str) -> int:
     """Take one event. Returns 0 whatever happens: an agent must never fail for its memory."""
     start = time.monotonic()
     output: dict = {}
+    detached = False
     try:
         if not os.environ.get("MEMSEARCH_DISABLE") and agent in AGENTS:
-            payload = _payload(start)
+            chunks: list[bytes] = []
+            payload = _payload(start + _DEADLINE_S, chunks)
+            if payload is None and event in _FINISHING and not _ended(chunks):
+                detached = _detach()  # the agent goes on; a process of its own waits for what comes late
+                if detached:
+                    payload = _payload(time.monotonic() + _PATIENCE_S, chunks)
             if payload is not None and not payload.get("agent_id"):  # a sub-agent's turns are its parent's
                 output = _take(agent, event, payload, start)
+            elif payload is None and event in (*_FINISHING, "SessionStart"):
+                _log(agent, event, TimeoutError("the payload did not come; the transcripts are looked through instead"))
+                _start_service(_home())
     except Exception as error:  # noqa: BLE001 - last resort; the reason goes to the log, not to the agent
         _log(agent, event, error)
+    if detached:
+        os._exit(0)
+    if sys.stdout is None:  # it was closed before we began
+        return 0
     try:
         sys.stdout.write(json.dumps(output) + "\n")
         sys.stdout.flush()
-    except OSError:
-        pass
+    except (OSError, ValueError):
+        # nobody reads it; the interpreter must not complain about that at its end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     return 0
 
 
-def _take(agent: str, event: str, payload: dict, start: float) -> dict:
+def _home():
     from memsearch_engine.home import Home
 
-    home = Home.from_env()
+    return Home.from_env()
+
+
+def _ended(chunks: list[bytes]) -> bool:
+    """Whether nothing more can come: the end was read (``b""`` is the last chunk)."""
+    return bool(chunks) and chunks[-1] == b""
+
+
+def _detach() -> bool:
+    """Go on in a process of its own. True in that process; the first one ends, having said ``{}``."""
+    if sys.stdout is not None:
+        sys.stdout.write("{}\n")
+        sys.stdout.flush()
+    if os.fork():
+        os._exit(0)
+    os.setsid()
+    null = os.open(os.devnull, os.O_RDWR)
+    for fd in (1, 2):
+        os.dup2(null, fd)
+    return True
+
+
+def _take(agent: str, event: str, payload: dict, start: float) -> dict:
+    home = _home()
     if event == "UserPromptSubmit":
         prompt = payload.get("prompt")
         if not isinstance(prompt, str) or len(prompt.strip()) < _LEAST_PROMPT:
@@ -81,21 +119,18 @@ def _take(agent: str, event: str, payload: dict, start: float) -> dict:
     return {}
 
 
-def _payload(start: float) -> dict | None:
-    """JSON from stdin, read until it is whole, closed, too big or too late."""
+def _payload(end: float, chunks: list[bytes]) -> dict | None:
+    """JSON from stdin, read until it is whole, closed, too big or too late (*end*, monotonic). *chunks* holds what was read, so that
+    reading can go on; ``b""`` at its end says that stdin was closed."""
     fd = 0
-    chunks: list[bytes] = []
-    size = 0
-    while size <= MAX_PAYLOAD:
-        left = _DEADLINE_S - (time.monotonic() - start)
-        ready, _, _ = select.select([fd], [], [], max(0.0, left))
+    while sum(map(len, chunks)) <= MAX_PAYLOAD:
+        ready, _, _ = select.select([fd], [], [], max(0.0, end - time.monotonic()))
         if not ready:
             break
         chunk = os.read(fd, 1 << 20)
+        chunks.append(chunk)
         if not chunk:
             break
-        chunks.append(chunk)
-        size += len(chunk)
         if chunk.rstrip().endswith(b"}") and not select.select([fd], [], [], 0)[0]:
             try:
                 return _table(json.loads(b"".join(chunks)))
@@ -182,9 +217,7 @@ def _start_service(home) -> None:
 
 def _log(agent: str, event: str, error: Exception) -> None:
     try:
-        from memsearch_engine.home import Home
-
-        log = Home.from_env().log.parent
+        log = _home().log.parent
         os.makedirs(log, mode=0o700, exist_ok=True)
         with open(log / "hook.log", "a", encoding="utf-8") as out:
             out.write(f"{time.time():.0f} {agent} {event} {type(error).__name__}: {error}\n")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 
 import msgspec
 
@@ -82,7 +82,10 @@ class Keeper:
         by_model = summaries.chosen(self.settings, turn.agent).provider != "extractive"
         if by_model:
             marks["summary"] = "pending"
-        added = self.journal.append_turn(memory, when.date().isoformat(), when.strftime("%H:%M"), body, anchor, marks)
+        day, time = when.date().isoformat(), when.strftime("%H:%M")
+        added = self.journal.append_turn(
+            memory, day, time, body, anchor, marks, aliases=turn.aliases, times=noted_at(turn)
+        )
         if not added.written and added.reason.startswith("deleted"):
             return self._note(turn, when, cwd, Kept("deleted", memory, added.entry_id))
         if self.archive:
@@ -110,6 +113,14 @@ class Keeper:
         seen = SeenTurn(turn.agent, turn.session, turn.turn, day, cwd, kept.outcome, reason, started)
         self.ledger.note([seen])
         return kept
+
+
+def noted_at(turn: Turn) -> list[str]:
+    """The minutes in which memsearch's stop script may have noted a turn: it wrote down the clock when the turn ended."""
+    ended = local_time(turn.ended) or local_time(turn.started)
+    if ended is None or turn.agent not in ("codex", "openclaw"):
+        return []
+    return [(ended + timedelta(minutes=n)).strftime("%Y-%m-%d %H:%M") for n in range(-1, 3)]
 
 
 def _id(text: str) -> str:

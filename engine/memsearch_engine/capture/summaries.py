@@ -69,6 +69,12 @@ def chosen(settings: Settings, agent: str) -> Summarize:
     return found if found.enabled else msgspec.structs.replace(found, provider="extractive")
 
 
+def is_off(settings: Settings, agent: str) -> bool:
+    """Whether the owner switched an agent's capture off in memsearch's way: ``plugins.<agent>.summarize.enabled = false``."""
+    own = settings.plugins.get(agent)
+    return bool(own and own.summarize and not own.summarize.enabled)
+
+
 def enqueue(home: Home, turn: Turn, memory: str, entry_id: str, path: str, transcript: str) -> None:
     """Have a model's summary take the place of an entry that stands as it does now."""
     entry = read_day(path).find(entry_id)

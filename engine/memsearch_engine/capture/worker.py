@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from memsearch_engine import inside
+from memsearch_engine.capture import summaries
 from memsearch_engine.capture.context import log_injection
 from memsearch_engine.capture.keep import Keeper, home_of
 from memsearch_engine.capture.ledger import known_folders
@@ -208,6 +209,8 @@ def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
         memory = os.path.join(event.memsearch_dir, "memory") if event.memsearch_dir else home_of(event.cwd, keeper.home)
         if os.path.isdir(memory) and memory not in outcome.opened:
             outcome.opened.append(memory)
+        return True, ""
+    if summaries.is_off(keeper.settings, event.agent):
         return True, ""
     folders = AgentFolders.from_env(seen=known_folders(keeper.home))
     where = find_session(event.agent, event.session, event.transcript, folders)

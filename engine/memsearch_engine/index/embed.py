@@ -17,11 +17,12 @@ import urllib.request
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Protocol
+from urllib.parse import urlsplit
 
 import numpy as np
 
 from memsearch_engine import network
-from memsearch_engine.errors import Unreachable
+from memsearch_engine.errors import SettingsError, Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
 from memsearch_engine.index import e5, models
@@ -37,6 +38,16 @@ PRESETS = {
     "mistral": ("https://api.mistral.ai/v1", "mistral-embed", 64),
     "ollama": ("http://127.0.0.1:11434/v1", "nomic-embed-text", 32),
 }
+#: Where the services' contracts differ from OpenAI's, as their API references have it: the word for a wished dimension, whether
+#: ``encoding_format`` may say "float", and what tells a question from a passage.
+_DIMENSION = {"voyage": "output_dimension", "mistral": "output_dimension"}
+_NO_FORMAT = ("voyage", "jina")
+_ROLES: dict[str, tuple[str, str, str]] = {
+    "voyage": ("input_type", "query", "document"),
+    "jina": ("task", "retrieval.query", "retrieval.passage"),
+}
+_HOSTS = {"openai": "OPENAI_BASE_URL", "ollama": "OLLAMA_HOST"}
+_MOST_WAIT_S = 60.0
 _MAX_REQUEST_CHARS = 400_000  # about 100k tokens, a third of the strictest limit
 _TIMEOUT_S = 60
 _RETRIES = 4
@@ -77,9 +88,9 @@ def _onnx_fingerprint(files: models.ModelFiles) -> str:
 
 
 def _http_fingerprint(settings: Embedding) -> str:
-    base, model, _ = PRESETS[settings.provider]
+    _, model, _ = PRESETS[settings.provider]
     slug = "".join(sign if sign.isalnum() else "-" for sign in (settings.model or model).lower())[:40]
-    where = settings.base_url or base
+    where = _base_of(settings)
     tag = digest(settings.provider, where, settings.model or model, str(settings.dimension), CHUNKER_VERSION)
     return f"{slug}-{tag[:8]}"
 
@@ -163,15 +174,48 @@ class OnnxEmbedder:
         return _unit(output[0])
 
 
+def _base_of(settings: Embedding) -> str:
+    """The service's address: the settings', the one that its own tools read from the environment, else the public one."""
+    if settings.base_url:
+        return settings.base_url
+    named = os.environ.get(_HOSTS.get(settings.provider, ""), "")
+    if not named:
+        return PRESETS[settings.provider][0]
+    if settings.provider == "ollama":  # host, host:port or a URL, without the path
+        named = named if "://" in named else f"http://{named}"
+        return f"{named.rstrip('/')}{'' if urlsplit(named).port else ':11434'}/v1"
+    return named
+
+
+def _key_of(settings: Embedding) -> str:
+    """Raises SettingsError where the key that the owner named is not there: nothing is asked without it."""
+    named = settings.api_key
+    key = secret(named or f"env:{settings.provider.upper()}_API_KEY")
+    if not key and (named.startswith("env:") or not (settings.base_url or settings.provider == "ollama")):
+        variable = named[4:] if named else f"{settings.provider.upper()}_API_KEY"
+        raise SettingsError(
+            f"`embedding.api_key`: {variable} is not set", f"export {variable}, or set embedding.api_key"
+        )
+    return key
+
+
+def _retry_after(header: str, otherwise: float) -> float:
+    """Seconds to wait as the service asks (RFC 9110, 10.2.3), within reason."""
+    try:
+        return min(_MOST_WAIT_S, max(otherwise, float(header)))
+    except ValueError:
+        return otherwise
+
+
 class HttpEmbedder:
     """Any service with OpenAI's ``POST /embeddings``: batches by count and size, halves a refused one, retries."""
 
     def __init__(self, settings: Embedding) -> None:
-        base, model, batch = PRESETS[settings.provider]
-        self.url = (settings.base_url or base).rstrip("/") + "/embeddings"
+        _, model, batch = PRESETS[settings.provider]
+        self.url = _base_of(settings).rstrip("/") + "/embeddings"
         self.name = settings.model or model
         self.batch = min(batch, settings.batch_size) if settings.batch_size else batch
-        self.key = secret(settings.api_key or f"env:{settings.provider.upper()}_API_KEY")
+        self.key = _key_of(settings)
         self.requested_dimension = settings.dimension
         self.fingerprint = _http_fingerprint(settings)
         self.provider = settings.provider
@@ -179,7 +223,7 @@ class HttpEmbedder:
         self.dimension = int(self._request(["dimension"]).shape[1])
 
     def query(self, text: str) -> np.ndarray:
-        return self._request([text])[0]
+        return self._request([text], asks=True)[0]
 
     def passages(self, texts: list[str], cancelled: Callable[[], bool] = lambda: False) -> np.ndarray:
         done: list[np.ndarray] = []
@@ -200,14 +244,21 @@ class HttpEmbedder:
             size += len(text)
         return groups
 
-    def _request(self, texts: list[str]) -> np.ndarray:
-        body: dict = {"model": self.name, "input": texts, "encoding_format": "float"}
+    def _request(self, texts: list[str], *, asks: bool = False) -> np.ndarray:
+        """Vectors of *texts*, (n, dimension). *asks*: they are questions, not passages."""
+        body: dict = {"model": self.name, "input": texts}
+        if self.provider not in _NO_FORMAT:
+            body["encoding_format"] = "float"
         if self.requested_dimension:
-            body["dimensions"] = self.requested_dimension
+            body[_DIMENSION.get(self.provider, "dimensions")] = self.requested_dimension
+        if self.provider in _ROLES:
+            name, question, passage = _ROLES[self.provider]
+            body[name] = question if asks else passage
         headers = {"Content-Type": "application/json"}
         if self.key:
             headers["Authorization"] = f"Bearer {self.key}"
         for attempt in range(_RETRIES):
+            pause = 0.5 * 2**attempt
             request = urllib.request.Request(self.url, json.dumps(body).encode(), headers)
             try:
                 with network.open_url(request, _TIMEOUT_S) as response:
@@ -216,18 +267,20 @@ class HttpEmbedder:
                 text = error.read(2000).decode("utf-8", "replace")
                 if error.code in (400, 413) and len(texts) > 1:
                     half = len(texts) // 2
-                    return np.concatenate([self._request(texts[:half]), self._request(texts[half:])])
+                    parts = texts[:half], texts[half:]
+                    return np.concatenate([self._request(part, asks=asks) for part in parts])
                 if error.code not in (408, 429, 500, 502, 503, 504) or attempt == _RETRIES - 1:
                     hint = (
                         f"set {self.provider.upper()}_API_KEY or embedding.api_key" if error.code in (401, 403) else ""
                     )
                     raise Unreachable(f"{self.url} answered {error.code}: {text[:300]}", hint) from error
+                pause = _retry_after(error.headers.get("Retry-After", ""), pause)
             except network.Offline:
                 raise
             except (OSError, ValueError, http.client.HTTPException) as error:
                 if attempt == _RETRIES - 1:
                     raise Unreachable(f"{self.url} can't be reached: {error}", "check embedding.base_url") from error
-            time.sleep(0.5 * 2**attempt)  # the service asked for patience; nothing could be awaited instead
+            time.sleep(pause)  # the service asked for patience; nothing could be awaited instead
         raise AssertionError("unreachable")
 
     def _vectors(self, answer: dict, count: int) -> np.ndarray:

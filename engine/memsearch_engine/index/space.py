@@ -157,6 +157,12 @@ class Space:
         self.store.close()
         self._db.close()
 
+    def is_damage(self, error: Exception) -> bool:
+        """Whether an error says that what we keep is damaged. What a server says, or a full disk, says nothing of the kind."""
+        if isinstance(error, sqlite3.DatabaseError):
+            return not isinstance(error, sqlite3.OperationalError)
+        return self.store.is_lite and not isinstance(error, MemoryError | OSError)
+
     def rebuild(self) -> None:
         """Throw Milvus' data away and fill it again from the vectors (those too, if they are damaged)."""
         with self._lock:
@@ -263,8 +269,11 @@ class Space:
         """Make and keep the vectors of *texts* (text hash -> text). Returns how many were made."""
         items = sorted(texts.items(), key=lambda item: len(item[1]))
         done = 0
-        for start in range(0, len(items), _BATCH):
-            batch = items[start : start + _BATCH]
+        size = getattr(
+            self.embedder, "batch", _BATCH
+        )  # what a service takes at once; a local model is asked often enough to stop
+        for start in range(0, len(items), size):
+            batch = items[start : start + size]
             vectors = self.embedder.passages([text for _, text in batch], cancelled)
             with self._lock:
                 self._db.execute("BEGIN")

@@ -147,7 +147,8 @@ class Store:
             DataType.VARCHAR,
             max_length=65_535,
             enable_analyzer=True,
-            analyzer_params={"tokenizer": "standard"},
+            # our terms are words between blanks; a server's standard tokenizer would cut them at "_"
+            analyzer_params={"tokenizer": "standard" if self.is_lite else "whitespace"},
         )
         schema.add_field("sparse", DataType.SPARSE_FLOAT_VECTOR)
         for field in _FIELDS:
@@ -189,7 +190,9 @@ class Store:
             self._client.delete(collection, ids=ids[start : start + _BATCH_ROWS])
 
     def flush(self, collection: str) -> None:
-        self._client.flush(collection)
+        """Make what was written fast to search. Only Lite needs it: a server does it by itself, and allows one in ten seconds."""
+        if self.is_lite:
+            self._client.flush(collection)
 
     def drop(self, collection: str) -> None:
         self._loaded.discard(collection)

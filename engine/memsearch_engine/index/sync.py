@@ -135,34 +135,45 @@ def _kept(listing: Listing, root: str, settings: Settings, *, own: bool) -> list
     import pathspec  # 40 ms, only where something can be excluded
 
     specs = [(root, pathspec.GitIgnoreSpec.from_lines(patterns))] if patterns else []
-    if not own and settings.indexing.ignore_files and os.path.isdir(root):
-        for folder in {os.path.dirname(file.path) for file in listing.files} | {root}:
-            specs.extend(_ignore_specs(folder, root))
+    chosen = settings.indexing.ignore_files
+    ignored: dict[str, bool] = {}
+    if not own and chosen and os.path.isdir(root):
+        names = _IGNORE_FILES if chosen is True else tuple(chosen)
+        rules: dict[str, list] = {}  # folder -> its ignore files
+        for file in listing.files:
+            ignored[file.path] = _is_ignored(file.path, root, names, rules)
     return [
         file
         for file in listing.files
-        if not any(
-            _under(file.path, base) and spec.match_file(os.path.relpath(file.path, base)) for base, spec in specs
-        )
+        if not ignored.get(file.path)
+        and not any(spec.match_file(os.path.relpath(file.path, base)) for base, spec in specs)
     ]
 
 
-def _ignore_specs(folder: str, root: str) -> list[tuple]:
+def _is_ignored(path: str, root: str, names: tuple[str, ...], rules: dict[str, list]) -> bool:
+    """As git decides it: the last pattern that matches wins, and deeper files come later, so that they can take files back in."""
+    verdict = False
+    folder = root
+    for part in [None, *os.path.relpath(os.path.dirname(path), root).split(os.sep)]:
+        folder = folder if part in (None, os.curdir) else os.path.join(folder, part)
+        if folder not in rules:
+            rules[folder] = _ignore_specs(folder, names)
+        for spec in rules[folder]:
+            found = spec.check_file(os.path.relpath(path, folder)).include
+            verdict = verdict if found is None else found
+    return verdict
+
+
+def _ignore_specs(folder: str, names: tuple[str, ...]) -> list:
     import pathspec
 
     found = []
-    while folder.startswith(root):
-        for name in _IGNORE_FILES:
-            try:
-                lines = (
-                    inside.read(os.path.join(folder, name), inside.MAX_SETTINGS).decode("utf-8", "replace").splitlines()
-                )
-            except OSError:
-                continue
-            found.append((folder, pathspec.GitIgnoreSpec.from_lines(lines)))
-        folder = os.path.dirname(folder)
+    for name in names:
+        if os.path.basename(name) != name:
+            continue
+        try:
+            lines = inside.read(os.path.join(folder, name), inside.MAX_SETTINGS).decode("utf-8", "replace").splitlines()
+        except OSError:
+            continue
+        found.append(pathspec.GitIgnoreSpec.from_lines(lines))
     return found
-
-
-def _under(path: str, base: str) -> bool:
-    return path.startswith(base + os.sep)

@@ -27,8 +27,14 @@ class Anchor(msgspec.Struct, frozen=True, omit_defaults=True):
     path: str = ""
 
     def render(self) -> str:
-        # session, turn and path first, as memsearch writes them: its readers look for that order
-        fields = [("session", self.session), ("turn", self.turn), (self.kind, self.path), ("agent", self.agent)]
+        # session, turn and path first, and nothing behind them where they say whose it is: memsearch's readers want just that
+        told = agent_of(self.kind, self.path) == self.agent
+        fields = [
+            ("session", self.session),
+            ("turn", self.turn),
+            (self.kind, self.path),
+            ("agent", "" if told else self.agent),
+        ]
         words = " ".join(f"{key}:{clean_comment(value)}" for key, value in fields if key and value)
         return f"<!-- {words} -->"
 
@@ -112,6 +118,15 @@ class Document(msgspec.Struct):
 
     def find(self, entry_id: str) -> Entry | None:
         return next((entry for entry in self.entries if entry.id == entry_id), None)
+
+
+def agent_of(kind: str, path: str) -> str:
+    """Whose an anchor is that does not say it."""
+    if kind == "rollout":
+        return "codex"
+    if "openclaw" in path:
+        return "openclaw"
+    return {"transcript": "claude-code", "db": "opencode"}.get(kind, "")
 
 
 def clean_comment(value: str) -> str:

@@ -66,9 +66,10 @@ class Origin:
                 self._db().execute("INSERT OR IGNORE INTO origin_folders VALUES (?,'made',?)", (memory, time.time()))
 
     def trust(self, memory: str) -> int:
-        """The owner's word for a folder: all that stands in it now, and what is written there by hand. Returns how many notes."""
+        """The owner's word for a folder: all that stands in it now is his, and what is written there by hand; what reads like an
+        order waits all the same. Returns how many notes."""
         found = [entry for file in list_files(memory).files for entry in read_day(file.path).entries]
-        self.wrote((entry.raw for entry in found), "released")
+        self.wrote(entry.raw for entry in found)
         with self._lock, complaining(self.home):
             self._db().execute("INSERT OR REPLACE INTO origin_folders VALUES (?,'owner',?)", (memory, time.time()))
             self._folders.pop(memory, None)

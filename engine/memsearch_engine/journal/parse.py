@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 
 from memsearch_engine.ids import digest
-from memsearch_engine.journal.model import Anchor, Document, Entry
+from memsearch_engine.journal.model import Anchor, Document, Entry, agent_of
 
 _BOM = b"\xef\xbb\xbf"
 _CANDIDATE = re.compile(
@@ -180,18 +180,10 @@ def parse_anchor(text: str) -> Anchor | None:
     return Anchor(
         values.get("session", ""),
         values.get("turn", ""),
-        values.get("agent") or _agent_of(kind, path),
+        values.get("agent") or agent_of(kind, path),
         kind,
         path,
     )
-
-
-def _agent_of(kind: str, path: str) -> str:
-    if kind == "rollout":
-        return "codex"
-    if "openclaw" in path:
-        return "openclaw"
-    return {"transcript": "claude-code", "db": "opencode"}.get(kind, "")
 
 
 def parse_mark(text: str) -> tuple[str, str] | None:

@@ -8,6 +8,7 @@ far as they have grown.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import msgspec
 
@@ -18,7 +19,8 @@ from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.parse import parse_anchor, turn_id
 
 _UNIQUE = 20  # a turn id of this length names one turn in the world, not one in its session
-_COMMENT = re.compile(rb"^[ \t]*<!--([^\n]*?\bturn:[^\n]*?)-->[ \t]*\r?$", re.M)
+_COMMENT = re.compile(rb"^[ \t]*<!--([^\n]*?\bsession:[^\n]*?)-->[ \t]*\r?$", re.M)
+_TIME = re.compile(rb"\b(\d{1,2}):(\d{2})\b")
 _HEADING = re.compile(rb" {0,3}#{1,3}[ \t]")
 _MOST_LINES = 40  # of comments between a heading and an anchor
 
@@ -36,10 +38,19 @@ class KnownTurns:
         self._memory = memory
         self._files: dict[str, _File] = {}
 
-    def has(self, anchor: Anchor) -> bool:
-        """Whether the turn of *anchor* has an entry: under its own session, or, copied by a fork, under another one."""
+    def has(self, anchor: Anchor, aliases: Iterable[str] = (), times: Iterable[str] = ()) -> bool:
+        """Whether the turn of *anchor* has an entry: under its own session, or, copied by a fork, under another one.
+
+        Args:
+            aliases: other ids of the turn.
+            times: ``YYYY-MM-DD HH:MM`` of the minutes in which memsearch may have noted it: its anchors for Codex and OpenClaw name
+                a session and no turn.
+        """
         self._refresh()
         wanted = names_of(anchor)
+        for alias in aliases:
+            wanted |= names_of(Anchor(anchor.session, alias, anchor.agent))
+        wanted |= {_at(anchor.agent, anchor.session, time) for time in times}
         return any(not wanted.isdisjoint(file.keys) for file in self._files.values())
 
     def _refresh(self) -> None:
@@ -56,17 +67,19 @@ class KnownTurns:
                 continue
             grown = known is not None and len(data) > known.size
             keys = known.keys if known and grown else set()
-            keys |= _scan(data, known.size if known and grown else 0)
+            keys |= _scan(data, known.size if known and grown else 0, file.day)
             self._files[file.path] = _File(file.mtime_ns, len(data), keys)
 
 
-def _scan(data: bytes, start: int) -> set[str]:
+def _scan(data: bytes, start: int, day: str) -> set[str]:
     keys: set[str] = set()
     for match in _COMMENT.finditer(data, data.rfind(b"\n", 0, start) + 1):
         if _under_heading(data, match.start()):
             anchor = parse_anchor(match[1].decode("utf-8", "replace").strip())
             if anchor and anchor.turn:
                 keys |= names_of(anchor)
+            elif anchor and (time := _TIME.search(data, data.rfind(b"\n#", 0, match.start()), match.start())):
+                keys.add(_at(anchor.agent, anchor.session, f"{day} {int(time[1]):02d}:{time[2].decode()}"))
     return keys
 
 
@@ -81,6 +94,10 @@ def _under_heading(data: bytes, place: int) -> bool:
             return bool(_HEADING.match(data, start))
         place = start
     return False
+
+
+def _at(agent: str, session: str, time: str) -> str:
+    return digest("at", agent, session, time)
 
 
 def names_of(anchor: Anchor) -> set[str]:

@@ -62,7 +62,16 @@ class Journal:
     # -- adding ---------------------------------------------------------------------------------------------
 
     def append_turn(
-        self, memory: str, day: str, time: str, body: str, anchor: Anchor, marks: dict[str, str] | None = None
+        self,
+        memory: str,
+        day: str,
+        time: str,
+        body: str,
+        anchor: Anchor,
+        marks: dict[str, str] | None = None,
+        *,
+        aliases: Iterable[str] = (),
+        times: Iterable[str] = (),
     ) -> Appended:
         """Append a captured turn under the right session heading; a turn that is there already is left alone.
 
@@ -71,6 +80,7 @@ class Journal:
             day: ISO date; time: ``HH:MM``. The heading under which the entry stands.
             body: lines that ``text.escape_block`` made safe.
             anchor: with agent, session and turn.
+            aliases, times: by what else the turn may be known, as ``KnownTurns.has`` has them.
         """
         entry_id = turn_id(anchor.agent, anchor.session, anchor.turn)
         path = self._day_path(memory, day)
@@ -78,7 +88,7 @@ class Journal:
             return Appended(entry_id, path, False, "deleted by the owner")
         # the folder's lock before the file's: two processes in two time zones would look into two files
         with disk.locked(self.home, os.path.join(memory, "turns")), disk.locked(self.home, path):
-            if self.turns(memory).has(anchor):
+            if self.turns(memory).has(anchor, aliases, times):
                 return Appended(entry_id, path, False, "already there")
             document = parse_end(_read(path), day)
             lines = [] if _last_session(document) == anchor.session else [f"## Session {time}", ""]

@@ -32,11 +32,12 @@ from memsearch_engine.index.sync import Scan, scan
 from memsearch_engine.index.watch import Watcher
 from memsearch_engine.projects import Project
 from memsearch_engine.registry import Registry
-from memsearch_engine.settings import Embedding, Settings, load
+from memsearch_engine.settings import Embedding, Milvus, Settings, load
 
 log = logging.getLogger("memsearch.service")
 _EMBED_SLICE = 256
 _RETIRE_S = 5.0
+_AGAIN_S = 30.0
 
 Progress = Callable[[dict[str, Any]], None]
 
@@ -124,6 +125,9 @@ class Indexer:
         self.known: dict[str, Project] = {}  # by root
         self._jobs: queue.Queue[Job | None] = queue.Queue()
         self._queued: set[str] = set()
+        self._again: dict[str, float] = {}  # root -> when its meaning is tried again (monotonic)
+        self._opened_with: tuple[Embedding, Milvus] | None = None
+        self._reopen_at = 0.0
         self._works: list[_Work] = []  # read, and not wholly embedded
         self._done_before: dict[str, tuple[float, dict[str, Any]]] = {}  # root -> when and what, in the background
         self._lock = threading.RLock()
@@ -186,6 +190,21 @@ class Indexer:
             self._index_all()
         if self.space is not None and not self.space.is_current():
             self.reopen("the index folder was deleted")
+        self._try_again()
+
+    def _try_again(self) -> None:
+        """Come back by itself from what was away: a server, an embedding service; and follow settings that changed."""
+        now = time.monotonic()
+        for root in [root for root, when in self._again.items() if when <= now]:
+            del self._again[root]
+            if root in self.known:
+                self.enqueue(Job(self.known[root], []))
+        wanted = (self.settings.embedding, self.settings.milvus)
+        if self._opened_with is not None and self._opened_with != wanted and self.ready.is_set():
+            self.reopen("the settings have changed")
+        elif self.space is None and self.problem and self.ready.is_set() and now >= self._reopen_at:
+            self._reopen_at = now + _AGAIN_S
+            self.reopen("it is tried again")
 
     def _renew_catalog(self) -> bool:
         """Begin a new catalog where the file of the open one was deleted."""
@@ -213,13 +232,15 @@ class Indexer:
     def reopen(self, why: str) -> None:
         """Close the space and open it again, on the index thread; searches compare words meanwhile."""
         with self._lock:
+            if not self.ready.is_set():
+                return  # it is being opened
             broken, self.space = self.space, None
-            if broken is None:
-                return
+            self.ready.clear()
         log.warning("the index is opened again: %s", why)
         self.problem = ""
-        self.ready.clear()
-        self._retired.append(broken)
+        self._reopen_at = time.monotonic() + _AGAIN_S
+        self._retired += [space for space in (broken, self.next) if space is not None]
+        self.next = None
         self._jobs.put(_REOPEN)
         self._index_all()
 
@@ -344,6 +365,7 @@ class Indexer:
         try:
             self.settings = load(self.home)
             wanted = self.settings.embedding
+            self._opened_with = (wanted, self.settings.milvus)
             name = embed.fingerprint_of(self.home, wanted)
             others = {key: value for key, value in complete_spaces(self.home).items() if key != name}
             first = Space(self.home, self.settings.milvus, embed.load(self.home, wanted))
@@ -466,8 +488,11 @@ class Indexer:
         try:
             look()
         except MemsearchError as error:
-            work.reason = work.reason or str(error)
-        except Exception:
+            self._give_up(work, error)
+        except Exception as error:
+            if not space.is_damage(error):
+                self._give_up(work, error)
+                return
             log.exception("the index of %s is damaged and built again", project.slug)
             space.rebuild()
             look()
@@ -496,11 +521,14 @@ class Indexer:
                 del missing[text_hash]
             work.embedded += len(made)
             work.deleted += space.reconcile(self.catalog, project.id, project.collection)[1]
-        except MemsearchError as error:  # the embedding service can't be reached: words are indexed all the same
-            log.warning("no vectors for %s: %s", project.slug, error)
-            work.reason = work.reason or str(error)
+        except MemsearchError as error:  # the embedding service can't be reached
+            self._give_up(work, error)
             missing.clear()
-        except Exception:
+        except Exception as error:
+            if not space.is_damage(error):
+                self._give_up(work, error)
+                missing.clear()
+                return
             log.exception("the index of %s is damaged and built again", project.slug)
             space.rebuild()
             space.reconcile(self.catalog, project.id, project.collection)
@@ -510,6 +538,14 @@ class Indexer:
         if cancelled():
             for _, left in work.spaces:
                 left.clear()
+
+    def _give_up(self, work: _Work, error: Exception) -> None:
+        """Words are found all the same; meaning is tried again in a while."""
+        log.warning("no vectors for %s: %s", work.job.project.slug, error)
+        work.reason = work.reason or (
+            str(error) if isinstance(error, MemsearchError) else f"{type(error).__name__}: {error}"
+        )
+        self._again[work.job.project.root] = time.monotonic() + _AGAIN_S
 
     def _result(self, work: _Work) -> dict[str, Any]:
         project, found = work.job.project, work.found

@@ -8,6 +8,9 @@ copied turn is the same turn. Sub-agents have files of their own below the sessi
 
 from __future__ import annotations
 
+import bisect
+import contextlib
+import mmap
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -38,6 +41,7 @@ _MACHINE = re.compile(
     r"\s*<(?:command-name|command-message|local-command|bash-input|bash-stdout|bash-stderr|task-notification|system-reminder)"
 )
 _SUB_AGENT = re.compile(r"\bagentId: ?([A-Za-z0-9_-]{4,64})\b")
+_UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _INTERRUPTED = "[Request interrupted by user"
 #: What the model's own server did for it: web searches, fetches, MCP.
 _SERVER_SIDE = ("server_tool_use", "mcp_tool_use", "web_search_tool_result", "web_fetch_tool_result", "mcp_tool_result")
@@ -99,6 +103,20 @@ def open_session(where: Session, cache: Path | None = None) -> Conversation:
 
 class ClaudeConversation(JsonlConversation):
     agent = AGENT
+
+    def find(self, turn: str) -> int:
+        """Also by the id of any line in a turn: memsearch's anchors name the last line that the user wrote."""
+        place = super().find(turn)
+        if place >= 0 or not _UUID.fullmatch(turn) or self.where.path.endswith(".zst"):
+            return place
+        with (
+            contextlib.suppress(OSError, ValueError),
+            open(self.where.path, "rb") as file,
+            mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
+        ):
+            if match := re.search(rb'"uuid": ?"' + turn.encode() + b'"', data):
+                return bisect.bisect_right(self._offsets.starts, match.start()) - 1
+        return -1
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
         found = super().turns(first, last)
@@ -173,6 +191,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
                     user=prompt,
                     tools=[],
                     status="interrupted",
+                    aliases=[text_of(line.uuid)] if line.uuid else [],
                 )
             )
             continue
@@ -181,6 +200,8 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
         turn = turns[-1]
         turn.ended = stamp or turn.ended
         content = line.content()
+        if line.type == "user" and not line.isMeta and text_of(line.uuid) and blocks_text(content).strip():
+            turn.aliases = [*turn.aliases, text_of(line.uuid)]
         if line.type == "user":
             _results(turn, tools, content)
         elif line.isApiErrorMessage:

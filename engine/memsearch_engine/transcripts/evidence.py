@@ -15,7 +15,7 @@ import msgspec
 
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home, private
-from memsearch_engine.transcripts.model import Turn
+from memsearch_engine.transcripts.model import ToolCall, Turn
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS contents (
@@ -29,6 +29,22 @@ _LEVEL = 9
 _MOST_BYTES = 256 * 1024 * 1024
 #: A tool's output beyond this is cut in its middle: a build log is no evidence, its end is.
 MOST_OUTPUT = 16_000
+
+
+class _Kept(msgspec.Struct):
+    """A turn as it is packed: in this order, so that equal words have equal names over versions."""
+
+    agent: str
+    session: str
+    turn: str
+    started: str
+    ended: str
+    cwd: str
+    user: str
+    assistant: str
+    tools: list[ToolCall]
+    status: str
+    outside: bool
 
 
 class Status(msgspec.Struct):
@@ -56,7 +72,9 @@ class Archive:
         """Keep *turn*; the newest words win. Returns whether anything was written. Raises Unreachable."""
         import zstandard
 
-        raw = msgspec.json.encode(msgspec.structs.replace(turn, session=""))
+        raw = msgspec.json.encode(
+            _Kept(**{name: getattr(turn, name) for name in _Kept.__struct_fields__} | {"session": ""})
+        )
         name = hashlib.blake2b(raw, digest_size=16).digest()
         key = (turn.agent, turn.session, turn.turn)
         db = self._db()

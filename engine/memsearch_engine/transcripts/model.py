@@ -52,6 +52,7 @@ class Turn(msgspec.Struct):
         started, ended: ISO 8601 with zone.
         status: ``done``, ``interrupted`` (no answer came) or ``failed`` (the model or its API refused).
         outside: a tool brought in content from outside the machine (web, MCP).
+        aliases: other ids by which notes may call it: of its lines, of older versions, of memsearch. Not kept in evidence.
     """
 
     agent: str
@@ -65,6 +66,7 @@ class Turn(msgspec.Struct):
     tools: list[ToolCall] = []
     status: str = "done"
     outside: bool = False
+    aliases: list[str] = []
 
     def call(self, call: ToolCall) -> None:
         """Add a tool call; what brings in words from elsewhere makes the turn one with outside content."""

@@ -21,6 +21,7 @@ import tarfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -162,9 +163,9 @@ def check_text(projects: list[Project], text: str) -> None:
     for memory in dict.fromkeys(project.memory for project in projects):
         for file in list_files(memory).files:
             with contextlib.suppress(OSError):
-                anchors += sum(
-                    text in anchor.render() for entry in read_day(file.path).entries for anchor in entry.anchors
-                )
+                entries = [entry for entry in read_day(file.path).entries if entry.anchors]
+                heads = [entry.raw[: entry.body_start - entry.start].decode("utf-8", "replace") for entry in entries]
+                anchors += sum(text in head for head in heads)
     if anchors:
         raise UsageError(
             f"the text stands in {anchors} anchors: without it, the conversations behind those notes could not be found",
@@ -400,12 +401,21 @@ def _clean_evidence(home: Home, forms: Forms) -> None:
             turn = archive.get(*name)
             if turn is None:
                 continue
-            data = msgspec.json.encode(turn)
-            if (clean := forms.replaced(data)) != data:
-                archive.put(msgspec.json.decode(clean, type=Turn))
+            clean = msgspec.convert(_cleaned(msgspec.to_builtins(turn), forms), Turn)
+            if clean != turn:
+                archive.put(clean)
     finally:
         archive.close()
     _clean_database(archive.path, forms)
+
+
+def _cleaned(value: Any, forms: Forms) -> Any:
+    """A value with the secrets replaced in every text in it: what is packed around them stays well-formed."""
+    if isinstance(value, str):
+        return _scrubbed_value(value, forms)
+    if isinstance(value, list):
+        return [_cleaned(item, forms) for item in value]
+    return {key: _cleaned(item, forms) for key, item in value.items()} if isinstance(value, dict) else value
 
 
 def _clean_backup(path: Path, forms: Forms) -> None:

@@ -1,0 +1,90 @@
+"""memsearch's own settings, read from the file that both share (``~/.memsearch/config.toml``).
+
+A user who moves in keeps his file. What it says and we do otherwise is translated here, with a word on what happens instead;
+what has no meaning here is known, so that nobody is warned about it, and answered to scripts that ask. Keys and defaults are those
+of memsearch 0.4.23.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+_AGENTS = ("claude-code", "claude_code", "codex", "opencode", "openclaw", "dsh")
+_TASKS: dict[str, dict[str, Any]] = {
+    "project_review": {"output_file": ".memsearch/PROJECT.md"},
+    "user_profile": {"output_file": ".memsearch/USER.md"},
+    "memory_to_skill": {"min_occurrences": 3, "paths": []},
+}
+#: What it sets and we don't: key -> its default.
+KEYS: dict[str, Any] = {
+    "milvus.collection": "memsearch_chunks",
+    "chunking.max_chunk_size": 1500,
+    "chunking.overlap_lines": 2,
+    "reranker.model": "",
+    **{f"compact.{name}": "" for name in ("llm_model", "prompt_file", "base_url", "api_key")},
+    "compact.llm_provider": "openai",
+    **{f"llm.{name}": "" for name in ("provider", "model", "base_url", "api_key")},
+    **{f"prompts.{name}": "" for name in ("compact", "summarize", *_TASKS)},
+    **{
+        f"plugins.{agent}.{task}.{name}": value
+        for agent in _AGENTS
+        for task, more in _TASKS.items()
+        for name, value in {
+            "enabled": False, "provider": "native", "model": "", "min_interval_hours": 24, "input_dir": ".memsearch/memory", **more,
+        }.items()
+    },
+}  # fmt: skip
+#: The keys that a file of its own in a project may set.
+PROJECT_KEYS = ("milvus.collection", "chunking.max_chunk_size", "chunking.overlap_lines")
+#: What an embedding flag may name; a project is not called so.
+PROVIDERS = ("onnx", "openai", "google", "voyage", "jina", "mistral", "ollama", "local")
+_SERVER = re.compile(r"(?i)(?:https?|tcp|unix):")
+_GEMINI = "https://generativelanguage.googleapis.com/v1beta/openai"
+_HUB_MODEL = re.compile(r"[\w.-]+/[\w.-]+$")
+
+
+def translated(flat: dict[str, Any], known_model: Any) -> tuple[dict[str, Any], dict[str, str]]:
+    """Settings by dotted key as we understand them, and (key -> what is done instead) where that differs.
+
+    Args:
+        known_model: name -> whether that model is here.
+    """
+    found: dict[str, Any] = {}
+    said: dict[str, str] = {}
+    for key, value in flat.items():
+        if key == "chunking.max_chunk_size" and isinstance(value, int):
+            found.setdefault("chunking.max_chars", max(200, min(value, 20_000)))
+        elif key in KEYS:
+            continue
+        elif key == "milvus.uri" and isinstance(value, str) and value and not _SERVER.match(value):
+            found[key] = ""
+            if not value.endswith("/.memsearch/milvus.db"):
+                said[key] = (
+                    f"{value} is not opened: the index of this product lies in its own home folder, without an open port"
+                )
+        elif key == "embedding.provider" and value in ("local", ""):
+            found[key] = "onnx"
+            if value:
+                said[key] = "sentence-transformers is not used: the built-in ONNX model is"
+        elif key == "embedding.model" and isinstance(value, str) and _HUB_MODEL.match(value):
+            onnx = flat.get("embedding.provider", "onnx") in ("onnx", "local", "")
+            if onnx and not known_model(value):
+                said[key] = f"{value} is not here: the built-in model is used (`memsearch models list` has others)"
+                value = ""
+            found[key] = value
+        elif key.startswith("llm.providers.") and key.endswith(".type"):
+            found[key] = "openai" if value in ("openai-compatible", "gemini") else value or _named(key)
+            if value == "gemini" and f"{key[:-5]}.base_url" not in flat:
+                found[f"{key[:-5]}.base_url"] = _GEMINI
+        elif key.startswith("plugins.") and key.endswith(".summarize.provider") and value == "":
+            continue  # the agent's own model there; here nothing is asked before the owner says so
+        else:
+            found[key.replace("plugins.claude_code.", "plugins.claude-code.")] = value
+    return found, said
+
+
+def _named(key: str) -> str:
+    """A provider without a type is of the type that it is called after."""
+    name = key.split(".")[2]
+    return name if name in ("openai", "anthropic") else "openai"
