@@ -228,7 +228,7 @@ def test_search_nothing_found_is_1(shared_box):
     done = shared_box.run("search", "redis", "agent:openclaw", "--json")
     assert done.code == 1 and done.json["hits"] == []
     done = shared_box.run("search", "redis", "agent:openclaw", "-j")
-    assert done.code == 1 and done.json == []
+    assert done.code == 0 and done.json == []  # as memsearch's own list: its plugins take anything else for a failure
     done = shared_box.run("search", "redis", "agent:openclaw")
     assert done.code == 1 and done.out == "" and "nothing found" in done.err
 
@@ -238,7 +238,7 @@ def test_search_nothing_found_is_1(shared_box):
     [
         ["search"],
         ["search", "x", "--mode", "sideways"],
-        ["search", "x", "-k", "0"],
+        ["search", "x", "-k", "many"],
         ["search", "x", "project:no-such-project"],
         ["search", "x", "project:no-such-project", "--no-wait"],
         ["search", "x", "--project", "no-such-project"],

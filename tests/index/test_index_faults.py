@@ -210,7 +210,7 @@ def test_a_line_of_10_mb_does_not_hide_the_other_notes(box):
     box.run("service", "start")
     for args in (["entries", "--json"], ["days", "--json"]):
         assert box.run(*args, timeout=30).code == 0
-    until(lambda: box.run("search", "zanzibar", "-j", "--no-wait", timeout=60).code == 0, 60, "found by words")
+    until(lambda: box.run("search", "zanzibar", "--json", "--no-wait", timeout=60).code == 0, 60, "found by words")
     found = box.run("search", "redis ttl", "-j", timeout=60)
     assert found.code == 0 and "Redis" in found.json[0]["content"]
     service = box.service()

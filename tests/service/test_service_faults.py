@@ -26,7 +26,7 @@ def many(box: Box, days: int, per_day: int = 5) -> int:
 
 
 def searchable(box: Box, words: str, seconds: float = 10) -> None:
-    until(lambda: box.run("search", words, "-j").code == 0, seconds, f"{words!r} found")
+    until(lambda: box.run("search", words, "--json").code == 0, seconds, f"{words!r} found")
 
 
 def test_five_searches_watch_index_and_edit_at_once(box):
@@ -110,7 +110,7 @@ def test_kill_at_arbitrary_moments_of_an_index_run(box):
             service.kill()
             killed += 1
         process.communicate(timeout=60)
-        assert box.run("search", "subsystem7", "-j", "--no-wait").code == 0
+        assert box.run("search", "subsystem7", "--json", "--no-wait").code == 0
     assert killed
     final = box.index()
     assert final["entries"] == final["chunks"] == total and final["failed"] == []
@@ -137,7 +137,7 @@ def test_kill_right_after_an_edit_loses_nothing(box):
 
 def test_a_note_in_a_project_that_had_no_memory_yet_is_found_soon(box):
     """The service met the project before its memory folder was there."""
-    assert box.run("search", "anything", "-j").code == 1
+    assert box.run("search", "anything", "--json").code == 1
     box.ok("add", "Elasticsearch shards were rebalanced")
     searchable(box, "Elasticsearch", 5)
 
@@ -147,7 +147,7 @@ def test_a_memory_folder_that_was_removed_and_made_again_is_watched(box):
     box.fill()
     box.index()
     shutil.rmtree(box.memory)
-    until(lambda: box.run("search", "redis", "-j").code == 1, 10, "removed notes are gone")
+    until(lambda: box.run("search", "redis", "--json").code == 1, 10, "removed notes are gone")
     box.write("2026-02-11", "### 10:00\n- kubernetes probes were relaxed\n")
     searchable(box, "kubernetes", 5)
     box.write("2026-02-12", "### 10:00\n- terraform state was moved\n")

@@ -136,6 +136,15 @@ class Store:
         self._loaded.add(collection)
 
     def _create(self, collection: str, dimension: int) -> None:
+        """Our terms are words between blanks: a server's standard tokenizer would cut them at ``_``. Lite, and servers that are
+        none of Milvus' own, may know no other."""
+        if not self.is_lite:
+            with contextlib.suppress(_pymilvus().MilvusException):
+                self._create_with(collection, dimension, "whitespace")
+                return
+        self._create_with(collection, dimension, "standard")
+
+    def _create_with(self, collection: str, dimension: int, tokenizer: str) -> None:
         DataType, Function = _pymilvus().DataType, _pymilvus().Function
         FunctionType, MilvusClient = _pymilvus().FunctionType, _pymilvus().MilvusClient
 
@@ -147,8 +156,7 @@ class Store:
             DataType.VARCHAR,
             max_length=65_535,
             enable_analyzer=True,
-            # our terms are words between blanks; a server's standard tokenizer would cut them at "_"
-            analyzer_params={"tokenizer": "standard" if self.is_lite else "whitespace"},
+            analyzer_params={"tokenizer": tokenizer},
         )
         schema.add_field("sparse", DataType.SPARSE_FLOAT_VECTOR)
         for field in _FIELDS:

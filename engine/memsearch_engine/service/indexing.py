@@ -120,6 +120,7 @@ class Indexer:
         self.space: Space | None = None
         self.next: Space | None = None
         self._retired: list[Space] = []
+        self._replaced: list[Space] = []
         self.ready = threading.Event()
         self.progress: dict[str, Any] = {}
         self.known: dict[str, Project] = {}  # by root
@@ -139,7 +140,7 @@ class Indexer:
         self._jobs.put(None)
         self.watcher.stop()
         self._thread.join(10)
-        for space in (self.space, self.next, *self._retired):
+        for space in (self.space, self.next, *self._retired, *self._replaced):
             if space is not None:
                 space.close()
         self.catalog.close()
@@ -294,7 +295,7 @@ class Indexer:
                 return
             if job is _REOPEN:
                 works, self._works = self._works, []
-                self._retire(remove=False)
+                self._retire()
                 self._open_space()
                 self._warm()
                 for work in works:
@@ -418,8 +419,8 @@ class Indexer:
             old, self.space, self.next = self.space, self.next, None
             log.info("%s takes over", target.fingerprint)
             if old is not None:
-                self._retired.append(old)
-                threading.Timer(_RETIRE_S, self._retire).start()
+                self._replaced.append(old)
+                threading.Timer(_RETIRE_S, self._remove_replaced).start()
 
     def _prune(self) -> None:
         """Once a day, with everything read and nothing to do: forget vectors that no note uses."""
@@ -430,12 +431,17 @@ class Indexer:
         ):
             log.info("%d vectors of texts that no note has any more went", gone)
 
-    def _retire(self, *, remove: bool = True) -> None:
-        """Close (and delete) spaces that were replaced, once the searches that began on them have ended."""
+    def _retire(self) -> None:
+        """Close spaces that are opened again."""
         while self._retired:
-            old = self._retired.pop()
+            self._retired.pop().close()
+
+    def _remove_replaced(self) -> None:
+        """Close and delete what a new model's space has taken the place of, once the searches that began on it have ended."""
+        while self._replaced:
+            old = self._replaced.pop()
             old.close()
-            if remove:
+            if self.space is None or old.folder != self.space.folder:
                 shutil.rmtree(old.folder, ignore_errors=True)
 
     def _read_files(self, job: Job) -> _Work:

@@ -1,0 +1,179 @@
+"""A user of memsearch moves in with his settings, his scripts and his notes."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+
+import pytest
+from memsearch_engine.home import Home
+from memsearch_engine.journal.model import Anchor
+from memsearch_engine.journal.write import Journal
+from memsearch_engine.settings import load
+
+#: As its own wizard writes it.
+THEIRS = """
+[milvus]
+uri = "~/.memsearch/milvus.db"
+token = ""
+collection = "memsearch_chunks"
+[embedding]
+provider = "local"
+model = "gpahal/bge-m3-onnx-int8"
+batch_size = 0
+[chunking]
+max_chunk_size = 1200
+overlap_lines = 2
+[indexing]
+ignore_files = [".gitignore"]
+exclude = []
+[watch]
+debounce_ms = 1500
+[llm.providers.gem]
+type = "gemini"
+model = "gemini-2.5-flash"
+[llm.providers.own]
+type = "openai-compatible"
+base_url = "http://127.0.0.1:1/v1"
+[llm.providers.anthropic]
+type = ""
+[plugins.codex.summarize]
+enabled = false
+provider = ""
+[plugins.claude_code.project_review]
+enabled = true
+[prompts]
+summarize = ""
+"""
+
+
+@pytest.fixture
+def home(tmp_path) -> Home:
+    made = Home(tmp_path / "home").ensure()
+    made.config.write_text(THEIRS)
+    return made
+
+
+def test_its_settings_stop_nothing_and_what_differs_is_said(home):
+    settings = load(home)
+    assert settings.milvus.uri == "" and settings.embedding.provider == "onnx" and settings.embedding.model == ""
+    assert settings.chunking.max_chars == 1200 and settings.indexing.ignore_files == [".gitignore"]
+    types = {name: provider.type for name, provider in settings.llm.providers.items()}
+    assert types == {"gem": "openai", "own": "openai", "anthropic": "anthropic"}
+    assert "generativelanguage" in settings.llm.providers["gem"].base_url
+    said = "\n".join(settings.warnings)
+    assert "`embedding.provider`" in said and "`embedding.model`" in said and len(settings.warnings) == 2, said
+
+
+def test_a_bad_project_file_fails_its_own_keys_alone(home, tmp_path):
+    file = tmp_path / ".memsearch.toml"
+    file.write_text('[chunking]\nmax_chars = "many"\n[embedding]\nprovider = "openai"\n')
+    settings = load(home, file)
+    assert settings.chunking.max_chars == 1200 and len([w for w in settings.warnings if ".memsearch.toml" in w]) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "answer"),
+    [
+        (["get", "milvus.collection", "--default-collection", "ms_x"], "ms_x"),
+        (["get", "plugins.codex.summarize.enabled"], "false"),
+        (["get", "llm.providers.gem.model"], "gemini-2.5-flash"),
+        (["get", "prompts.summarize"], ""),
+        (["get", "plugins.claude-code.project_review.enabled"], "false"),
+    ],
+)
+def test_its_scripts_are_answered(box, arguments, answer):
+    box.home.ensure().config.write_text(THEIRS.replace('collection = "memsearch_chunks"\n', ""))
+    assert box.ok("config", *arguments).out.strip() == answer
+
+
+def test_its_object_of_settings_and_a_key_in_the_project(box):
+    box.home.ensure().config.write_text(THEIRS)
+    table = json.loads(box.ok("config", "list", "--resolved", "--json-output").out)
+    assert (
+        table["embedding"]["provider"] == "onnx" and "collection" in table["milvus"] and "schema_version" not in table
+    )
+    box.ok("config", "set", "chunking.max_chunk_size", "900", "--project")
+    assert tomllib.loads((box.project / ".memsearch.toml").read_text()) == {"chunking": {"max_chunk_size": 900}}
+    assert box.run("config", "set", "milvus.uri", "http://x", "--project").code == 2
+
+
+def test_its_flags_are_accepted_and_say_when_they_have_no_effect(box):
+    box.fill()
+    box.index()
+    done = box.ok(
+        "search",
+        "redis",
+        "-k",
+        "500",
+        "-j",
+        "-p",
+        "onnx",
+        "--collection",
+        "c",
+        "--default-collection",
+        "d",
+        "--model",
+        "m",
+    )
+    assert done.json and "--model has no effect" in done.err and "-p onnx" in done.err
+    hit = done.json[0]["chunk_hash"]
+    shown = box.ok("expand", hit, "--no-section", "-n", "1", "--milvus-uri", "x")
+    assert "Session: abc123  Turn: t2" in shown.out and "<!-- agent:claude-code session:abc123" in shown.out
+    assert box.ok("expand", hit, "-j").json["chunk_hash"] == hit
+    assert box.ok("index", str(box.memory), "--exclude", "x", "--max-chunk-size", "9").code == 0
+
+
+def test_our_anchors_end_where_its_readers_want_it():
+    path = "/home/u/.claude/projects/-p/s.jsonl"
+    assert (
+        Anchor("s", "t", "claude-code", "transcript", path).render() == f"<!-- session:s turn:t transcript:{path} -->"
+    )
+    assert "agent:codex" in Anchor("s", "t", "codex", "transcript", path).render()
+
+
+def test_what_it_captured_is_known_by_any_line_of_the_turn_and_by_its_minute(tmp_path):
+    memory = str(tmp_path / "p" / ".memsearch" / "memory")
+    journal = Journal(Home(tmp_path / "home").ensure())
+    uuid = "7b14fd28-a015-40f3-a91c-ed1f01f726c0"
+    journal.append_turn(memory, "2026-02-09", "10:00", "- x", Anchor("s", uuid, "claude-code", "transcript", "/x"))
+    journal.append_turn(memory, "2026-02-09", "10:01", "- y", Anchor("c", "", "codex", "rollout", "/r"))
+    ours = Anchor("s", "prompt-id", "claude-code", "transcript", "/x")
+    assert not journal.append_turn(memory, "2026-02-09", "10:00", "- x", ours, aliases=[uuid]).written
+    turn = Anchor("c", "turn-of-codex", "codex", "rollout", "/r")
+    assert not journal.append_turn(memory, "2026-02-09", "10:00", "- y", turn, times=["2026-02-09 10:01"]).written
+    assert journal.append_turn(memory, "2026-02-09", "10:30", "- z", turn, times=["2026-02-09 10:30"]).written
+
+
+def test_a_hook_waits_for_what_comes_late_without_keeping_the_agent(box):
+    import subprocess
+    import time
+
+    from tests.conftest import until
+
+    process = subprocess.Popen(
+        box.argv("hook", "claude-code", "Stop"), cwd=box.project, env={**box.env, "MEMSEARCH_NO_SERVICE": "1"},
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert process.stdout.read() == b"{}\n" and process.wait(30) == 0  # it has ended, and nothing was said to it yet
+    assert not box.home.inbox.exists() or not list(box.home.inbox.iterdir())
+    process.stdin.write(b'{"session_id": "late", "cwd": "/p"}')
+    process.stdin.close()
+    until(
+        lambda: box.home.inbox.exists() and [f for f in box.home.inbox.glob("*.json") if "late" in f.read_text()],
+        20,
+        "the event",
+    )
+    assert time.monotonic()
+
+
+def test_a_hook_whose_stdout_is_closed_says_nothing_and_does_not_fail(box):
+    done = box.run(
+        "hook",
+        "claude-code",
+        "Stop",
+        stdin="{}",
+        env={"MEMSEARCH_NO_SERVICE": "1"},
+        prefix=["sh", "-c", 'exec "$@" >&-', "sh"],
+    )
+    assert done.code == 0 and done.err == ""
