@@ -21,7 +21,9 @@ from memsearch_engine.transcripts.model import ToolCall, Turn
 
 SAMPLES = Path(__file__).parent.parent / "samples" / "claude-code"
 SESSION = "11111111-1111-4111-8111-111111111111"
+#: Of two turns: their prompt ids, as hooks name them, and the uuids of their user lines, which are their names.
 TURNS = ["373eb335-80c9-41b2-b9b4-a0fca5e44ea6", "66e44fe8-becd-431c-94cf-ecb13d4593b2"]
+NAMES = ["7f19de89-aefe-4137-b07f-2663318860d5", "2e749fd1-88da-4573-9684-ae3b73ea31f5"]
 
 
 @pytest.fixture
@@ -73,19 +75,19 @@ def test_one_turn_from_the_hook_to_undo(place):
     state = json.loads(place.run("inbox", "--json").stdout)
     assert state["captured"] == 2 and state["waiting"] == [] and not list(place.home.inbox.glob("*.json"))
     text = place.day().read_text()
-    assert text.count("## Session") == 1 and text.count("### ") == 2 and f"turn:{TURNS[0]}" in text
+    assert text.count("## Session") == 1 and text.count("### ") == 2 and f"turn:{NAMES[0]}" in text
     place.run("hook", "claude-code", "Stop", stdin=place.payload(TURNS[1]))
     assert json.loads(place.run("inbox", "--json").stdout)["captured"] == 0
     assert place.day().read_text() == text
 
     found = json.loads(place.run("search", "hello from tool", "--json").stdout)
-    assert found["hits"][0]["turn"] == TURNS[0]
+    assert found["hits"][0]["turn"] == NAMES[0]
     entry = found["hits"][0]["entry_id"]
     opened = json.loads(place.run("transcript", entry, "--json").stdout)
-    assert [turn["turn"] for turn in opened["turns"]] == [TURNS[0]]
+    assert [turn["turn"] for turn in opened["turns"]] == [NAMES[0]]
     assert opened["turns"][0]["tools"][0]["output"].startswith("hello-from-tool")
     both = json.loads(place.run("transcript", entry, "--context", "1", "--json").stdout)
-    assert [turn["turn"] for turn in both["turns"]] == TURNS
+    assert [turn["turn"] for turn in both["turns"]] == NAMES
 
     place.run("edit", entry, "--text", "- It said hello")
     assert "- It said hello" in place.day().read_text()

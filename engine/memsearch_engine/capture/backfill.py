@@ -16,7 +16,6 @@ from memsearch_engine.capture.ledger import SeenSession, SeenTurn
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.journal.model import Anchor
-from memsearch_engine.journal.parse import turn_id
 from memsearch_engine.journal.turns import names_of
 from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.projects import locate
@@ -144,7 +143,8 @@ def _count(
     new: list[str] = []
     start = ""
     notes: list[SeenTurn] = []
-    known = keeper.ledger.outcomes(where.agent, conversation.session)
+    recorded = keeper.ledger.outcomes(where.agent, conversation.session)
+    known = {conversation.aliases.get(name, name): outcome for name, outcome in recorded.items()}
     for turn in conversation.each():
         if is_summariser(turn):
             count.summarisers += 1
@@ -173,7 +173,7 @@ def _count(
             count.homeless += 1
             made.gone[turn.cwd] = made.gone.get(turn.cwd, 0) + 1
             outcome = "homeless"
-        elif keeper.journal.history.is_deleted(turn_id(turn.agent, turn.session, turn.turn)):
+        elif keeper.journal.is_deleted(Anchor(turn.session, turn.turn, turn.agent), turn.aliases):
             count.known += 1
             outcome = "deleted"
         elif _is_known(keeper, memory, turn, planned):

@@ -14,6 +14,7 @@ from memsearch_engine.capture import summaries
 from memsearch_engine.capture.backfill import is_summariser
 from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.capture.ledger import SeenSession
+from memsearch_engine.capture.worker import outcomes
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.home import AgentFolders
 from memsearch_engine.transcripts.locate import READERS, all_sessions, open_session
@@ -79,7 +80,7 @@ def _reconcile(keeper: Keeper, conversation: Conversation, since: float, take: b
     where = conversation.where
     if conversation.parent:
         return True
-    known = keeper.ledger.outcomes(where.agent, conversation.session)
+    known = outcomes(keeper, conversation)
     quiet = time.time() - where.modified > _QUIET_S
     whole = True
     for place, name in enumerate(conversation.ids):

@@ -27,6 +27,7 @@ from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.settings import Settings
 from memsearch_engine.transcripts.locate import READERS, find_session, open_session
+from memsearch_engine.transcripts.model import Conversation
 
 log = logging.getLogger("memsearch.service")
 MAX_EVENT = 1024 * 1024
@@ -197,6 +198,12 @@ def _work(keeper: Keeper, outcome: Outcome) -> None:
         keeper.close()
 
 
+def outcomes(keeper: Keeper, conversation: Conversation) -> dict[str, str]:
+    """What became of a session's turns, also of those that were noted under another name."""
+    known = keeper.ledger.outcomes(conversation.where.agent, conversation.session)
+    return {conversation.aliases.get(name, name): outcome for name, outcome in known.items()}
+
+
 def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
     age = time.time() - event.at
     if event.agent not in READERS:
@@ -221,10 +228,11 @@ def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
         return True, ""
     keeper.ledger.capturing(event.agent, event.at - _BEGAN_BEFORE_S)
     settled = age >= _SETTLE_S or event.event not in ("Stop", "StopFailure")
-    known = keeper.ledger.outcomes(event.agent, conversation.session)
+    known = outcomes(keeper, conversation)
+    wanted = conversation.aliases.get(event.turn, event.turn)
     for place, name in enumerate(conversation.ids):
         last = place == len(conversation.ids) - 1
-        if known.get(name) in ("captured", "trivial", "deleted") and name != event.turn and not last:
+        if known.get(name) in ("captured", "trivial", "deleted") and name != wanted and not last:
             continue
         found = conversation.turns(place, place + 1)
         if not found:  # the file was cut meanwhile
@@ -232,7 +240,7 @@ def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
         turn = found[0]
         if turn.status == "interrupted" and last and not settled:
             return False, "the answer is not in the transcript yet"
-        if last and turn.status == "interrupted" and (event.event == "PreCompact" or turn.turn != event.turn != ""):
+        if last and turn.status == "interrupted" and (event.event == "PreCompact" or turn.turn != wanted != ""):
             continue  # it is still going on, and will have its own event
         memory = os.path.join(event.memsearch_dir, "memory") if event.memsearch_dir else ""
         kept = keeper.keep(turn, where, memory=memory, cwd=event.cwd, at=event.at)
@@ -244,6 +252,6 @@ def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
             outcome.already += 1
         else:
             outcome.skipped += 1
-    if event.turn and event.turn not in conversation.ids and not settled:
+    if wanted and wanted not in conversation.ids and not settled:
         return False, "the turn is not in the transcript yet"
     return True, ""

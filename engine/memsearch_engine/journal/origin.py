@@ -22,6 +22,9 @@ from memsearch_engine.journal.model import RELEASED, Entry
 from memsearch_engine.place import find
 from memsearch_engine.state import complaining, connect
 
+#: How a note came to be: what capture wrote may be brought up to date as its turn grows.
+CAPTURED = "captured"
+
 
 def key_of(raw: bytes) -> str:
     """The name of an entry's bytes."""
@@ -87,6 +90,12 @@ class Origin:
         """Ids of the entries that the owner released as they stand, whatever they say."""
         known = self._known(entries)
         return {entry.id for entry in entries if known.get(key_of(entry.raw)) == "released"}
+
+    def is_captured(self, raw: bytes) -> bool:
+        """Whether these bytes are what capture wrote: nobody has edited them."""
+        with self._lock, complaining(self.home):
+            row = self._db().execute("SELECT how FROM origin_notes WHERE key=?", (key_of(raw),)).fetchone()
+        return bool(row) and row[0] == CAPTURED
 
     def is_own(self, raw: bytes, memory: str) -> bool:
         with self._lock, complaining(self.home):

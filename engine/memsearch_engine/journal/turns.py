@@ -53,6 +53,12 @@ class KnownTurns:
         wanted |= {_at(anchor.agent, anchor.session, time) for time in times}
         return any(not wanted.isdisjoint(file.keys) for file in self._files.values())
 
+    def holds(self, path: str, anchor: Anchor, aliases: Iterable[str] = ()) -> bool:
+        """Whether a file has the entry of a turn."""
+        self._refresh()
+        wanted = names_of(anchor).union(*(names_of(Anchor(anchor.session, name, anchor.agent)) for name in aliases))
+        return path in self._files and not wanted.isdisjoint(self._files[path].keys)
+
     def _refresh(self) -> None:
         listed = list_files(self._memory).files
         for gone in self._files.keys() - {file.path for file in listed}:

@@ -23,7 +23,7 @@ from memsearch_engine.journal import disk
 from memsearch_engine.journal.files import list_files, read_day
 from memsearch_engine.journal.history import Change, History
 from memsearch_engine.journal.model import Anchor, Document, Entry, clean_comment
-from memsearch_engine.journal.origin import Origin
+from memsearch_engine.journal.origin import CAPTURED, Origin
 from memsearch_engine.journal.parse import FLAG_MARKS, heading_count, parse, parse_end, parse_mark, turn_id
 from memsearch_engine.journal.text import balance_fences
 from memsearch_engine.journal.turns import KnownTurns
@@ -84,7 +84,7 @@ class Journal:
         """
         entry_id = turn_id(anchor.agent, anchor.session, anchor.turn)
         path = self._day_path(memory, day)
-        if self._is_deleted(entry_id, anchor):
+        if self.is_deleted(anchor, aliases):
             return Appended(entry_id, path, False, "deleted by the owner")
         # the folder's lock before the file's: two processes in two time zones would look into two files
         with disk.locked(self.home, os.path.join(memory, "turns")), disk.locked(self.home, path):
@@ -95,7 +95,7 @@ class Journal:
             lines += [f"### {time}", anchor.render(), *_render_marks(marks or {}), body, ""]
             block = _joined(document, lines)
             self.origin.made(memory)
-            self.origin.wrote(entry.raw for entry in parse(block, day).entries)
+            self.origin.wrote((entry.raw for entry in parse(block, day).entries), CAPTURED)
             disk.append(path, block, first=f"# {day}\n\n".encode())
         return Appended(entry_id, path, True)
 
@@ -124,16 +124,41 @@ class Journal:
             self.history.confirm(seq)
         return Appended(entry_id, path, True)
 
+    def refresh_turn(self, memory: str, anchor: Anchor, aliases: Iterable[str], body: str) -> Appended | None:
+        """Take over what a turn has become (a late result, a continuation) where its entry stands as capture wrote it. Undoable.
+        None where it was edited meanwhile, or is not there."""
+        names = {turn_id(anchor.agent, anchor.session, name) for name in (anchor.turn, *aliases)}
+        for file in list_files(memory).files:
+            if not self.turns(memory).holds(file.path, anchor, aliases):
+                continue
+            for entry in read_day(file.path).entries:
+                if entry.id not in names or entry.body == body or not self.origin.is_captured(entry.raw):
+                    continue
+
+                def change(document: Document, entry: Entry) -> bytes:
+                    old = entry.raw[entry.body_start - entry.start :]
+                    return entry.raw[: len(entry.raw) - len(old)] + body.replace("\n", document.newline).encode("utf-8")
+
+                try:
+                    new = self._splice(memory, "edit", [target_of(file.path, entry)], change)[0]
+                except (Conflict, NotFound):
+                    return None
+                self.origin.wrote([new.raw], CAPTURED)
+                return Appended(new.id, file.path, True)
+        return None
+
     def turns(self, memory: str) -> KnownTurns:
         """The turns that a memory folder holds."""
         return self._turns.setdefault(memory, KnownTurns(memory))
 
-    def _is_deleted(self, entry_id: str, anchor: Anchor) -> bool:
-        """Whether the owner deleted this turn. Where the history can't be read, capture goes on: a note too many is mended with
+    def is_deleted(self, anchor: Anchor, aliases: Iterable[str] = ()) -> bool:
+        """Whether the owner deleted this turn, under any of its names. Where the history can't be read, capture goes on: a note too many is mended with
         a key, one that is not written is lost."""
         try:
-            return self.history.is_deleted(entry_id) or (
-                len(anchor.turn) >= _UNIQUE and self.history.deleted_turn(anchor.turn)
+            return any(
+                self.history.is_deleted(turn_id(anchor.agent, anchor.session, name))
+                or (len(name) >= _UNIQUE and self.history.deleted_turn(name))
+                for name in (anchor.turn, *aliases)
             )
         except Unreachable as error:
             log.warning("%s", error)
@@ -177,7 +202,9 @@ class Journal:
             old = entry.raw[entry.body_start - entry.start :]
             return new[: len(new) - len(old)] + body.replace("\n", document.newline).encode("utf-8")
 
-        return self._splice(memory, "edit", [target], change, undoable=False)[0]
+        entry = self._splice(memory, "edit", [target], change, undoable=False)[0]
+        self.origin.wrote([entry.raw], CAPTURED)
+        return entry
 
     def merge(self, memory: str, keep: Target, gone: list[Target]) -> Entry:
         """Make one entry of several that say the same: *keep*'s text with the anchors of all; the others go. One step of undo."""

@@ -1,9 +1,15 @@
 """Claude Code's sessions: JSONL, one line per content block (2.1.197 to 2.1.330 were seen).
 
 A turn begins with a user line that a person or a program typed: it has a ``promptSource`` other than ``system`` (or,
-in files older than that field, plain text). Tool results, compaction summaries, local commands, hook context and
-notifications are user lines too, and belong to the turn they stand in. A fork copies lines with their ``promptId``, so a
-copied turn is the same turn. Sub-agents have files of their own below the session's folder and are no sessions.
+in files older than that field, plain text), or it calls a command or a skill of the user's: ``<command-message>`` stands first in
+it, where a local command (/cost, /model) begins with ``<command-name>``. Tool results, compaction summaries, local commands, hook
+context and notifications are user lines too, and belong to the turn they stand in. What is typed while Claude works is an
+attachment of the running turn (``queued_command``), or a prompt of its own; two that waited together are answered together.
+
+**A turn is named by the uuid of its user line**: a fork (``--fork-session``) copies it, and gives all copied lines one new
+``promptId``, which is also that of its own first turn. The ``promptId`` is an alias of the last prompt line that bears it, as the
+Stop hook has it, and older notes are found by it. Sub-agents have files of their own below the session's folder and are no
+sessions.
 """
 
 from __future__ import annotations
@@ -35,11 +41,16 @@ AGENT = "claude-code"
 KIND = "transcript"
 _KNOWN = frozenset(
     "user assistant system attachment queue-operation last-prompt atis-latch mode cost-state tools-used "
-    "api-request-shape api-request-blob api-request summary file-history-snapshot custom-title agent-name".split()
+    "api-request-shape api-request-blob api-request summary file-history-snapshot custom-title agent-name permission-mode".split()
 )
 _MACHINE = re.compile(
-    r"\s*<(?:command-name|command-message|local-command|bash-input|bash-stdout|bash-stderr|task-notification|system-reminder)"
+    r"\s*<(?:command-name|local-command|bash-input|bash-stdout|bash-stderr|task-notification|system-reminder)"
 )
+_COMMAND = re.compile(r"\s*<command-message>")
+_COMMAND_NAME = re.compile(r"<command-name>\s*(/?[^<\s]{1,200})\s*</command-name>")
+_COMMAND_WORDS = re.compile(r"<command-args>(.*)</command-args>", re.S)
+_RESULT = re.compile(r"<result>(.*)</result>", re.S)
+_CALL_ID = re.compile(r"<tool-use-id>\s*([\w-]{4,80})\s*</tool-use-id>")
 _SUB_AGENT = re.compile(r"\bagentId: ?([A-Za-z0-9_-]{4,64})\b")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
 _INTERRUPTED = "[Request interrupted by user"
@@ -55,6 +66,8 @@ class _Line(msgspec.Struct):
     promptId: Any = None
     promptSource: Any = None
     turnOrigin: Any = None
+    turnPosition: Any = None
+    attachment: Any = None
     isMeta: Any = None
     isCompactSummary: Any = None
     isSidechain: Any = None
@@ -121,6 +134,8 @@ class ClaudeConversation(JsonlConversation):
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
         found = super().turns(first, last)
         for turn in found:
+            # a fork's copies bear one promptId with its own first turn: it names that one
+            turn.aliases = [name for name in turn.aliases if self._offsets.aliases.get(name, turn.turn) == turn.turn]
             turn.outside = turn.outside or any(
                 call.name.lower() in SUB_AGENTS and self._took_in(call) for call in turn.tools
             )
@@ -143,6 +158,8 @@ class _Scanner:
     def __init__(self) -> None:
         self.facts: dict[str, str] = {}
         self.unknown: dict[str, int] = {}
+        self.aliases: dict[str, str] = {}
+        self._first, self._position = "", None
 
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)
@@ -152,10 +169,18 @@ class _Scanner:
             return None
         if line.isSidechain and not self.facts:  # a sub-agent's own file
             self.facts["parent"] = text_of(line.sessionId)
+        if line.type == "assistant":
+            self._position = None  # it was answered: what waits from now on is another turn
         if line.type != "user" or _aside(line, self.facts) or _prompt(line) is None:
             return None
         self.facts.update(session=text_of(line.sessionId), version=text_of(line.version))
-        return _turn_id(line), offset
+        name = _turn_id(line)
+        joined = line.promptSource == "queued" and line.turnPosition is not None and line.turnPosition == self._position
+        if not joined:
+            self._first, self._position = name, line.turnPosition
+        for alias in {text_of(line.promptId), text_of(line.uuid)} - {"", self._first}:
+            self.aliases[alias] = self._first
+        return None if joined else (name, offset)
 
 
 def _aside(line: _Line, facts: dict[str, str]) -> bool:
@@ -164,22 +189,31 @@ def _aside(line: _Line, facts: dict[str, str]) -> bool:
 
 
 def _turn_id(line: _Line) -> str:
-    return text_of(line.promptId) or text_of(line.uuid) or text_of(line.timestamp)
+    return text_of(line.uuid) or text_of(line.promptId) or text_of(line.timestamp)
 
 
 def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
     turns: list[Turn] = []
     tools: dict[str, ToolCall] = {}
+    position = None  # of the last prompt, until it is answered
     for raw in lines:
         try:
             line = _decode(raw)
         except (msgspec.DecodeError, RecursionError):
             continue
+        if turns and line.type == "attachment":
+            _typed_ahead(turns[-1], tools, line.attachment)
         if _aside(line, facts) or line.type not in ("user", "assistant"):
             continue
+        if line.type == "assistant":
+            position = None
         stamp = text_of(line.timestamp)
         if line.type == "user" and (prompt := _prompt(line)) is not None:
-            tools = {}
+            if turns and line.promptSource == "queued" and position is not None and line.turnPosition == position:
+                turns[-1].user += f"\n\n{prompt}"
+                turns[-1].aliases = [*turns[-1].aliases, *_aliases(line)]
+                continue
+            tools, position = {}, line.turnPosition
             turns.append(
                 Turn(
                     agent=AGENT,
@@ -191,7 +225,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
                     user=prompt,
                     tools=[],
                     status="interrupted",
-                    aliases=[text_of(line.uuid)] if line.uuid else [],
+                    aliases=_aliases(line),
                 )
             )
             continue
@@ -202,7 +236,9 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
         content = line.content()
         if line.type == "user" and not line.isMeta and text_of(line.uuid) and blocks_text(content).strip():
             turn.aliases = [*turn.aliases, text_of(line.uuid)]
-        if line.type == "user":
+        if line.type == "user" and line.turnOrigin == "task_notification":
+            _reported(tools, blocks_text(content))
+        elif line.type == "user":
             _results(turn, tools, content)
         elif line.isApiErrorMessage:
             turn.status = "failed"
@@ -222,9 +258,44 @@ def _prompt(line: _Line) -> str | None:
     if isinstance(content, list) and any(isinstance(b, dict) and b.get("type") == "tool_result" for b in content):
         return None
     text = blocks_text(content)
+    if _COMMAND.match(text):
+        return _called(text)
     if not text.strip() or _MACHINE.match(text) or text.startswith(_INTERRUPTED):
         return None
     return text
+
+
+def _called(text: str) -> str | None:
+    """What the user typed to call a command or a skill: its name and his words."""
+    name, words = _COMMAND_NAME.search(text), _COMMAND_WORDS.search(text)
+    if name is None:
+        return None
+    return f"/{name[1].lstrip('/')} {words[1] if words else ''}".strip()
+
+
+def _aliases(line: _Line) -> list[str]:
+    return [name for name in (text_of(line.promptId), text_of(line.uuid)) if name and name != _turn_id(line)]
+
+
+def _typed_ahead(turn: Turn, tools: dict[str, ToolCall], attachment: Any) -> None:
+    """What stood in the queue while Claude worked: the user's words, or what a sub-agent reports."""
+    if not isinstance(attachment, dict) or attachment.get("type") != "queued_command":
+        return
+    prompt = attachment.get("prompt")
+    words = blocks_text(prompt) if isinstance(prompt, list) else text_of(prompt)
+    if attachment.get("commandMode") == "task-notification":
+        _reported(tools, words)
+    elif words.strip():
+        turn.user = f"{turn.user}\n\n{words}" if turn.user else words
+
+
+def _reported(tools: dict[str, ToolCall], text: str) -> None:
+    """A sub-agent that was sent off has ended: its result takes the place of "launched"."""
+    call, result = _CALL_ID.search(text), _RESULT.search(text)
+    if call and result and call[1] in tools:
+        sent_off = tools[call[1]]
+        agent = _SUB_AGENT.search(sent_off.output)
+        sent_off.output = f"{agent[0]}\n{result[1].strip()}" if agent else result[1].strip()
 
 
 def _answer(turn: Turn, tools: dict[str, ToolCall], content: Any) -> None:

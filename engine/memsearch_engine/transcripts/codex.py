@@ -97,6 +97,7 @@ class _Scanner:
     def __init__(self) -> None:
         self.facts: dict[str, str] = {}
         self.unknown: dict[str, int] = {}
+        self.aliases: dict[str, str] = {}
         self._begun = -1  # where the open task began
         self._task = ""
         self._said = False  # whether somebody spoke in it

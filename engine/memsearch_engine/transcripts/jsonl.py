@@ -35,6 +35,7 @@ class Scanner(Protocol):
 
     facts: dict[str, str]
     unknown: dict[str, int]
+    aliases: dict[str, str]
 
 
 class Offsets(msgspec.Struct):
@@ -48,9 +49,10 @@ class Offsets(msgspec.Struct):
     starts: list[int]
     facts: dict[str, str]
     unknown: dict[str, int]
+    aliases: dict[str, str] = {}  # other names of turns
 
 
-_LAYOUT = 1
+_LAYOUT = 2
 
 
 class JsonlConversation(Conversation):
@@ -67,6 +69,7 @@ class JsonlConversation(Conversation):
         self._parse = parse
         self._offsets = _scan(where.path, scanner, cache)
         self.ids = self._offsets.ids
+        self.aliases = self._offsets.aliases
         self.unknown = self._offsets.unknown
         self.session = self._offsets.facts.get("session") or where.session
         self.parent = self._offsets.facts.get("parent", "")
@@ -129,6 +132,7 @@ def _scan(path: str, scanner: Callable[[], Scanner], cache: Path | None) -> Offs
         start = kept.starts[-1]
         scan.facts.update(kept.facts)
         scan.unknown.update(kept.unknown)
+        scan.aliases.update(kept.aliases)
     for offset, raw in lines(path, start):
         try:
             turn = scan.feed(offset, raw)
@@ -138,7 +142,7 @@ def _scan(path: str, scanner: Callable[[], Scanner], cache: Path | None) -> Offs
         if turn:
             found.ids.append(turn[0])
             found.starts.append(turn[1])
-    found.facts, found.unknown = scan.facts, scan.unknown
+    found.facts, found.unknown, found.aliases = scan.facts, scan.unknown, scan.aliases
     if info.st_size >= _WORTH_AN_INDEX and cache is not None:
         _save(path, cache, found)
     return found

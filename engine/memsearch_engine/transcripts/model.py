@@ -97,6 +97,7 @@ class Conversation(ABC):
         ids: turn ids, oldest first.
         parent: the session that started this one as a sub-agent; such sessions are no memory of their own.
         unknown: record kinds that the reader does not know, counted.
+        aliases: other names of turns (of hooks, of older versions) -> their ids.
     """
 
     agent: ClassVar[str]
@@ -108,6 +109,7 @@ class Conversation(ABC):
         self.parent = ""
         self.version = ""
         self.unknown: dict[str, int] = {}
+        self.aliases: dict[str, str] = {}
 
     @abstractmethod
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
@@ -119,11 +121,13 @@ class Conversation(ABC):
             yield from self.turns(first, first + _AT_ONCE)
 
     def find(self, turn: str) -> int:
-        """The position of a turn, by its id or an unambiguous beginning of it; -1 where it is not here."""
+        """The position of a turn, by its id, another name of it or an unambiguous beginning of one; -1 where it is not here."""
+        turn = self.aliases.get(turn, turn)
         if turn in self.ids:
             return self.ids.index(turn)
-        near = [i for i, name in enumerate(self.ids) if turn and name.startswith(turn)]
-        return near[0] if len(near) == 1 else -1
+        names = [*zip(self.ids, self.ids), *self.aliases.items()]
+        near = {name for known, name in names if turn and known.startswith(turn) and name in self.ids}
+        return self.ids.index(near.pop()) if len(near) == 1 else -1
 
 
 _ESCAPE = re.compile(

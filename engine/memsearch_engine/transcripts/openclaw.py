@@ -131,6 +131,7 @@ class _Scanner:
     def __init__(self) -> None:
         self.facts: dict[str, str] = {}
         self.unknown: dict[str, int] = {}
+        self.aliases: dict[str, str] = {}
 
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         event = msgspec.json.decode(raw)

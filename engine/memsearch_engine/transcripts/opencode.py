@@ -2,6 +2,10 @@
 
 A turn is a user message and the assistant messages that name it as their parent, one per step of the model. A compaction
 is a user message too, known by its part. A sub-agent's session names its parent.
+
+**A turn is named by the id of the user message that it was first said with.** A fork copies messages under new ids and keeps the
+time at which they were made, which is then before its own beginning: the copy's name is that of the message with the same time in
+the session that was there already.
 """
 
 from __future__ import annotations
@@ -76,25 +80,30 @@ class OpenCodeConversation(Conversation):
                 (where.session,),
             ).fetchall()
             messages = [(text_of(name), table(data), compaction) for name, data, compaction in rows]
+            origins = _origins(db, where.session)
             maybe = [name for name, _, compaction in messages if compaction]
             compactions = {name for name in maybe if any(_kind(p) == "compaction" for p in _parts(db, name))}
         self.parent, self._directory, self.version = text_of(row[0]), text_of(row[1]), text_of(row[2])
         #: turn -> its messages, the user's own first
         self._turns: dict[str, list[tuple[str, dict[str, Any]]]] = {}
         for name, data, _ in messages:
+            parent = text_of(data.get("parentID"))
             if data.get("role") == "user" and name not in compactions:
-                self._turns[name] = [(name, data)]
-            elif text_of(data.get("parentID")) in self._turns:
-                self._turns[text_of(data.get("parentID"))].append((name, data))
+                self._turns[origins.get(name, name)] = [(name, data)]
+            elif origins.get(parent, parent) in self._turns:
+                self._turns[origins.get(parent, parent)].append((name, data))
+        self.aliases = {copy: name for copy, name in origins.items() if name in self._turns}
         self.ids = list(self._turns)
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
         found = []
         with reading(self.where.path) as db:
             for wanted in self.ids[first:last]:
-                turn = self._new(wanted, self._turns[wanted][0][1])
+                asked, data = self._turns[wanted][0]
+                turn = self._new(wanted, data)
+                turn.aliases = [asked] if asked != wanted else []
                 for name, data in self._turns[wanted]:
-                    self._add(turn, name == wanted, data, _parts(db, name))
+                    self._add(turn, name == asked, data, _parts(db, name))
                 if not turn.outside and any(call.name in SUB_AGENTS for call in turn.tools):
                     turn.outside = self._sub_agents_took_in(db)
                 found.append(turn)
@@ -151,6 +160,29 @@ class OpenCodeConversation(Conversation):
         name = text_of(part.get("tool"))
         output = text_of(state.get("output")) or text_of(state.get("error"))
         turn.call(ToolCall(name, input_text(state.get("input")), output, state.get("status") == "error"))
+
+
+def _origins(db: Any, session: str) -> dict[str, str]:
+    """copied user message -> the message that it is a copy of, as far as that is still there."""
+    rows = db.execute(
+        "SELECT m.id, m.time_created FROM message m JOIN session s ON s.id=m.session_id "
+        "WHERE m.session_id=? AND m.time_created < s.time_created",
+        (session,),
+    ).fetchall()
+    times: dict[int, list[str]] = {}
+    for name, time in rows:
+        times.setdefault(time, []).append(name)
+    found: dict[str, str] = {}
+    for start in range(0, len(times), 500):
+        batch = list(times)[start : start + 500]
+        marks = ",".join("?" * len(batch))
+        for name, time in db.execute(
+            f"SELECT m.id, m.time_created FROM message m JOIN session s ON s.id=m.session_id WHERE m.time_created IN ({marks}) "
+            "AND m.session_id<>? AND m.time_created >= s.time_created ORDER BY m.id",
+            (*batch, session),
+        ):
+            found.update(dict.fromkeys(times[time], name))
+    return found
 
 
 def _parts(db: Any, message: str) -> list[dict[str, Any]]:
