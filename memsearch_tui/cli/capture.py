@@ -77,10 +77,23 @@ def inbox_drop(names: tuple[str, ...], everything: bool, yes: bool, json_: bool)
     output.emit({"dropped": count}) if json_ else output.echo(f"{many(count, 'event')} forgotten")
 
 
-@click.command(epilog="\b\nExample:\n  memsearch coverage --since 7d")
+#: What a person calls an outcome -> the ledger's words for it.
+_OUTCOMES = {
+    "waiting": ["new"],
+    "failed": ["failed"],
+    "orphaned": ["homeless"],
+    "trivial": ["trivial"],
+    "deleted": ["deleted"],
+}
+
+
+@click.command(epilog="\b\nExamples:\n  memsearch coverage --since 7d\n  memsearch coverage --list failed")
 @click.option("--since", help="Only from this day on (2026-01-31, 7d).")
+@click.option(
+    "--list", "listed", type=click.Choice(list(_OUTCOMES)), help="The turns of one kind, each with its reason."
+)
 @as_json
-def coverage(since: str | None, json_: bool) -> int:
+def coverage(since: str | None, listed: str | None, json_: bool) -> int:
     """Turns seen in transcripts against turns in memory, by agent and day, since capture began."""
     from datetime import date
 
@@ -90,6 +103,15 @@ def coverage(since: str | None, json_: bool) -> int:
     if since and span is None:
         raise UsageError(f"{since!r} is no day", "write 2026-02-09, yesterday or 7d")
     state = Memory().call("coverage", dict, timeout_s=300, since=span[0] if span else "")
+    if listed:
+        rows = Memory().call("turns", list[dict], outcomes=_OUTCOMES[listed])
+        if json_:
+            output.emit({"turns": rows})
+        for row in rows if not json_ else []:
+            output.echo(
+                f"{row['day']}  {row['agent']:12s} {row['session'][:13]}  {row['turn'][:13]}  {row['reason'] or listed}"
+            )
+        return 0 if rows else 1
     if json_:
         output.emit(state)
         return 0
@@ -101,8 +123,13 @@ def coverage(since: str | None, json_: bool) -> int:
     output.echo(
         f"{state['percent']} % of {many(state['seen'], 'turn')} ({state['captured']} captured, {state['trivial']} trivial)"
     )
+    if state["orphaned"]:
+        output.say(
+            f"note: {many(state['orphaned'], 'turn')} of folders that are gone: `memsearch import --all --orphans FOLDER` gives "
+            "them a home, `memsearch coverage --list orphaned` lists them"
+        )
     for row in state["days"]:
-        left = "".join(f", {row[name]} {name}" for name in ("waiting", "failed") if row[name])
+        left = "".join(f", {row[name]} {name}" for name in ("waiting", "failed", "orphaned") if row[name])
         output.echo(
             f"{row['day']}  {row['agent']:12s} {row['captured'] + row['trivial']:4d} of {row['seen']:<4d}{left}"
         )

@@ -195,7 +195,7 @@ def test_prompts_can_be_the_users_own_and_settings_choose_by_agent(desk):
     assert [summaries.chosen(settings, a).provider for a in ("codex", "claude-code", "opencode")] == [
         "extractive",
         "mine",
-        "native",
+        "extractive",  # its client can't be kept from its tools
     ]
     set_value(desk.home, "llm.providers.mine.base_url", "http://localhost:1")
     assert load(desk.home).llm.providers["mine"].base_url == "http://localhost:1"
@@ -231,20 +231,14 @@ def test_a_command_line_is_asked_without_tools_or_hooks(desk, tmp_path, monkeypa
     assert (day["provider"], day["input_tokens"]) == ("native", 7)
 
 
-@pytest.mark.parametrize(
-    ("config", "model"),
-    [('{"small_model": "mock/small"}', "mock/small"), ('{"small_model": 3}', ""), ("{nonsense", ""), (None, "")],
-)
-def test_opencode_is_asked_with_the_model_that_its_own_settings_name(tmp_path, monkeypatch, config, model):
-    """The program is a stand-in that says what it was called with; the real one is driven in tests/agents."""
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
-    (tmp_path / "config" / "opencode").mkdir(parents=True)
-    if config is not None:
-        (tmp_path / "config" / "opencode" / "opencode.json").write_text(config)
-    program = tmp_path / "bin" / "opencode"
+@pytest.mark.parametrize("agent", ["opencode", "openclaw"])
+def test_a_client_that_can_not_be_kept_from_its_tools_is_not_asked(tmp_path, monkeypatch, agent):
+    """OpenCode's ``run`` offers a shell and files to whatever model answers, in the folder where it starts."""
+    program = tmp_path / "bin" / agent
     program.parent.mkdir()
-    program.write_text('#!/bin/sh\nprintf \'{"type":"text","part":{"text":"%s"}}\' "$*"\n')
+    program.write_text('#!/bin/sh\ntouch "$0.ran"\n')
     program.chmod(program.stat().st_mode | stat.S_IXUSR)
     monkeypatch.setenv("PATH", f"{program.parent}:/usr/bin:/bin")
-    asked = complete(Llm(), "native", "s", "q", agent="opencode").text
-    assert ("--model mock/small" in asked) is bool(model) and asked.startswith("run --pure")
+    with pytest.raises(ModelError):
+        complete(Llm(), "native", "s", "q", agent=agent)
+    assert not Path(f"{program}.ran").exists()

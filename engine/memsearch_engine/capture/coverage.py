@@ -37,6 +37,7 @@ class Share(msgspec.Struct):
     trivial: int = 0
     waiting: int = 0
     failed: int = 0
+    orphaned: int = 0  # their folder is gone; `import --orphans` gives them another home
 
     @property
     def percent(self) -> int:
@@ -94,7 +95,15 @@ def _reconcile(keeper: Keeper, conversation: Conversation, since: float, take: b
                 whole = False
                 keeper.note_new(turn)
                 continue
-            kept = keeper.keep(turn, where)
+            try:
+                kept = keeper.keep(turn, where)
+            except (
+                OSError,
+                MemsearchError,
+            ) as error:  # a folder that can't be written, a full disk: tried again, and seen
+                keeper.note_failed(turn, str(error))
+                whole = False
+                continue
             if kept.written and kept.memory not in written:
                 written.append(kept.memory)
     return whole
@@ -109,8 +118,10 @@ def shares(keeper: Keeper, since_day: str = "") -> list[Share]:
         share.seen += count
         if outcome in ("captured", "deleted"):
             share.captured += count
-        elif outcome in ("trivial", "homeless"):
+        elif outcome == "trivial":
             share.trivial += count
+        elif outcome == "homeless":
+            share.orphaned += count
         elif outcome == "failed":
             share.failed += count
         else:
@@ -143,6 +154,7 @@ def report(keeper: Keeper, since_day: str = "") -> dict[str, Any]:
         "trivial": sum(row.trivial for row in rows),
         "waiting": sum(row.waiting for row in rows),
         "failed": sum(row.failed for row in rows),
+        "orphaned": sum(row.orphaned for row in rows),
         "days": [{**msgspec.structs.asdict(row), "percent": row.percent} for row in rows],
         "alarms": alarms(keeper),
     }

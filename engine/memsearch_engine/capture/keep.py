@@ -111,6 +111,11 @@ class Keeper:
         when = local_time(turn.started) or datetime.now().astimezone()
         self._note(turn, when, turn.cwd, Kept("new"))
 
+    def note_failed(self, turn: Turn, reason: str) -> None:
+        """Note that a turn could not be taken, and why. It is tried again."""
+        when = local_time(turn.started) or datetime.now().astimezone()
+        self._note(turn, when, turn.cwd, Kept("failed"), reason[:300])
+
     def _note(self, turn: Turn, when: datetime, cwd: str, kept: Kept, reason: str = "") -> Kept:
         day, started = when.date().isoformat(), when.timestamp()
         seen = SeenTurn(turn.agent, turn.session, turn.turn, day, cwd, kept.outcome, reason, started)

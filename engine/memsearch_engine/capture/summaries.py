@@ -22,6 +22,7 @@ from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.text import escape_block, plain
 from memsearch_engine.journal.write import Journal, Target
 from memsearch_engine.llm import spend
+from memsearch_engine.llm.native import SMALL
 from memsearch_engine.llm.providers import ModelError, complete
 from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.secrets.scan import redact
@@ -66,7 +67,10 @@ def chosen(settings: Settings, agent: str) -> Summarize:
     """Who summarises an agent's turns: its own table (memsearch's), else ``capture.summarize``."""
     own = settings.plugins.get(agent)
     found = own.summarize if own and own.summarize else settings.capture.summarize
-    return found if found.enabled else msgspec.structs.replace(found, provider="extractive")
+    asks = found.enabled and not (
+        found.provider == "native" and agent not in SMALL
+    )  # whose client can't be kept from tools
+    return found if asks else msgspec.structs.replace(found, provider="extractive")
 
 
 def is_off(settings: Settings, agent: str) -> bool:

@@ -243,7 +243,11 @@ def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
         if last and turn.status == "interrupted" and (event.event == "PreCompact" or turn.turn != wanted != ""):
             continue  # it is still going on, and will have its own event
         memory = os.path.join(event.memsearch_dir, "memory") if event.memsearch_dir else ""
-        kept = keeper.keep(turn, where, memory=memory, cwd=event.cwd, at=event.at)
+        try:
+            kept = keeper.keep(turn, where, memory=memory, cwd=event.cwd, at=event.at)
+        except (OSError, MemsearchError) as error:
+            keeper.note_failed(turn, str(error))
+            raise
         if kept.written:
             outcome.captured += 1
             if kept.memory not in outcome.memories:

@@ -18,12 +18,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 from memsearch_engine import network
-from memsearch_engine.home import user_home
 from memsearch_engine.llm.reply import ModelError, Reply
 from memsearch_engine.llm.tokens import estimate
 
-#: Agents that can answer one question without a trace, and the small model that each is asked with.
-SMALL = {"claude-code": "haiku", "codex": "", "opencode": ""}
+#: Agents that can answer one question without a trace and without tools, and the small model that each is asked with. OpenCode
+#: can't be kept to that: its ``run`` offers the model a shell and files, in the folder where it starts, and keeps the session.
+SMALL = {"claude-code": "haiku", "codex": ""}
 #: Those that can work on files of one folder and nothing else.
 EDITORS = ("claude-code", "codex")
 _MOST_ANSWER = 4 * 1024 * 1024
@@ -34,26 +34,14 @@ def ask(agent: str, model: str, system: str, question: str, timeout_s: float) ->
     """One question. Raises ModelError."""
     if agent not in SMALL:
         raise ModelError(f"{agent or 'this agent'} has no command line that answers without a trace", again=False)
-    model = model or SMALL[agent] or (_small_model() if agent == "opencode" else "")
+    model = model or SMALL[agent]
     if agent == "claude-code":
         argv = ["-p", "--safe-mode", "--strict-mcp-config", "--tools", "", "--no-session-persistence", "--no-chrome",
                 "--output-format", "json", "--system-prompt", system]  # fmt: skip
-    elif agent == "codex":
-        argv = ["exec", "--ephemeral", "--skip-git-repo-check", "--disable", "hooks", "-s", "read-only", "--json"]
     else:
-        argv = ["run", "--pure", "--format", "json"]
+        argv = ["exec", "--ephemeral", "--skip-git-repo-check", "--disable", "hooks", "-s", "read-only", "--json"]
     with tempfile.TemporaryDirectory(prefix="memsearch-") as empty:
         return _run(agent, argv, model, system, question, Path(empty), timeout_s, lambda: False)
-
-
-def _small_model() -> str:
-    """The model that OpenCode's own settings name for small work; '' where they name none."""
-    base = Path(os.environ.get("XDG_CONFIG_HOME") or user_home() / ".config") / "opencode"
-    try:
-        named = json.loads((base / "opencode.json").read_bytes()).get("small_model", "")
-    except (OSError, ValueError, AttributeError):
-        return ""
-    return named if isinstance(named, str) and not named.startswith("-") else ""
 
 
 def edit(
@@ -153,7 +141,7 @@ def _claude_said(out: str) -> tuple[str, int, int]:
 
 
 def _said_by_lines(out: str) -> tuple[str, int, int]:
-    """The event lines of ``codex exec --json`` and ``opencode run --format json``."""
+    """The event lines of ``codex exec --json``."""
     texts, given, made = [], 0, 0
     for line in out.splitlines():
         try:
@@ -162,11 +150,9 @@ def _said_by_lines(out: str) -> tuple[str, int, int]:
             continue
         if not isinstance(event, dict):
             continue
-        item, part, usage = event.get("item") or {}, event.get("part") or {}, event.get("usage") or {}
+        item, usage = event.get("item") or {}, event.get("usage") or {}
         if item.get("type") == "agent_message":
             texts.append(str(item.get("text") or ""))
-        elif event.get("type") == "text":
-            texts.append(str(part.get("text") or ""))
         given += int(usage.get("input_tokens") or 0)
         made += int(usage.get("output_tokens") or 0)
     return "\n".join(texts), given, made

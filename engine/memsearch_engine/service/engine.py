@@ -437,6 +437,14 @@ class Engine:
         finally:
             keeper.close()
 
+    def turns(self, call: Call, outcomes: list[str], limit: int = 200) -> list[dict[str, Any]]:
+        """Turns that are not in memory, newest first, each with its reason."""
+        keeper = Keeper(self.home, self.journal)
+        try:
+            return keeper.ledger.waiting(tuple(outcomes), limit)  # type: ignore[arg-type]
+        finally:
+            keeper.close()
+
     def longterm(self, call: Call, phase: int = 0, session: str = "", since: float = 0.0) -> dict[str, Any]:
         """Run the long-term pipeline in the background; returns at once. Raises SettingsError where no model is chosen."""
         pipeline.check_models(self.settings, phase)
