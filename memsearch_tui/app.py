@@ -101,6 +101,7 @@ class MemsearchApp(App[int]):
         with contextlib.suppress(OSError):
             temporary = self._kept_file.with_suffix(".tmp")
             temporary.write_text(json.dumps(self.kept), encoding="utf-8")
+            temporary.chmod(0o600)
             os.replace(temporary, self._kept_file)
 
     # -- commands -------------------------------------------------------------------------------------------

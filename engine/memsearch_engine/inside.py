@@ -30,8 +30,11 @@ def base_of(path: str) -> str:
 
 
 def real(path: str) -> str:
-    """*path* with links resolved. Raises OSError where they lead out of its base."""
+    """*path* with links resolved. Raises OSError where they lead out of the project's ``.memsearch`` (which is no link itself), or,
+    for other files, out of their folder: a link to another file of the project would have us write into that."""
     base = os.path.realpath(base_of(path))
+    if path.startswith(os.path.join(base_of(path), MARKER)):
+        base = os.path.join(base, MARKER)
     found = os.path.realpath(path)
     if found != base and not found.startswith(base.rstrip(os.sep) + os.sep):
         raise OSError(errno.EPERM, f"a link that leads out of its project, to {found}", path)

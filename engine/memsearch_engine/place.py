@@ -46,6 +46,8 @@ def _git(start: str) -> tuple[str, str]:
     """(root of the main worktree, git's common directory), or ('', '')."""
     for folder in _ancestors(start):
         dot = os.path.join(folder, ".git")
+        if os.path.islink(dot):
+            return folder, ""  # git makes none: it would make this folder a part of somebody's project
         if os.path.isdir(dot) and os.path.exists(os.path.join(dot, "HEAD")):
             return folder, dot
         if os.path.isfile(dot):

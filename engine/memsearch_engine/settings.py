@@ -415,7 +415,7 @@ def set_values(home: Home, raw: dict[str, str]) -> dict[str, Any]:
             raise SettingsError(f"unknown setting `{key}`", "`memsearch config list` shows them all")
         values[key] = _parse_value(key, text, hint)
     home.ensure()
-    _write(home.config, values)
+    _write(Path(os.path.realpath(home.config)), values)  # the owner may keep it elsewhere
     return values
 
 
@@ -432,10 +432,18 @@ def set_in_project(file: Path, key: str, raw: str) -> Any:
 
 
 def _write(file: Path, values: dict[str, Any]) -> None:
-    """Put keys into a TOML file, keeping what else stands in it, comments too."""
+    """Put keys into a TOML file, keeping what else stands in it, comments too. Links in a project lead nowhere else."""
+    import secrets
+
     import tomlkit  # only here: 40 ms
 
-    document = tomlkit.parse(file.read_text(encoding="utf-8") if file.exists() else "")
+    try:
+        text = inside.read(file, inside.MAX_SETTINGS).decode("utf-8")
+    except FileNotFoundError:
+        text = ""
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(f"{file} can't be read: {getattr(error, 'strerror', '') or error}") from error
+    document = tomlkit.parse(text)
     for key, value in values.items():
         table: Any = document
         *tables, name = key.split(".")
@@ -444,15 +452,19 @@ def _write(file: Path, values: dict[str, Any]) -> None:
                 table[part] = tomlkit.table()
             table = table[part]
         table[name] = value
-    temporary = file.with_suffix(".tmp")
-    temporary.write_text(tomlkit.dumps(document), encoding="utf-8")
-    os.chmod(temporary, 0o600)
-    os.replace(temporary, file)
+    try:
+        with inside.folder_of(str(file)) as (folder, name):
+            temporary = f".{name}.{secrets.token_hex(6)}.tmp"
+            with open(inside.open_in(folder, temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as out:
+                out.write(tomlkit.dumps(document).encode("utf-8"))
+            os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except OSError as error:
+        raise SettingsError(f"{file} can't be written: {error.strerror}") from error
 
 
 def raw_value(home: Home, project_file: Path, key: str) -> Any:
     """A value of memsearch's own keys, as its scripts ask for it: from the project's file, the user's, else its default."""
-    for file in (project_file, home.config):
+    for file in (project_file, Path(os.path.realpath(home.config))):
         with contextlib.suppress(OSError, ValueError):
             flat = flatten(tomllib.loads(inside.read(file, inside.MAX_SETTINGS).decode("utf-8")))
             if key in flat:

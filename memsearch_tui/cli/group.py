@@ -89,7 +89,13 @@ def run(arguments: list[str]) -> int:
     except click.exceptions.Exit as stop:
         return stop.exit_code
     except click.ClickException as error:
-        error.show()
+        import io
+
+        from memsearch_tui.cli.output import echo
+
+        said = io.StringIO()
+        error.show(said)
+        echo(said.getvalue(), err=True, nl=False)
         _as_json(arguments, error.format_message(), "", error.exit_code)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
@@ -106,6 +112,11 @@ def run(arguments: list[str]) -> int:
             echo(f"  -> {error.hint}", err=True)
         _as_json(arguments, str(error), error.hint, error.exit_code)
         return error.exit_code
+    except UnicodeEncodeError as error:
+        from memsearch_tui.cli.output import echo
+
+        echo(f"error: {error.object[:80]!r} is not UTF-8", err=True)
+        return 2
     except OSError as error:
         from memsearch_tui.cli.output import echo
 

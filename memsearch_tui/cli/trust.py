@@ -210,9 +210,7 @@ def trust_review(everything: bool, project: str | None, json_: bool) -> int:
     help="All that stands in this file now.",
 )
 @click.option("--author", help="The files that nobody but this e-mail address has committed, as they stand now.")
-@click.option(
-    "--here", is_flag=True, help="This project's memory folder: all in it now, and what is written there by hand later."
-)
+@click.option("--here", is_flag=True, help="All that stands in this project's memory folder now.")
 @as_json
 def trust_release(names: tuple[str, ...], files: tuple[str, ...], author: str | None, here: bool, json_: bool) -> None:
     """Trust notes: new sessions may be told what they say. `memsearch undo` takes back the release of an ENTRY.

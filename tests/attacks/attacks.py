@@ -216,10 +216,18 @@ def links_lead_out_of_a_clone(folder: Path, size: float) -> Tally:
             clone("toml-zero", lambda root: (root / ".memsearch.toml").symlink_to("/dev/zero")),
             clone("toml-tty", lambda root: (root / ".memsearch.toml").symlink_to("/dev/ptmx")),
             clone("toml-fifo", lambda root: os.mkfifo(root / ".memsearch.toml")),
+            clone("inside", in_memory(lambda memory: (memory / f"{today}.md").symlink_to("../../CLAUDE.md"))),
+            clone("git-dir", lambda root: ((root / "store" / "memory").mkdir(parents=True), (root / ".memsearch").symlink_to("store"))),
+            clone("git-link", lambda root: (root / ".git").symlink_to(box.project / ".git")),
             clone("git-file", lambda root: (root / ".git").write_text(f"gitdir: {box.project / '.git'}\n")),
         ]  # fmt: skip
         git(box.project, "init", "-q")
-        before = {path: path.read_bytes() for path in (*box.memory.rglob("*.md"), secret)}
+        git(box.project, "commit", "-q", "--allow-empty", "-m", "one")
+        box.ok("remember", "the victim's word, as a fact")
+        (folder / "inside" / "CLAUDE.md").write_text("# rules\n")
+        before = {
+            path: path.read_bytes() for path in (*box.memory.rglob("*.md"), secret, folder / "inside" / "CLAUDE.md")
+        }
         for root in clones:
             for arguments in (
                 ["context", "codex"],

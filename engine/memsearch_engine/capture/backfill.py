@@ -255,7 +255,10 @@ def _is_known(keeper: Keeper, memory: str, turn: Turn, planned: set[str]) -> boo
     """Whether a turn is in memory or planned already; if not, it is planned now: a fork's copy of it is no other turn."""
     anchor = Anchor(turn.session, turn.turn, turn.agent)
     keys = {f"{memory} {key}" for key in names_of(anchor)}
-    if not planned.isdisjoint(keys) or keeper.journal.turns(memory).has(anchor, turn.aliases, noted_at(turn)):
+    look = memory not in planned
+    planned.add(memory)
+    known = keeper.journal.turns(memory).has(anchor, turn.aliases, noted_at(turn), look=look)
+    if known or not planned.isdisjoint(keys):
         return True
     planned |= keys
     return False

@@ -17,7 +17,12 @@ def redacted(turn: Turn) -> Turn:
     user, assistant = (redact(without_citations(without_injected(text)))[0] for text in (turn.user, turn.assistant))
     clean = msgspec.structs.replace(turn, user=user, assistant=assistant)
     clean.tools = [
-        msgspec.structs.replace(tool, input=redact(shortened(tool.input))[0], output=redact(shortened(tool.output))[0])
+        msgspec.structs.replace(
+            tool,
+            name=redact(tool.name)[0],
+            input=redact(shortened(tool.input))[0],
+            output=redact(shortened(tool.output))[0],
+        )
         for tool in turn.tools
     ]
     return clean
@@ -27,6 +32,9 @@ def without_secrets(turn: Turn) -> Turn:
     """The whole turn, to be read by somebody: only secrets are replaced."""
     clean = msgspec.structs.replace(turn, user=redact(turn.user)[0], assistant=redact(turn.assistant)[0])
     clean.tools = [
-        msgspec.structs.replace(tool, input=redact(tool.input)[0], output=redact(tool.output)[0]) for tool in turn.tools
+        msgspec.structs.replace(
+            tool, name=redact(tool.name)[0], input=redact(tool.input)[0], output=redact(tool.output)[0]
+        )
+        for tool in turn.tools
     ]
     return clean

@@ -29,6 +29,7 @@ from memsearch_engine.secrets.scan import redact
 from memsearch_engine.state import using
 
 _FENCE = re.compile(r"<memsearch-memory\b[^>]*>.*?</memsearch-memory>\s*", re.S)
+_FENCE_LIKE = re.compile(r"(?i)<(?=\s*/?\s*memsearch[\W_]?memory)")
 _DAYS = 2
 _LOOKED_AT = 14  # of the newest files: stubs without a bullet don't count as days
 _LINE = 240
@@ -155,7 +156,7 @@ def _clip(text: str) -> str:
 
 def _unfenced(text: str) -> str:
     """A note can't close the fence that it is quoted in."""
-    return text.replace("<memsearch-memory", "<memsearch_memory").replace("</memsearch-memory", "</memsearch_memory")
+    return _FENCE_LIKE.sub("\u2039", text)
 
 
 def prebuild(home: Home, memory: str, max_tokens: int, *, longterm: str, hint: bool) -> bool:

@@ -8,6 +8,7 @@ not waited for.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import select
@@ -48,7 +49,8 @@ def main(agent: str, event: str) -> int:
             chunks: list[bytes] = []
             payload = _payload(start + _DEADLINE_S, chunks)
             if payload is None and event in _FINISHING and not _ended(chunks):
-                detached = _detach()  # the agent goes on; a process of its own waits for what comes late
+                detached = _detach()
+                start = time.monotonic()  # the agent goes on; a process of its own waits for what comes late
                 if detached:
                     payload = _payload(time.monotonic() + _PATIENCE_S, chunks)
             if payload is not None and not payload.get("agent_id"):  # a sub-agent's turns are its parent's
@@ -84,10 +86,10 @@ def _ended(chunks: list[bytes]) -> bool:
 
 def _detach() -> bool:
     """Go on in a process of its own. True in that process; the first one ends, having said ``{}``."""
-    if sys.stdout is not None:
-        sys.stdout.write("{}\n")
-        sys.stdout.flush()
     if os.fork():
+        with contextlib.suppress(OSError, ValueError, AttributeError):  # nobody may be reading
+            sys.stdout.write("{}\n")
+            sys.stdout.flush()
         os._exit(0)
     os.setsid()
     null = os.open(os.devnull, os.O_RDWR)

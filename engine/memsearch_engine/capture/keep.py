@@ -88,14 +88,13 @@ class Keeper:
         )
         if not added.written and added.reason.startswith("deleted"):
             return self._note(turn, when, cwd, Kept("deleted", memory, added.entry_id))
-        grown = False
+        if not added.written and (newer := self.journal.refresh_turn(memory, anchor, turn.aliases, body, marks)):
+            added = newer
         if self.archive:
             try:
-                grown = self.archive.put(clean) and not added.written
+                self.archive.put(clean)
             except Unreachable:
                 pass  # the agent still has it; `memsearch evidence archive` makes up for it, and doctor says so
-        if grown and (newer := self.journal.refresh_turn(memory, anchor, turn.aliases, body)):
-            added = newer
         if by_model and added.written:
             summaries.enqueue(self.home, turn, memory, added.entry_id, added.path, where.path)
         return self._note(turn, when, cwd, Kept("captured", memory, added.entry_id, added.written))

@@ -86,7 +86,12 @@ def enqueue(home: Home, turn: Turn, memory: str, entry_id: str, path: str, trans
         return
     with using(home, _SCHEMA) as db:
         values = (turn.agent, turn.session, turn.turn, memory, path, entry_id, entry.hash, transcript)
-        db.execute("INSERT OR IGNORE INTO summaries VALUES (?,?,?,?,?,?,?,?,'waiting','',0,0)", values)
+        db.execute(
+            "INSERT INTO summaries (agent, session, turn, memory, path, entry_id, hash, transcript, state, reason, tries, next_at) "
+            "VALUES (?,?,?,?,?,?,?,?,'waiting','',0,0) ON CONFLICT (agent, session, turn) DO UPDATE SET "
+            "hash=excluded.hash, entry_id=excluded.entry_id, path=excluded.path, state='waiting', reason='', tries=0, next_at=0",
+            values,
+        )
 
 
 def waiting(home: Home) -> dict[str, int]:

@@ -29,7 +29,9 @@ def locked(home: Home, path: str) -> Iterator[None]:
     import filelock  # 50 ms: only writers pay for it
 
     home.ensure()
-    lock = filelock.FileLock(home.locks / f"{digest(os.fsencode(path), size=10)}.lock", timeout=LOCK_TIMEOUT_S)
+    lock = filelock.FileLock(
+        home.locks / f"{digest(os.fsencode(path), size=10)}.lock", timeout=LOCK_TIMEOUT_S, mode=0o600
+    )
     try:
         with lock:
             yield

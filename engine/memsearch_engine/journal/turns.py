@@ -22,12 +22,14 @@ _UNIQUE = 20  # a turn id of this length names one turn in the world, not one in
 _COMMENT = re.compile(rb"^[ \t]*<!--([^\n]*?\bsession:[^\n]*?)-->[ \t]*\r?$", re.M)
 _TIME = re.compile(rb"\b(\d{1,2}):(\d{2})\b")
 _HEADING = re.compile(rb" {0,3}#{1,3}[ \t]")
+_TAIL = 4096
 _MOST_LINES = 40  # of comments between a heading and an anchor
 
 
 class _File(msgspec.Struct):
     mtime_ns: int
     size: int
+    tail: bytes
     keys: set[str]
 
 
@@ -38,28 +40,28 @@ class KnownTurns:
         self._memory = memory
         self._files: dict[str, _File] = {}
 
-    def has(self, anchor: Anchor, aliases: Iterable[str] = (), times: Iterable[str] = ()) -> bool:
+    def has(self, anchor: Anchor, aliases: Iterable[str] = (), times: Iterable[str] = (), *, look: bool = True) -> bool:
         """Whether the turn of *anchor* has an entry: under its own session, or, copied by a fork, under another one.
 
         Args:
             aliases: other ids of the turn.
             times: ``YYYY-MM-DD HH:MM`` of the minutes in which memsearch may have noted it: its anchors for Codex and OpenClaw name
                 a session and no turn.
+            look: at the files first; whoever asks for many turns looks once.
         """
-        self._refresh()
-        wanted = names_of(anchor)
-        for alias in aliases:
-            wanted |= names_of(Anchor(anchor.session, alias, anchor.agent))
-        wanted |= {_at(anchor.agent, anchor.session, time) for time in times}
+        if look:
+            self.look()
+        wanted = _wanted(anchor, aliases) | {_at(anchor.agent, anchor.session, time) for time in times}
         return any(not wanted.isdisjoint(file.keys) for file in self._files.values())
 
-    def holds(self, path: str, anchor: Anchor, aliases: Iterable[str] = ()) -> bool:
-        """Whether a file has the entry of a turn."""
-        self._refresh()
-        wanted = names_of(anchor).union(*(names_of(Anchor(anchor.session, name, anchor.agent)) for name in aliases))
-        return path in self._files and not wanted.isdisjoint(self._files[path].keys)
+    def where(self, anchor: Anchor, aliases: Iterable[str] = ()) -> list[str]:
+        """The files that have an entry of the turn."""
+        self.look()
+        wanted = _wanted(anchor, aliases)
+        return [path for path, file in self._files.items() if not wanted.isdisjoint(file.keys)]
 
-    def _refresh(self) -> None:
+    def look(self) -> None:
+        """Read what has changed."""
         listed = list_files(self._memory).files
         for gone in self._files.keys() - {file.path for file in listed}:
             del self._files[gone]
@@ -71,10 +73,11 @@ class KnownTurns:
                 data = inside.read(file.path)
             except OSError:
                 continue
-            grown = known is not None and len(data) > known.size
+            end = known.size if known else 0  # what was appended to is read on; what was changed is read anew
+            grown = known is not None and len(data) > end and data[max(0, end - _TAIL) : end] == known.tail
             keys = known.keys if known and grown else set()
-            keys |= _scan(data, known.size if known and grown else 0, file.day)
-            self._files[file.path] = _File(file.mtime_ns, len(data), keys)
+            keys |= _scan(data, end if grown else 0, file.day)
+            self._files[file.path] = _File(file.mtime_ns, len(data), data[-_TAIL:], keys)
 
 
 def _scan(data: bytes, start: int, day: str) -> set[str]:
@@ -100,6 +103,10 @@ def _under_heading(data: bytes, place: int) -> bool:
             return bool(_HEADING.match(data, start))
         place = start
     return False
+
+
+def _wanted(anchor: Anchor, aliases: Iterable[str]) -> set[str]:
+    return names_of(anchor).union(*(names_of(Anchor(anchor.session, name, anchor.agent)) for name in aliases))
 
 
 def _at(agent: str, session: str, time: str) -> str:

@@ -94,8 +94,8 @@ class Journal:
             lines = [] if _last_session(document) == anchor.session else [f"## Session {time}", ""]
             lines += [f"### {time}", anchor.render(), *_render_marks(marks or {}), body, ""]
             block = _joined(document, lines)
-            self.origin.made(memory)
             self.origin.wrote((entry.raw for entry in parse(block, day).entries), CAPTURED)
+            self.origin.saw(body)
             disk.append(path, block, first=f"# {day}\n\n".encode())
         return Appended(entry_id, path, True)
 
@@ -109,7 +109,6 @@ class Journal:
             block = _joined(document, ["## Notes", ""] if not _in_notes(document) else [])
             block += _lines(document, [f"### {time}", f"<!-- id:{entry_id} -->", body, ""])
             first = f"# {day}\n\n".encode()
-            self.origin.made(memory)
             self.origin.wrote(entry.raw for entry in parse(block, day).entries)
             change = self._change(
                 "add", memory, path, entry_id, _first_line(body), len(data or first), b"", block, data,
@@ -124,28 +123,37 @@ class Journal:
             self.history.confirm(seq)
         return Appended(entry_id, path, True)
 
-    def refresh_turn(self, memory: str, anchor: Anchor, aliases: Iterable[str], body: str) -> Appended | None:
+    def refresh_turn(
+        self, memory: str, anchor: Anchor, aliases: Iterable[str], body: str, marks: dict[str, str]
+    ) -> Appended | None:
         """Take over what a turn has become (a late result, a continuation) where its entry stands as capture wrote it. Undoable.
-        None where it was edited meanwhile, or is not there."""
+        None where nothing came of it: it was edited meanwhile, is not there, or this was taken over before.
+
+        Args:
+            marks: added to those of the entry: what came late may have come from outside.
+        """
+        if self.origin.has_seen(body):
+            return None
+        done = None
         names = {turn_id(anchor.agent, anchor.session, name) for name in (anchor.turn, *aliases)}
-        for file in list_files(memory).files:
-            if not self.turns(memory).holds(file.path, anchor, aliases):
-                continue
-            for entry in read_day(file.path).entries:
-                if entry.id not in names or entry.body == body or not self.origin.is_captured(entry.raw):
+        for path in self.turns(memory).where(anchor, aliases):
+            for entry in read_day(path).entries:
+                if done or entry.id not in names or entry.body == body or not self.origin.is_captured(entry.raw):
                     continue
 
                 def change(document: Document, entry: Entry) -> bytes:
                     old = entry.raw[entry.body_start - entry.start :]
-                    return entry.raw[: len(entry.raw) - len(old)] + body.replace("\n", document.newline).encode("utf-8")
+                    new = _with_marks(document, entry, {**entry.marks, **marks}) if marks else entry.raw
+                    return new[: len(new) - len(old)] + body.replace("\n", document.newline).encode("utf-8")
 
                 try:
-                    new = self._splice(memory, "edit", [target_of(file.path, entry)], change)[0]
+                    new = self._splice(memory, "edit", [target_of(path, entry)], change)[0]
                 except (Conflict, NotFound):
-                    return None
+                    continue
                 self.origin.wrote([new.raw], CAPTURED)
-                return Appended(new.id, file.path, True)
-        return None
+                done = Appended(new.id, path, True)
+        self.origin.saw(body)
+        return done
 
     def turns(self, memory: str) -> KnownTurns:
         """The turns that a memory folder holds."""
@@ -234,7 +242,9 @@ class Journal:
         )  # the order of equal notes has changed: it is known by its place
         index = sum(t.path == keep.path and other.start < kept_at for t, other in zip(gone, others))
         entry = now.entries[position - index]
-        (kept,) = self._splice(memory, "edit", [Target(keep.path, entry.id, keep.hash)], change, batch=batch)
+        (kept,) = self._splice(
+            memory, "edit", [Target(keep.path, entry.id, keep.hash)], change, batch=batch, ours=False
+        )
         return kept
 
     def delete(self, memory: str, targets: list[Target]) -> None:
@@ -250,7 +260,12 @@ class Journal:
         *,
         undoable: bool = True,
         batch: str = "",
+        ours: bool = True,
     ) -> list[Entry]:
+        """
+        Args:
+            ours: whether an edit makes the words this home's; else they stay whose they were.
+        """
         batch = batch or uuid.uuid4().hex
         changed: list[Entry] = []
         # all or nothing: look at every one before the first is touched; and from the last one back, since equal notes of a day are
@@ -275,7 +290,7 @@ class Journal:
                         changed.append(entry)
                         break
                     now = parse(new, name).find(entry.id) if change is not None else None
-                    if now is not None and (op == "edit" or self.origin.is_own(entry.raw, memory)):
+                    if now is not None and ((op == "edit" and ours) or self.origin.is_own(entry.raw, memory)):
                         self.origin.wrote([now.raw])  # a mark on somebody's note does not make it ours
                     record = self._change(
                         op, memory, path, entry.id, entry.title, start, before, after, data, new, batch

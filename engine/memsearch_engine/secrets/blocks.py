@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from memsearch_engine.secrets.judge import is_said
+from memsearch_engine.secrets.judge import is_said, mixed, wordy
 
 Span = tuple[int, int, str]
 
@@ -274,10 +274,22 @@ def packed(text: str, has_secret: Callable[[str], bool]) -> Iterator[Span]:
 _WRAP = re.compile(r"(?<=[A-Za-z0-9_+/=-]{12})[ \t]?\\?\r?\n[ \t>|]{0,8}(?=[A-Za-z0-9_+/=-]{4})")
 
 
+_REST = re.compile(r"[A-Za-z0-9_+/=.-]{4,400}(?=[\"'`]|[,)\]}]{0,3}[ \t]*(?:\r?\n|$))")
+_NEW_NAME = re.compile(r"[A-Za-z_][\w.-]*=[^=]")
+
+
+def _goes_on(text: str, place: int) -> bool:
+    """Whether a line is the rest of a token: nothing but its signs, no words, and no name of its own."""
+    rest = _REST.match(text, place)
+    return rest is not None and not _NEW_NAME.match(rest[0]) and mixed(rest[0]) and not wordy(rest[0])
+
+
 def unwrapped(text: str) -> tuple[str, list[tuple[int, int]]]:
     """*text* with lines joined where a word seems to run on, and (place in the result, signs left out before it)."""
     parts, removed, end, lost = [], [(0, 0)], 0, 0
     for match in _WRAP.finditer(text):
+        if not _goes_on(text, match.end()):
+            continue
         parts.append(text[end : match.start()])
         lost += match.end() - match.start()
         removed.append((match.end() - lost, lost))

@@ -11,7 +11,6 @@ import hashlib
 import hmac
 import os
 import secrets
-from functools import lru_cache
 
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
@@ -30,17 +29,36 @@ def unkeyed(secret: str) -> str:
     return digest("secret", secret, size=4)
 
 
-@lru_cache(maxsize=8)
+_keys: dict[str, bytes] = {}
+
+
 def _key(root: str) -> bytes:
     """The home's key, made at its first use. A home that can't be written has one for as long as the process lives."""
     path = os.path.join(root, "secret.key")
-    with contextlib.suppress(OSError):
-        if not os.path.exists(path):
-            _make(path)
+    known = _keys.get(path)
+    if known is None:
+        known = _read(path)
+        if known is None:
+            with contextlib.suppress(OSError):
+                os.makedirs(root, mode=0o700, exist_ok=True)
+                _make(path)
+            known = _read(path)
+        if known is None:
+            return _LAST_RESORT
+        _keys[path] = known
+    return known
+
+
+_LAST_RESORT = secrets.token_bytes(_KEY_BYTES)
+
+
+def _read(path: str) -> bytes | None:
+    try:
         with open(path, "rb") as file:
-            if len(key := file.read(_KEY_BYTES)) == _KEY_BYTES:
-                return key
-    return secrets.token_bytes(_KEY_BYTES)
+            key = file.read(_KEY_BYTES)
+    except OSError:
+        return None
+    return key if len(key) == _KEY_BYTES else None
 
 
 def _make(path: str) -> None:
@@ -52,7 +70,13 @@ def _make(path: str) -> None:
             out.write(secrets.token_bytes(_KEY_BYTES))
             out.flush()
             os.fsync(out.fileno())
-        with contextlib.suppress(FileExistsError):
+        try:
             os.link(temporary, path)
+        except FileExistsError:
+            pass
+        except OSError:  # a file system without links
+            if not os.path.exists(path):
+                os.rename(temporary, path)
     finally:
-        os.unlink(temporary)
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)

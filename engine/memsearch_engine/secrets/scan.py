@@ -24,8 +24,12 @@ from memsearch_engine.secrets.judge import is_assigned, is_reference, is_said, i
 from memsearch_engine.secrets.vendor import PLACES, TOKENS, Rule
 
 _REDACTED = re.compile(r"\[REDACTED:[a-z0-9-]+:[0-9a-f]{8}\]")
+_GLUED = re.compile(
+    r"(?i)[\[<]redacted(?::[a-z0-9-]{1,40}:[0-9a-f]{8})?[\]>]([^\s\"'`,;)\]}<>@./:&?][^\s\"'`,;)\]}<>@]{5,200})"
+)
 _ALLOW = re.compile(r"(?:gitleaks|betterleaks):allow")  # a comment in a transcript is nobody's word
 _ALLOWED = "secrets-allowed"
+_HALF = re.compile("[\ud800-\udfff]")  # half a surrogate pair is no text, and no pattern can be asked of it
 _REPEATED = 12  # a secret of this length is replaced wherever it stands; shorter ones may be words
 
 # -- names and what is assigned to them. No newline is crossed.
@@ -99,6 +103,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 def find(text: str) -> list[Finding]:
     """Every secret in *text*, in the order they stand; what the owner has allowed is none."""
+    text = _HALF.sub("\ufffd", text)
     found = [Finding(rule, text[start:stop], start) for start, stop, rule in _merged(text)]
     if found and (fine := allowed()):
         return [f for f in found if f.fingerprint not in fine and unkeyed(f.secret) not in fine]
@@ -135,6 +140,7 @@ def allow(home: Home, fingerprint: str, *, off: bool = False) -> None:
 
 def redact(text: str) -> tuple[str, list[Finding]]:
     """*text* with every secret replaced, and what was found. What was replaced before stays as it is."""
+    text = _HALF.sub("\ufffd", text)
     findings = find(text)
     if not findings:
         return text, findings
@@ -169,6 +175,9 @@ def _merged(text: str) -> list[Span]:
 
 
 def _spans(text: str) -> Iterator[Span]:
+    for match in _GLUED.finditer(text):  # anybody can write a placeholder; what hangs on one is looked at all the same
+        if is_said(match[1]):
+            yield *match.span(1), "assigned-secret"
     text = _REDACTED.sub(lambda match: "\n" * len(match[0]), text)  # the same length, and nothing is joined across it
     yield from _ours(text)
     yield from blocks.packed(text, lambda inside: any(True for _ in _ours(inside)))

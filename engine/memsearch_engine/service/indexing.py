@@ -37,7 +37,7 @@ from memsearch_engine.settings import Embedding, Milvus, Settings, load
 log = logging.getLogger("memsearch.service")
 _EMBED_SLICE = 256
 _RETIRE_S = 5.0
-_AGAIN_S = 30.0
+_AGAIN_S, _MOST_AGAIN_S = 30.0, 600.0
 
 Progress = Callable[[dict[str, Any]], None]
 
@@ -128,7 +128,7 @@ class Indexer:
         self._queued: set[str] = set()
         self._again: dict[str, float] = {}  # root -> when its meaning is tried again (monotonic)
         self._opened_with: tuple[Embedding, Milvus] | None = None
-        self._reopen_at = 0.0
+        self._reopen_at, self._pause_s = 0.0, _AGAIN_S
         self._works: list[_Work] = []  # read, and not wholly embedded
         self._done_before: dict[str, tuple[float, dict[str, Any]]] = {}  # root -> when and what, in the background
         self._lock = threading.RLock()
@@ -204,8 +204,9 @@ class Indexer:
         if self._opened_with is not None and self._opened_with != wanted and self.ready.is_set():
             self.reopen("the settings have changed")
         elif self.space is None and self.problem and self.ready.is_set() and now >= self._reopen_at:
-            self._reopen_at = now + _AGAIN_S
-            self.reopen("it is tried again")
+            self._pause_s = min(_MOST_AGAIN_S, self._pause_s * 2)
+            self._reopen_at = now + self._pause_s
+            self._jobs.put(_REOPEN)  # searches go on comparing words meanwhile
 
     def _renew_catalog(self) -> bool:
         """Begin a new catalog where the file of the open one was deleted."""
@@ -295,11 +296,14 @@ class Indexer:
                 return
             if job is _REOPEN:
                 works, self._works = self._works, []
+                had_none = self.space is None and not self._retired
                 self._retire()
                 self._open_space()
                 self._warm()
                 for work in works:
                     self._begin(work.job)
+                if had_none and self.space is not None:
+                    self._index_all()
             elif self._is_wanted(job):
                 self._begin(job)
 
@@ -340,16 +344,17 @@ class Indexer:
     def _finish(self, work: _Work) -> None:
         self._works.remove(work)
         job = work.job
-        if job.error is None:
-            job.result = self._result(work)
-            if job.call is None:
-                self._done_before[job.project.root] = (time.monotonic(), job.result)
         try:
+            if job.error is None:
+                job.result = self._result(work)
+                if job.call is None:
+                    self._done_before[job.project.root] = (time.monotonic(), job.result)
             self._settle_spaces()
             if not self._works and self._jobs.empty():
                 self._prune()
-        except Exception:
-            log.exception("spaces not settled")
+        except Exception as error:
+            log.exception("index of %s failed", job.project.root)
+            job.error = job.error or error
         if work.embedded >= _EMBED_SLICE:
             give_back_memory()
         self._end(job)
@@ -377,11 +382,13 @@ class Indexer:
                 log.info("%s is built, %s serves meanwhile", name, old)
                 self.next = first
                 self.space = self._reopened(made_with)
-            self.problem = ""
+            self.problem, self._pause_s = "", _AGAIN_S
             log.info("space %s open after %.2f s", name, time.monotonic() - start)
         except MemsearchError as error:
-            self.problem = f"{error}" + (f" ({error.hint})" if error.hint else "")
-            log.error("no meaning: %s", self.problem)
+            problem = f"{error}" + (f" ({error.hint})" if error.hint else "")
+            if problem != self.problem:
+                log.error("no meaning: %s", problem)
+            self.problem = problem
         except Exception as error:
             self.problem = f"{type(error).__name__}: {error}"
             log.exception("the index can't be opened")
@@ -434,7 +441,10 @@ class Indexer:
     def _retire(self) -> None:
         """Close spaces that are opened again."""
         while self._retired:
-            self._retired.pop().close()
+            try:
+                self._retired.pop().close()
+            except Exception:  # its server may be gone
+                log.exception("a space was not closed")
 
     def _remove_replaced(self) -> None:
         """Close and delete what a new model's space has taken the place of, once the searches that began on it have ended."""

@@ -56,7 +56,13 @@ class Forms:
     def replaced(self, data: bytes, instead: bytes = b"") -> bytes:
         for form, placeholder in self._whole:
             data = data.replace(form, instead or placeholder)
-        for start, stop, placeholder in sorted(self._pieces(data), reverse=True):
+        merged: list[tuple[int, int, bytes]] = []
+        for start, stop, placeholder in sorted(self._pieces(data)):  # two secrets may share a stretch
+            if merged and start < merged[-1][1]:
+                merged[-1] = (merged[-1][0], max(stop, merged[-1][1]), merged[-1][2])
+            else:
+                merged.append((start, stop, placeholder))
+        for start, stop, placeholder in reversed(merged):
             data = data[:start] + (instead or placeholder) + data[stop:]
         return data
 

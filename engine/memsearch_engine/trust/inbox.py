@@ -93,7 +93,7 @@ def release_author(memory: Memory, author: str) -> tuple[int, list[str]]:
 
 
 def release_folder(memory: Memory) -> int:
-    """Trust all that stands in this project's memory folder, and what is written there by hand from now on."""
+    """Trust all that stands in this project's memory folder now; what reads like an order still waits."""
     return memory.journal.origin.trust(memory.project.memory)
 
 
