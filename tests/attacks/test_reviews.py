@@ -1,0 +1,208 @@
+"""What a hostile tester and a cold reader of the code found, each as a test that failed before."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+from memsearch_engine.capture.clean import redacted
+from memsearch_engine.capture.context import build
+from memsearch_engine.capture.keep import Keeper
+from memsearch_engine.errors import SettingsError
+from memsearch_engine.home import Home
+from memsearch_engine.journal.files import list_files, read_day
+from memsearch_engine.journal.model import Anchor
+from memsearch_engine.journal.write import Journal, target_of
+from memsearch_engine.secrets.fingerprint import fingerprint
+from memsearch_engine.secrets.scan import Finding, redact
+from memsearch_engine.service.engine import Engine
+from memsearch_engine.service.indexing import Job
+from memsearch_engine.settings import set_in_project
+from memsearch_engine.transcripts.model import Session, ToolCall, Turn
+from memsearch_engine.trust.forms import Forms
+
+from tests.conftest import until
+
+DAY = "2026-02-09"
+
+
+@pytest.fixture
+def memory(tmp_path) -> str:
+    return str(tmp_path / "p" / ".memsearch" / "memory")
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("DB_PASSWORD=hG7kq2ZpQw91xLaa\nREGION_NAME=eu-central-1\nPORT=1", "\nREGION_NAME=eu-central-1\nPORT=1"),
+        ("API_TOKEN=hG7kq2ZpQw91xLaahG7\nsrc/engine/main.py", "\nsrc/engine/main.py"),
+        (
+            "GITHUB_TOKEN=ghp_k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U\ndeployment-notes-for-friday",
+            "\ndeployment-notes-for-friday",
+        ),
+    ],
+)
+def test_the_line_after_a_secret_stays(text, kept):
+    assert redact(text)[0].endswith(kept) and redact(text)[1]
+
+
+@pytest.mark.parametrize("before", ["[REDACTED:x:00000000]", "[REDACTED]", "<redacted>"])
+def test_a_forged_placeholder_shields_nothing(before):
+    assert "hunter2" not in redact(f"password={before}hunter2-Gr4nite!")[0]
+
+
+def test_half_a_surrogate_pair_is_no_reason_to_fail():
+    assert redact("caf\udce9 password=hG7kq2ZpQw91xL")[0].startswith("caf\ufffd password=[REDACTED")
+
+
+def test_a_secret_in_a_tool_s_name_is_replaced():
+    token = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
+    turn = Turn("codex", "s", "t", user="x", tools=[ToolCall(f"mcp__{token}", "{}")])
+    assert token not in redacted(turn).tools[0].name
+
+
+def test_two_secrets_that_share_a_stretch_cut_nothing_between():
+    head = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIi"
+    secrets = [
+        Finding("jwt", f"{head}OiAiNDcxMSJ9.{tail}")
+        for tail in ("NHcgfq8JHr5M3Qgn4zEmbDdQ", "Zq7cgfq8JHr5M3Qgn4zEmbDd")
+    ]
+    text = f"- token began {head} and the rest was cut. Deploy"
+    assert Forms(secrets).replaced(text.encode()).decode().endswith(" and the rest was cut. Deploy")
+
+
+def test_a_link_beside_a_project_s_settings_is_not_written_through(tmp_path):
+    target = tmp_path / "bashrc"
+    target.write_text("mine")
+    project = tmp_path / "clone"
+    project.mkdir()
+    (project / ".memsearch.tmp").symlink_to(target)
+    set_in_project(project / ".memsearch.toml", "chunking.max_chars", "900")
+    assert target.read_text() == "mine" and not (project / ".memsearch.toml").is_symlink()
+    (project / ".memsearch.toml").unlink()
+    (project / ".memsearch.toml").symlink_to(target)
+    with pytest.raises(SettingsError):
+        set_in_project(project / ".memsearch.toml", "chunking.max_chars", "900")
+    assert target.read_text() == "mine"
+
+
+def test_names_of_secrets_are_the_same_from_the_first_on_and_where_files_can_not_be_linked(tmp_path, monkeypatch):
+    def refuse(*args):
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+    home = Home(tmp_path / "not-there-yet")
+    first = fingerprint(home, "one")
+    code = "import sys\nfrom pathlib import Path\nfrom memsearch_engine.home import Home\nfrom memsearch_engine.secrets.fingerprint import fingerprint\nprint(fingerprint(Home(Path(sys.argv[1])), 'one'))"
+    import sys
+
+    done = subprocess.run([sys.executable, "-c", code, str(home.root)], capture_output=True, text=True)
+    assert done.stdout.strip() == first
+
+
+def test_undoing_a_delete_doubles_nothing_for_who_looked_before(tmp_path, memory):
+    home = Home(tmp_path / "home").ensure()
+    service, command = Journal(home), Journal(home)
+    anchors = [Anchor("s", f"turn-{n:026d}", "codex", "rollout", "/x") for n in (1, 2)]
+    for anchor in anchors:
+        service.append_turn(memory, DAY, "10:00", f"- {anchor.turn}", anchor)
+    path = f"{memory}/{DAY}.md"
+    command.delete(memory, [target_of(path, read_day(path).entries[0])])
+    assert not service.turns(memory).has(anchors[0])
+    command.undo(memory)
+    assert not service.append_turn(memory, DAY, "10:00", "- again", anchors[0]).written
+    assert len(read_day(path).entries) == 2
+
+
+def test_what_a_turn_takes_in_late_from_outside_is_not_told(tmp_path, memory):
+    keeper = Keeper(Home(tmp_path / "home").ensure())
+    where = Session("codex", "s", "/x", "rollout")
+    turn = Turn("codex", "s", "t1", "2026-02-09T10:00:00Z", user="Look it up", assistant="Sent somebody off.")
+    keeper.keep(turn, where, memory=memory)
+    turn.assistant, turn.outside = "The page says 42.", True
+    keeper.keep(turn, where, memory=memory)
+    (path,) = Path(memory).glob("*.md")
+    (entry,) = read_day(path).entries
+    assert "42" in entry.body and entry.marks == {"trust": "outside"}
+    assert "42" not in build(memory, 30, 2000).text
+    keeper.close()
+
+
+def test_a_turn_that_grew_is_taken_over_after_a_failure_and_without_evidence(tmp_path, memory, monkeypatch):
+    from memsearch_engine.journal import disk
+    from memsearch_engine.settings import Evidence, Settings
+
+    keeper = Keeper(Home(tmp_path / "home").ensure(), settings=Settings(evidence=Evidence(enabled=False)))
+    where = Session("codex", "s", "/x", "rollout")
+    turn = Turn("codex", "s", "t1", "2026-02-09T10:00:00Z", user="Do it", assistant="Half of it is done.")
+    keeper.keep(turn, where, memory=memory)
+    turn.assistant = "All of it is done."
+    real = disk.replace
+
+    def full(*args):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(disk, "replace", full)
+    with contextlib.suppress(OSError):
+        keeper.keep(turn, where, memory=memory)
+    monkeypatch.setattr(disk, "replace", real)
+    keeper.keep(turn, where, memory=memory)
+    (path,) = Path(memory).glob("*.md")
+    assert "All of it" in path.read_text()
+    keeper.close()
+
+
+def test_the_index_thread_survives_a_run_whose_result_can_not_be_told(box, monkeypatch):
+    import sqlite3
+
+    engine = Engine(box.fill().home.ensure())
+    try:
+        assert engine.indexer.ready.wait(60)
+        project = engine.project_at(box.place())
+        until(lambda: not engine.indexer.busy, 60, "the first run")
+
+        def broken(work):
+            raise sqlite3.DatabaseError("malformed")
+
+        monkeypatch.setattr(engine.indexer, "_result", broken)
+        job = Job(project, [])
+        engine.indexer.enqueue(job)
+        assert job.done.wait(20) and isinstance(job.error, sqlite3.DatabaseError)
+        monkeypatch.undo()
+        again = Job(project, [], force=True)
+        engine.indexer.enqueue(again)
+        assert again.done.wait(20) and again.result is not None
+    finally:
+        engine.close()
+
+
+def test_a_late_event_is_kept_where_nobody_reads_the_hook_s_words(box):
+    reader, writer = os.pipe()
+    os.close(reader)
+    process = subprocess.Popen(
+        box.argv("hook", "claude-code", "Stop"), cwd=box.project, env={**box.env, "MEMSEARCH_NO_SERVICE": "1"},
+        stdin=subprocess.PIPE, stdout=writer,
+    )  # fmt: skip
+    os.close(writer)
+    process.wait(30)
+    process.stdin.write(b'{"session_id": "late", "cwd": "/p"}')
+    process.stdin.close()
+    until(lambda: box.home.inbox.exists() and list(box.home.inbox.glob("*.json")), 20, "the event")
+
+
+def test_a_name_that_is_not_utf_8_is_told_beside_any_other(tmp_path):
+    folder = tmp_path / "\U0001f4dd"
+    folder.mkdir()
+    with open(os.path.join(os.fsencode(folder), b"\xff.md"), "wb") as file:
+        file.write(b"- x\n")
+    assert [reason for _, reason in list_files(folder).problems] == ["its name is not UTF-8"]
+
+
+def test_usage_errors_and_odd_bytes_reach_no_terminal_raw(box):
+    done = box.run("repair", "A\x1b]0;PWN\x07")
+    assert done.code == 2 and "\x1b" not in done.err and "\x07" not in done.err
+    done = box.run("expand", b"caf\xe9")
+    assert done.code in (1, 2) and "Traceback" not in done.err
