@@ -7,6 +7,7 @@ ignored and named in ``Settings.warnings``. Errors name the file, the line and t
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import tomllib
@@ -18,7 +19,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from memsearch_engine import dialect, inside
-from memsearch_engine.errors import SettingsError
+from memsearch_engine.errors import SettingsError, Unreachable
 from memsearch_engine.home import Home
 
 #: The only keys that a file inside a repository may set.
@@ -459,7 +460,9 @@ def _write(file: Path, values: dict[str, Any]) -> None:
                 out.write(tomlkit.dumps(document).encode("utf-8"))
             os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError as error:
-        raise SettingsError(f"{file} can't be written: {error.strerror}") from error
+        if error.errno == errno.EPERM:  # a link that leads elsewhere
+            raise SettingsError(f"{file} can't be written: {error.strerror}") from error
+        raise Unreachable(f"{file} can't be written: {error.strerror}") from error
 
 
 def raw_value(home: Home, project_file: Path, key: str) -> Any:

@@ -156,6 +156,7 @@ def reviewed(world) -> MemsearchApp:
     world.day("2026-02-10").write_text(
         f"# 2026-02-10\n\n### 09:00\n- the key is {SECRET}\n\n### 09:10\n- API Error: 529 overloaded\n\n### 09:20\n{ALIKE}\n### 09:30\n{ALIKE}"
     )
+    memory.journal.origin.trust(str(world.memory))
     hunk = Hunk(1, "MEMORY.md", "## Everywhere", [], [], ["- British English [mem:aaaaaaaa]"], ["aaaaaaaa"])
     propose(world.home, Proposal(1.0, [hunk]))
     return world.app()
