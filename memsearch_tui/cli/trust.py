@@ -190,7 +190,7 @@ def trust_review(everything: bool, project: str | None, json_: bool) -> int:
         for line in note.lines:
             output.echo(output.style(f"          > {output.clip(line, 100)}", fg="yellow"))
     output.say(
-        f"{len(found)} waiting - `memsearch trust release ENTRY…` lets sessions be told, `memsearch delete ENTRY…` forgets"
+        f"{len(found)} waiting - `memsearch trust release ENTRY…` (or --here: all) lets sessions be told, `memsearch delete ENTRY…` forgets"
         if found
         else "nothing waits"
     )

@@ -206,3 +206,133 @@ def test_usage_errors_and_odd_bytes_reach_no_terminal_raw(box):
     assert done.code == 2 and "\x1b" not in done.err and "\x07" not in done.err
     done = box.run("expand", b"caf\xe9")
     assert done.code in (1, 2) and "Traceback" not in done.err
+
+
+def test_no_free_descriptor_does_not_end_the_service(box, monkeypatch):
+    import errno
+    import threading
+
+    from memsearch_engine import client
+    from memsearch_engine.service.server import Server
+
+    box.home.ensure().ensure_socket_folder()
+    engine = Engine(box.home)
+    server = Server(box.home, engine, 600)
+    real, refused = server.socket.accept, []
+
+    class Full:
+        def __getattr__(self, name):
+            return getattr(server_socket, name)
+
+        def accept(self):
+            if len(refused) < 2:
+                refused.append(1)
+                raise OSError(errno.EMFILE, "Too many open files")
+            return real()
+
+    server_socket, server.socket = server.socket, Full()
+    thread = threading.Thread(target=server.run, daemon=True)
+    thread.start()
+    try:
+        connection = client.Connection(box.home)
+        assert len(refused) == 2 and connection.server["protocol"]
+        connection.close()
+    finally:
+        engine.stopping.set()
+        thread.join(10)
+        engine.close()
+
+
+def test_a_job_whose_process_is_gone_is_taken_up_at_once(tmp_path):
+    from memsearch_engine.longterm.jobs import Claim, Jobs, Refusal
+    from memsearch_engine.state import using
+
+    home = Home(tmp_path / "home").ensure()
+    jobs = Jobs(home)
+    assert isinstance(jobs.claim("extract", "k", 1.0), Claim)
+    assert jobs.claim("extract", "k", 1.0) is Refusal.RUNNING  # we are alive
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    with using(home, "") as db:
+        (owner,) = db.execute("SELECT owner FROM longterm_jobs").fetchone()
+        db.execute("UPDATE longterm_jobs SET owner=?", (owner.replace(str(os.getpid()), str(gone.pid)),))
+    assert isinstance(jobs.claim("extract", "k", 1.0), Claim)
+
+
+def test_vectors_that_no_note_uses_go_but_for_the_newest(tmp_path):
+    import sqlite3
+
+    import numpy as np
+    from memsearch_engine.index import space as module
+
+    class Embedder:
+        fingerprint, dimension, batch = "test-0", 4, 512
+
+        def passages(self, texts, cancelled=lambda: False):
+            return np.ones((len(texts), 4), np.float32)
+
+    class Catalog:
+        def query(self, *_):
+            return [("used",)]
+
+    home = Home(tmp_path / "home").ensure()
+    from memsearch_engine.settings import Milvus
+
+    space = module.Space(home, Milvus(), Embedder())
+    try:
+        count = module._KEPT_UNUSED + module._WORTH_PRUNING + 5
+        space.embed({"used": "u", **{f"h{n:05d}": f"text {n}" for n in range(count)}})
+        assert not space.is_pruning_due()  # from the first look on a day passes
+        assert space.prune(Catalog()) == count - module._KEPT_UNUSED
+        assert space.known(["used"]) == {"used"} and space.prune(Catalog()) == 0
+        left = sqlite3.connect(space.folder / "vectors.db").execute("SELECT count(*) FROM vectors").fetchone()[0]
+        assert left == module._KEPT_UNUSED + 1
+    finally:
+        space.close()
+
+
+def test_a_planted_scratch_folder_costs_no_edit_and_gets_no_file(tmp_path, memory):
+    journal = Journal(Home(tmp_path / "home").ensure())
+    journal.add_note(memory, DAY, "10:00", "- one")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    (Path(memory).parent / ".tmp").symlink_to(elsewhere)
+    path = f"{memory}/{DAY}.md"
+    journal.edit(memory, target_of(path, read_day(path).entries[0]), "- two")
+    assert read_day(path).entries[0].body == "- two" and list(elsewhere.iterdir()) == []
+    assert [file.name for file in Path(memory).iterdir()] == [f"{DAY}.md"]
+
+
+def test_an_event_that_can_not_be_taken_for_a_day_is_set_aside_with_its_reason(tmp_path, memory):
+    import json
+    import time
+
+    from memsearch_engine.capture.worker import bad, work
+
+    home = Home(tmp_path / "home").ensure()
+    home.inbox.mkdir()
+    project = tmp_path / "p"
+    (project / ".memsearch").mkdir(parents=True)
+    (project / ".memsearch" / "memory").symlink_to(tmp_path)  # nothing may be written there
+    session = "33333333-3333-4333-8333-333333333333"
+    transcript = tmp_path / "claude" / "projects" / "-p" / f"{session}.jsonl"
+    transcript.parent.mkdir(parents=True)
+    base = f'"sessionId":"{session}","timestamp":"2026-02-09T10:00:00Z","cwd":"{project}"'
+    transcript.write_text(
+        f'{{"type":"user","uuid":"u","promptSource":"typed",{base},"message":{{"content":"fix the parser"}}}}\n'
+        f'{{"type":"assistant","uuid":"a",{base},"message":{{"content":[{{"type":"text","text":"Fixed it."}}]}}}}\n'
+    )
+    event = {
+        "agent": "claude-code",
+        "event": "Stop",
+        "session_id": session,
+        "transcript_path": str(transcript),
+        "cwd": str(project),
+    }
+    event |= {"at": time.time() - 60, "agent_home": str(tmp_path / "claude")}
+    (home.inbox / "1.json").write_text(json.dumps(event))
+    assert len(work(home).waiting) == 1 and bad(home) == []
+    (home.inbox / "1.json").write_text(json.dumps({**event, "at": time.time() - 2 * 86_400}))
+    work(home)
+    ((_, reason),) = bad(home)
+    assert "link" in reason and not list(tmp_path.glob("*.md"))

@@ -185,6 +185,8 @@ def _work(keeper: Keeper, outcome: Outcome) -> None:
                 done, reason = _take(event, keeper, outcome)
             except (OSError, MemsearchError) as error:
                 done, reason = False, str(error)
+                if time.time() - event.at > _GIVE_UP_S:  # its turns are noted as failed, and tried again by reconciling
+                    set_aside(Path(event.path), reason)
             except Exception as error:  # one event that nobody thought of must not keep the others waiting
                 log.exception("event %s", os.path.basename(event.path))
                 set_aside(Path(event.path), f"{type(error).__name__}: {error}")
@@ -204,6 +206,11 @@ def outcomes(keeper: Keeper, conversation: Conversation) -> dict[str, str]:
     return {conversation.aliases.get(name, name): outcome for name, outcome in known.items()}
 
 
+def _named(memsearch_dir: str) -> str:
+    """The memory folder that the session's MEMSEARCH_DIR names; a link there is the owner's word."""
+    return os.path.join(os.path.realpath(os.path.expanduser(memsearch_dir)), "memory")
+
+
 def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
     age = time.time() - event.at
     if event.agent not in READERS:
@@ -213,7 +220,7 @@ def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
     if event.context:
         log_injection(keeper.home, event.at, event.agent, event.session, event.event, event.cwd, event.context)
     if event.event == "SessionStart":
-        memory = os.path.join(event.memsearch_dir, "memory") if event.memsearch_dir else home_of(event.cwd, keeper.home)
+        memory = _named(event.memsearch_dir) if event.memsearch_dir else home_of(event.cwd, keeper.home)
         if os.path.isdir(memory) and memory not in outcome.opened:
             outcome.opened.append(memory)
         return True, ""
@@ -242,7 +249,7 @@ def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
             return False, "the answer is not in the transcript yet"
         if last and turn.status == "interrupted" and (event.event == "PreCompact" or turn.turn != wanted != ""):
             continue  # it is still going on, and will have its own event
-        memory = os.path.join(event.memsearch_dir, "memory") if event.memsearch_dir else ""
+        memory = _named(event.memsearch_dir) if event.memsearch_dir else ""
         try:
             kept = keeper.keep(turn, where, memory=memory, cwd=event.cwd, at=event.at)
         except (OSError, MemsearchError) as error:

@@ -159,8 +159,15 @@ def _scratch(path: str, folder: int) -> Iterator[int]:
     if not path.startswith(base + os.sep):
         yield folder
         return
-    scratch = inside.open_folder(os.path.join(base, _SCRATCH), create=True)
     try:
+        scratch = inside.open_folder(os.path.join(base, _SCRATCH), create=True)
+    except OSError:  # a link, or a place where only the notes may be written
+        yield folder
+        return
+    try:
+        if os.fstat(scratch).st_dev != os.fstat(folder).st_dev:  # nothing can be renamed from there
+            yield folder
+            return
         with contextlib.suppress(FileExistsError):
             fd = inside.open_in(scratch, ".gitignore", os.O_WRONLY | os.O_CREAT | os.O_EXCL)
             with open(fd, "wb") as out:
