@@ -41,7 +41,11 @@ def inbox(ctx: click.Context, json_: bool) -> int:
         output.echo(f"{state['captured']} captured, {state['already']} known already, {state['skipped']} trivial")
         for item in state["waiting"]:
             output.echo(f"waits  {item['event']}: {output.safe(item['reason'])}")
-    return 5 if state["waiting"] else 0
+        for item in state["set_aside"]:
+            output.echo(f"set aside  {item['event']}: {output.safe(item['reason'])}")
+        if state["set_aside"]:
+            output.say("`memsearch inbox retry` tries these again, `memsearch inbox drop NAME` forgets one")
+    return 5 if state["waiting"] or state["set_aside"] else 0
 
 
 @inbox.command("retry", epilog="\b\nExample:\n  memsearch inbox retry")

@@ -206,7 +206,7 @@ def _service(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
     ]
     alarms = state.get("alarms", [])
     checks.append(_check("capture", not alarms, "; ".join(alarms) or "no turn is late", "memsearch plugins status"))
-    waiting = inbox["waiting"]
+    waiting = [*inbox["waiting"], *inbox["set_aside"]]
     checks.append(
         _check(
             "inbox",

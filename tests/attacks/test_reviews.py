@@ -336,3 +336,45 @@ def test_an_event_that_can_not_be_taken_for_a_day_is_set_aside_with_its_reason(t
     work(home)
     ((_, reason),) = bad(home)
     assert "link" in reason and not list(tmp_path.glob("*.md"))
+
+
+def test_an_event_that_was_set_aside_is_shown_with_its_reason(box):
+    box.home.ensure().inbox.mkdir()
+    (box.home.inbox / "1.json").write_text('{"agent": "codex", "event": "Stop", "at": 1, "cwd": "/p/\\ud800"}')
+    done = box.run("inbox")
+    assert done.code == 5 and "set aside  1.bad: it is no event" in done.out and "retry" in done.err
+    (aside,) = box.run("inbox", "--json").json["set_aside"]
+    assert aside["event"] == "1.bad" and aside["reason"]
+    box.ok("inbox", "drop", "1.bad", "--yes")
+    assert box.run("inbox").code == 0 and list(box.home.inbox.iterdir()) == []
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="only root can make another user's folder")
+def test_another_user_s_memory_folder_in_a_place_for_everybody_is_refused(tmp_path, memory):
+    from memsearch_engine.errors import Unreachable
+
+    os.makedirs(memory)
+    journal = Journal(Home(tmp_path / "home").ensure())
+    os.chown(Path(memory).parent, 65534, -1)
+    with pytest.raises(Unreachable, match="another user"):
+        journal.add_note(memory, DAY, "10:00", "- mine")
+    assert list_files(memory).problems and not os.listdir(memory)
+
+
+def test_what_is_appended_to_a_file_that_is_replaced_in_that_moment_is_in_the_new_one(tmp_path, memory, monkeypatch):
+    from memsearch_engine.journal import disk
+
+    journal = Journal(Home(tmp_path / "home").ensure())
+    journal.add_note(memory, DAY, "10:00", "- one")
+    path, real, saved = f"{memory}/{DAY}.md", os.write, []
+
+    def write(fd, data):
+        if not saved:  # an editor saves what it read a moment before, between our opening and our writing
+            saved.append(1)
+            Path(f"{path}.swp").write_bytes(Path(path).read_bytes())
+            os.replace(f"{path}.swp", path)
+        return real(fd, data)
+
+    monkeypatch.setattr(disk.os, "write", write)
+    journal.add_note(memory, DAY, "10:01", "- two")
+    assert saved and [entry.body for entry in read_day(path).entries] == ["- one", "- two"]

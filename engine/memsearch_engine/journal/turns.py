@@ -18,7 +18,7 @@ from memsearch_engine.journal.files import list_files
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.parse import parse_anchor, turn_id
 
-_UNIQUE = 20  # a turn id of this length names one turn in the world, not one in its session
+UNIQUE = 20  # a turn id of this length names one turn in the world, not one in its session
 _COMMENT = re.compile(rb"^[ \t]*<!--([^\n]*?\bsession:[^\n]*?)-->[ \t]*\r?$", re.M)
 _TIME = re.compile(rb"\b(\d{1,2}):(\d{2})\b")
 _HEADING = re.compile(rb" {0,3}#{1,3}[ \t]")
@@ -116,6 +116,6 @@ def _at(agent: str, session: str, time: str) -> str:
 def names_of(anchor: Anchor) -> set[str]:
     """The names by which a turn is known."""
     keys = {turn_id(anchor.agent, anchor.session, anchor.turn)}
-    if len(anchor.turn) >= _UNIQUE:
+    if len(anchor.turn) >= UNIQUE:
         keys.add(digest("copy", anchor.agent, anchor.turn))
     return keys

@@ -26,13 +26,12 @@ from memsearch_engine.journal.model import Anchor, Document, Entry, clean_commen
 from memsearch_engine.journal.origin import CAPTURED, Origin
 from memsearch_engine.journal.parse import FLAG_MARKS, heading_count, parse, parse_end, parse_mark, turn_id
 from memsearch_engine.journal.text import balance_fences
-from memsearch_engine.journal.turns import KnownTurns
+from memsearch_engine.journal.turns import UNIQUE, KnownTurns
 
 log = logging.getLogger("memsearch.journal")
 
 _SESSION_HEADING = re.compile(r"Session\b", re.I)
 _ATTEMPTS = 20
-_UNIQUE = 20  # a turn id of this length names one turn in the world, not one in its session
 
 
 class Appended(msgspec.Struct, frozen=True):
@@ -165,7 +164,7 @@ class Journal:
         try:
             return any(
                 self.history.is_deleted(turn_id(anchor.agent, anchor.session, name))
-                or (len(name) >= _UNIQUE and self.history.deleted_turn(name))
+                or (len(name) >= UNIQUE and self.history.deleted_turn(name))
                 for name in (anchor.turn, *aliases)
             )
         except Unreachable as error:

@@ -360,7 +360,8 @@ class Indexer:
         self._end(job)
 
     def _end(self, job: Job) -> None:
-        self.progress = {}
+        if not self._works:
+            self.progress = {}
         job.done.set()
         self._changed()
 
