@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -156,3 +157,125 @@ def test_the_hooks_call_our_command_and_nothing_else(agent):
     assert commands == [f"memsearch hook {agent} {event}" for event in hooks]
     if agent == "codex":  # longer ones are cut by Codex, with a warning at every start
         assert hooks["SessionEnd"][0]["hooks"][0]["timeout"] == hooks["Interrupt"][0]["hooks"][0]["timeout"] == 3
+
+
+COMMENTED = """// mine
+{
+  // who works
+  agents: { defaults: { workspace: '/x', }, },
+  plugins: {
+    entries: {}, // none yet
+    allow: ["x",],
+  },
+}
+"""
+
+
+def test_comments_in_settings_that_may_have_them_stay(agents):
+    claw = agents.user / ".openclaw" / "openclaw.json"
+    claw.write_text(COMMENTED)
+    agents.ok("plugins", "install", "openclaw")
+    now = claw.read_text()
+    assert all(part in now for part in ("// mine", "// who works", "workspace: '/x',", "// none yet", "allowPromptInjection"))  # fmt: skip
+    assert agents.ok("plugins", "install", "openclaw", "--json").json["changed"] == {"openclaw": []}
+    claw.write_text(now + "// later\n")
+    agents.ok("plugins", "uninstall", "openclaw")
+    left = claw.read_text()
+    assert "memsearch" not in left and "// later" in left and "// who works" in left and "workspace: '/x'," in left
+    claw.write_text(COMMENTED)
+    agents.ok("plugins", "install", "openclaw")
+    agents.ok("plugins", "uninstall", "openclaw")
+    assert claw.read_text() == COMMENTED
+    claw.write_text("{ plugins: {},, }")
+    broken = agents.run("plugins", "install", "openclaw")
+    assert broken.code == 2 and "openclaw.json" in broken.err and claw.read_text() == "{ plugins: {},, }"
+
+
+def test_what_a_link_of_the_peer_points_to_is_not_ours_to_write(agents):
+    clone = agents.root / "clone"
+    (clone / "skills" / "memory-recall").mkdir(parents=True)
+    (clone / "memsearch.ts").write_text("// the peer's plugin\n")
+    (clone / "skills" / "memory-recall" / "SKILL.md").write_text("the peer's skill\n")
+    base = agents.user / ".config" / "opencode"
+    for name, target in {"plugins/memsearch.ts": "memsearch.ts", "skills/memory-recall": "skills/memory-recall"}.items():  # fmt: skip
+        (base / name).parent.mkdir(parents=True, exist_ok=True)
+        (base / name).symlink_to(clone / target)
+    refused = agents.run("plugins", "install", "opencode")
+    assert refused.code == 4 and "memsearch.ts" in refused.err
+    agents.ok("plugins", "install", "opencode", "--replace")
+    assert b"plugins install opencode" in (base / "plugins" / "memsearch.ts").read_bytes()
+    assert not (base / "skills" / "memory-recall").is_symlink()
+    assert (clone / "memsearch.ts").read_text() == "// the peer's plugin\n"
+    assert (clone / "skills" / "memory-recall" / "SKILL.md").read_text() == "the peer's skill\n"
+    assert agents.ok("plugins", "install", "opencode", "--json").json["changed"] == {"opencode": []}
+    agents.ok("plugins", "uninstall", "opencode")
+    assert (base / "plugins" / "memsearch.ts").readlink() == clone / "memsearch.ts"
+    assert (base / "skills" / "memory-recall").readlink() == clone / "skills" / "memory-recall"
+
+
+def test_an_install_that_fails_leaves_nothing_and_does_not_count(agents):
+    shutil.rmtree(agents.user / ".claude" / "skills")
+    (agents.user / ".claude" / "skills").symlink_to("/proc/nothing/here")  # where nobody can make a folder
+    before = everything(agents)
+    failed = agents.run("plugins", "install", "claude-code")
+    assert failed.code == 3 and "put back" in failed.err and "can't be written" in failed.err
+    assert {path: data for path, data in everything(agents).items() if not path.startswith(".memsearch")} == before
+    state = agents.ok("plugins", "status", "claude-code", "--json").json["plugins"][0]
+    assert state["installed"] is False
+
+
+def test_read_only_settings_are_their_owners_word(agents):
+    settings = agents.user / ".claude" / "settings.json"
+    settings.chmod(0o444)
+    refused = agents.run("plugins", "install", "claude-code")
+    assert refused.code == 4 and "read-only" in refused.err and "chmod u+w" in refused.err
+    assert settings.read_bytes() == SETTINGS and not (agents.user / ".claude" / "skills" / "remember").exists()
+    settings.chmod(0o644)
+    agents.ok("plugins", "install", "claude-code")
+    settings.chmod(0o444)
+    assert agents.run("plugins", "uninstall", "claude-code").code == 4
+
+
+#: A Codex that says of the hooks in hooks.json what the real app server says, and leaves its arguments behind.
+_CODEX = """#!/usr/bin/env python3
+import json, os, sys, tomllib
+base = os.environ["CODEX_HOME"]
+open(os.path.join(base, "asked"), "a").write(" ".join(sys.argv[1:]) + "\\n")
+for line in sys.stdin:
+    message = json.loads(line)
+    if message.get("method") == "hooks/list":
+        hooks = json.load(open(os.path.join(base, "hooks.json")))["hooks"]
+        trusted = tomllib.load(open(os.path.join(base, "config.toml"), "rb")).get("hooks", {}).get("state", {})
+        rows = []
+        for event, groups in hooks.items():
+            for group in groups:
+                for hook in group["hooks"]:
+                    key = f"{base}/hooks.json:{event}:{len(rows)}"
+                    known = trusted.get(key, {}).get("trusted_hash") == "sha256:1"
+                    rows.append({"key": key, "command": hook["command"], "eventName": event, "currentHash": "sha256:1",
+                                 "trustStatus": "trusted" if known else "untrusted"})
+        print(json.dumps({"id": message["id"], "result": {"data": [{"hooks": rows}]}}), flush=True)
+    elif "id" in message:
+        print(json.dumps({"id": message["id"], "result": {}}), flush=True)
+"""
+
+
+@pytest.mark.parametrize(
+    "config",
+    ["", "hooks = { state = {} }\n", "hooks = {}\n", "[hooks]\nstate = {}  # none\n", '[hooks.state."x"]\ntrusted_hash = "y"\n'],
+)  # fmt: skip
+def test_hooks_are_trusted_in_every_shape_of_codex_own_table(agents, config):
+    program = agents.root / "bin" / "codex"
+    program.parent.mkdir()
+    program.write_text(_CODEX)
+    program.chmod(0o755)
+    agents.env["PATH"] = f"{program.parent}:{agents.env['PATH']}"
+    agents.env["CODEX_HOME"] = str(agents.user / ".codex")
+    file = agents.user / ".codex" / "config.toml"
+    file.write_text('model = "gpt-5"  # mine\n' + config)
+    before = file.read_bytes()
+    agents.ok("plugins", "install", "codex")
+    assert b'model = "gpt-5"  # mine\n' in file.read_bytes() and b"sha256:1" in file.read_bytes()
+    assert agents.ok("plugins", "status", "codex", "--json").json["plugins"][0]["problems"] == []
+    agents.ok("plugins", "uninstall", "codex")
+    assert file.read_bytes() == before

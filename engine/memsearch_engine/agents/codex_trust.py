@@ -26,6 +26,7 @@ def trust(base: Path, config: bytes | None, ours: Callable[[str], bool]) -> byte
     """``config.toml`` with our hooks trusted; None where Codex is not here to be asked, or trusts them already."""
     import tomlkit
     from tomlkit.exceptions import ParseError
+    from tomlkit.items import InlineTable
 
     found = [hook for hook in _listed(base) or [] if ours(hook["command"]) and hook["trustStatus"] != "trusted"]
     if not found:
@@ -36,12 +37,15 @@ def trust(base: Path, config: bytes | None, ours: Callable[[str], bool]) -> byte
         raise UsageError(f"{base / 'config.toml'} is not TOML that can be changed safely: {error}") from error
     state = document
     for name in ("hooks", "state"):
+        inline = isinstance(state, InlineTable)  # `hooks = {…}`: tables can't follow within it
         if name not in state:
-            state[name] = tomlkit.table(is_super_table=True)
+            state[name] = tomlkit.inline_table() if inline else tomlkit.table(is_super_table=True)
         state = state[name]
+        if not isinstance(state, dict):
+            raise UsageError(f"`hooks` in {base / 'config.toml'} is not a table", "correct it, then try again")
     for hook in found:
         digest, _, content = hook["currentHash"].partition("/")  # a plugin's hooks: "<handler>/<plugin content>"
-        entry = tomlkit.table()
+        entry: Any = tomlkit.inline_table() if isinstance(state, InlineTable) else tomlkit.table()
         entry["trusted_hash"] = digest
         if content:
             entry["trusted_content_hash"] = content

@@ -19,15 +19,22 @@ from pathlib import Path
 import msgspec
 
 from memsearch_engine import __version__
-from memsearch_engine.errors import Unreachable
+from memsearch_engine.errors import Conflict, Unreachable
 from memsearch_engine.home import Home
 
 
+class Link(msgspec.Struct, frozen=True):
+    """A symbolic link, by where it points."""
+
+    to: str
+
+
 class Patch(msgspec.Struct, frozen=True):
-    """One file: ``before`` is None where it does not exist, ``after`` None where it goes."""
+    """One file: ``before`` is None where it does not exist, ``after`` None where it goes. A link in ``before`` gives way itself;
+    what it points to is somebody else's."""
 
     path: str
-    before: bytes | None
+    before: bytes | Link | None
     after: bytes | None
     why: str = ""
 
@@ -40,6 +47,7 @@ class _Kept(msgspec.Struct):
     path: str
     before: str | None
     after: str | None
+    link: str = ""  # where a link pointed that stood there before
 
 
 class Record(msgspec.Struct):
@@ -64,30 +72,79 @@ def read(path: str | os.PathLike[str]) -> bytes | None:
 def apply(home: Home, agent: str, patches: list[Patch]) -> list[Patch]:
     """Write the patches that change something; all are checked before the first is written. Returns those."""
     wanted = [patch for patch in patches if patch.changes]
+    removed = tuple(patch.path + os.sep for patch in wanted if isinstance(patch.before, Link) and patch.after is None)
     for patch in wanted:
-        if read(patch.path) != patch.before:
+        if not patch.path.startswith(removed) and _standing(patch) != patch.before:
             raise Unreachable(f"{patch.path} changed while it was looked at", "run the command again")
+        if not isinstance(patch.before, Link):
+            _check_writable(patch.path)
     old = record(home, agent)
     first = {kept.path: kept for kept in old.files} if old else {}
     files = dict(first)
     for patch in wanted:
-        before = first[patch.path].before if patch.path in first else _encode(patch.before)
-        files[patch.path] = _Kept(patch.path, before, _encode(patch.after))
+        kept = _Kept(patch.path, None, _encode(patch.after))
+        if patch.path in first:
+            kept.before, kept.link = first[patch.path].before, first[patch.path].link
+        elif isinstance(patch.before, Link):
+            kept.link = patch.before.to
+        else:
+            kept.before = _encode(patch.before)
+        files[patch.path] = kept
     if wanted:
         _save(home, Record(agent, __version__, time.time(), list(files.values())))
     done: list[Patch] = []
     try:
         for patch in wanted:
-            _write(patch.path, patch.after)
             done.append(patch)
+            if isinstance(patch.before, Link):
+                os.unlink(patch.path)
+            if not (isinstance(patch.before, Link) and patch.after is None):
+                _write(patch.path, patch.after)
     except OSError as error:
-        for patch in reversed(done):
-            with contextlib.suppress(OSError):
-                _write(patch.path, patch.before)
+        _put_back(done)
+        if old:
+            _save(home, old)
+        else:
+            _path(home, agent).unlink(missing_ok=True)  # nothing of it stands
         raise Unreachable(
             f"{error.filename or 'a file'} can't be written: {error.strerror}", "everything was put back"
         ) from error
     return wanted
+
+
+def _put_back(patches: list[Patch]) -> None:
+    for patch in reversed(patches):
+        with contextlib.suppress(OSError):
+            if isinstance(patch.before, Link):
+                _link_again(patch.path, patch.before.to)
+            else:
+                _write(patch.path, patch.before)
+
+
+def _link_again(path: str, target: str) -> None:
+    """Put a link back, in the place of a file of ours or of nothing."""
+    Path(path).unlink(missing_ok=True)
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    os.symlink(target, path)
+
+
+def _standing(patch: Patch) -> bytes | Link | None:
+    return link(patch.path) if isinstance(patch.before, Link) else read(patch.path)
+
+
+def link(path: str | os.PathLike[str]) -> Link | None:
+    """The link that stands at *path* itself; None where there is none."""
+    try:
+        return Link(os.readlink(path))
+    except OSError:
+        return None
+
+
+def _check_writable(path: str) -> None:
+    """Raises Conflict where the owner has made a file read-only: replacing it would pass over that."""
+    with contextlib.suppress(OSError):
+        if not os.stat(path).st_mode & 0o200:
+            raise Conflict(f"{path} is read-only", f"`chmod u+w {path}`, then try again; nothing was changed")
 
 
 def revert(
@@ -101,13 +158,21 @@ def revert(
     done = []
     for file in reversed(kept.files):
         now = read(file.path)
+        untouched = now == _decode(file.after)
+        if file.link:
+            if untouched:  # ours is there, or nothing at all
+                done.append(Patch(file.path, now, b"", "link restored"))
+                if not dry_run:
+                    _link_again(file.path, file.link)
+            continue
         if now is None:
             continue
-        then = _decode(file.before) if now == _decode(file.after) else strip(file.path, now)
-        patch = Patch(file.path, now, then, "restored" if now == _decode(file.after) else "ours removed")
+        then = _decode(file.before) if untouched else strip(file.path, now)
+        patch = Patch(file.path, now, then, "restored" if untouched else "ours removed")
         if patch.changes:
             done.append(patch)
             if not dry_run:
+                _check_writable(file.path)
                 _write(file.path, then)
     if not dry_run:
         _path(home, agent).unlink(missing_ok=True)

@@ -19,9 +19,9 @@ from typing import Any
 
 import msgspec
 
-from memsearch_engine.agents import codex_trust
+from memsearch_engine.agents import codex_trust, commented
 from memsearch_engine.agents.discover import PROGRAMS
-from memsearch_engine.agents.patches import Patch, apply, json_text, read, record, revert
+from memsearch_engine.agents.patches import Link, Patch, apply, json_text, link, read, record, revert
 from memsearch_engine.capture.ledger import Ledger
 from memsearch_engine.errors import Conflict, UsageError
 from memsearch_engine.home import Home, user_home
@@ -88,13 +88,13 @@ def install(
             found.append(Patch(str(kind.config), read(kind.config), None, "trust for our hooks"))
         return found
     done = apply(home, agent, patches)
-    if isinstance(kind, Codex) and trust:
-        done += apply(home, agent, kind.trusted())
     ledger = Ledger(home)
     try:
         ledger.capturing(agent, time.time())
     finally:
         ledger.close()
+    if isinstance(kind, Codex) and trust:
+        done += apply(home, agent, kind.trusted())
     return done
 
 
@@ -152,8 +152,19 @@ class _Agent:
         for skill in SKILLS:
             text = (bundled() / self.name / "skills" / skill / "SKILL.md").read_text(encoding="utf-8")
             path = folder / skill / "SKILL.md"
-            made.append(Patch(str(path), read(path), _with_command(text).encode(), "skill"))
+            found = link(folder / skill)
+            if found:  # another's skill of this name, linked from its own place: that place is not ours to write to
+                made.append(Patch(str(folder / skill), found, None, f"link to {found.to}"))
+            made.append(_own(path, _with_command(text), "skill", anew=found is not None))
         return made
+
+
+def _own(path: Path, text: str, why: str, *, anew: bool = False) -> Patch:
+    """A file that is wholly ours. A link in its place gives way; *anew*: its folder is made by an earlier patch."""
+    before: bytes | Link | None = None if anew else link(path) or read(path)
+    if isinstance(before, Link) and read(path) == text.encode():
+        before = text.encode()  # the user's own link to the very same file
+    return Patch(str(path), before, text.encode(), why)
 
 
 def _with_command(text: str) -> str:
@@ -254,11 +265,11 @@ class OpenCode(_Agent):
         text = (bundled() / "opencode" / "memsearch.ts").read_text(encoding="utf-8")
         text = text.replace('const MEMSEARCH = "memsearch"', f"const MEMSEARCH = {json.dumps(command())}")
         path = self.base / "plugins" / "memsearch.ts"
-        made = [Patch(str(path), read(path), text.encode(), "plugin"), *self._skills(self.base / "skills")]
+        made = [_own(path, text, "plugin"), *self._skills(self.base / "skills")]
         if replace_peer:
             for config in self._configs():
                 before = read(config)
-                table = _json(config, before)
+                table = _json(config, before, comments=True)
                 if isinstance(table.get("plugin"), list):
                     table["plugin"] = [entry for entry in table["plugin"] if not _PEERS.search(str(entry))]
                     made.append(Patch(str(config), before, _json_like(table, before), "memsearch's own plugin off"))
@@ -267,11 +278,11 @@ class OpenCode(_Agent):
     def peer(self) -> list[str]:
         found = []
         for config in self._configs():
-            try:
-                entries = _json(config, read(config)).get("plugin")
-            except UsageError:
-                continue  # JSON with comments: nothing of it is needed
+            entries = _json(config, read(config), comments=True).get("plugin")
             found += [f"plugin {e} in {config}" for e in entries or [] if _PEERS.search(str(e))]
+        file = self.base / "plugins" / "memsearch.ts"
+        if (file.exists() or link(file)) and b"`memsearch plugins install opencode`" not in (read(file) or b""):
+            found.append(f"plugin {file}")
         return found
 
     def _configs(self) -> Iterable[Path]:
@@ -287,7 +298,7 @@ class OpenClaw(_Agent):
 
     def patches(self, *, replace_peer: bool) -> list[Patch]:
         before = read(self.config)
-        table = _json(self.config, before)
+        table = _json(self.config, before, comments=True)
         folder = self.base / "extensions" / "memsearch"
         plugins = table.setdefault("plugins", {})
         entry = plugins.setdefault("entries", {}).setdefault("memsearch", {})
@@ -299,7 +310,7 @@ class OpenClaw(_Agent):
         for name in ("index.js", "openclaw.plugin.json", "package.json"):
             text = (bundled() / "openclaw" / name).read_text(encoding="utf-8")
             text = text.replace('const MEMSEARCH = "memsearch"', f"const MEMSEARCH = {json.dumps(command())}")
-            made.append(Patch(str(folder / name), read(folder / name), text.encode(), "plugin"))
+            made.append(_own(folder / name, text, "plugin"))
         return made + self._skills(folder / "skills")
 
     def peer(self) -> list[str]:
@@ -312,7 +323,7 @@ class OpenClaw(_Agent):
     def strip(self, path: str, now: bytes) -> bytes | None:
         if path != str(self.config):
             return super().strip(path, now)
-        table = _json(self.config, now)
+        table = _json(self.config, now, comments=True)
         plugins = table.get("plugins", {})
         plugins.get("entries", {}).pop("memsearch", None)
         if isinstance(plugins.get("allow"), list):
@@ -333,11 +344,17 @@ def _kind(agent: str) -> _Agent:
 # -- JSON with hooks in it ----------------------------------------------------------------------------------
 
 
-def _json(path: Path, data: bytes | None) -> dict[str, Any]:
+def _json(path: Path, data: bytes | None, *, comments: bool = False) -> dict[str, Any]:
+    """The table in a settings file. *comments*: its own program takes JSON5."""
     if data is None or not data.strip():
         return {}
     try:
-        value = json.loads(data)
+        try:
+            value = json.loads(data)
+        except ValueError:
+            if not comments:
+                raise
+            value = commented.parse(data.decode())
     except ValueError as error:
         raise UsageError(
             f"{path} is not JSON that can be changed safely: {error}", "correct it, then try again"
@@ -349,9 +366,13 @@ def _json(path: Path, data: bytes | None) -> dict[str, Any]:
 
 def _json_like(table: dict[str, Any], before: bytes | None) -> bytes:
     """*table* as the file would be written; the very bytes of *before* where nothing changed in it."""
-    if before is not None and before.strip() and json.loads(before) == table:
-        return before
-    return json_text(table, before)
+    if before is None or not before.strip():
+        return json_text(table, before)
+    try:
+        return before if json.loads(before) == table else json_text(table, before)
+    except ValueError:  # with comments, since it could be read
+        text = before.decode()
+        return before if commented.parse(text) == table else commented.changed(text, table).encode()
 
 
 def _merge_hooks(table: dict[str, Any], agent: str) -> None:

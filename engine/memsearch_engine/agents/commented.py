@@ -1,0 +1,83 @@
+"""JSON with comments (JSON5): read as a table, and changed so that everything else in the text stays as it was written.
+
+OpenClaw's and OpenCode's settings may hold comments, trailing commas and bare keys. The library json-five keeps them through a
+round trip; it is imported only where a file is not plain JSON.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def parse(text: str) -> Any:
+    """The value that *text* holds. Raises ValueError where it is not JSON5."""
+    from json5.loader import loads
+    from json5.utils import JSON5DecodeError
+
+    try:
+        return loads(text)
+    except (JSON5DecodeError, RecursionError) as error:
+        raise ValueError(str(error)) from error
+
+
+def changed(text: str, table: dict[str, Any]) -> str:
+    """*text*, changed to hold *table*. Raises ValueError where the outcome would not be read as just that."""
+    from json5.dumper import ModelDumper, dumps
+    from json5.loader import ModelLoader, loads
+
+    model: Any = loads(text, loader=ModelLoader())
+    _merge(model.value, parse(text), table, depth=1)
+    made = dumps(model, dumper=ModelDumper())
+    if parse(made) != table:
+        raise ValueError("it can't be changed without loss")
+    return made
+
+
+def _merge(node: Any, now: dict[str, Any], wanted: dict[str, Any], depth: int) -> None:
+    """Make the object *node*, which holds *now*, hold *wanted*; *depth* is the indentation of its keys."""
+    names = list(now)
+    for name in [name for name in names if name not in wanted]:
+        at = names.index(name)
+        del node.keys[at], node.values[at], names[at]
+    if not node.keys:
+        node.trailing_comma = None
+    for name, value in wanted.items():
+        if name not in now:
+            _put_first(node, name, value, depth)
+            names.insert(0, name)
+        elif now[name] != value:
+            at = names.index(name)
+            if isinstance(now[name], dict) and isinstance(value, dict):
+                _merge(node.values[at], now[name], value, depth + 1)
+            else:
+                node.values[at] = _fresh(value, node.values[at].wsc_before, node.values[at].wsc_after)
+
+
+def _put_first(node: Any, name: str, value: Any, depth: int) -> None:
+    """A new pair before all others: what follows an object's last pair may be a comment that belongs to it."""
+    import json
+
+    from json5.loader import ModelLoader, loads
+
+    key: Any = loads(json.dumps({name: 0}), loader=ModelLoader()).value.keys[0]  # type: ignore[attr-defined]
+    indent = "\n" + "  " * depth
+    key.wsc_before = [indent]
+    if node.keys:
+        node.keys[0].wsc_before = [*node.leading_wsc, *node.keys[0].wsc_before]
+        node.leading_wsc = []
+    elif node.leading_wsc and str(node.leading_wsc[-1]).isspace():
+        node.leading_wsc.pop()
+    made = _fresh(value, [" "], [] if node.keys else [indent[:-2]])
+    node.keys.insert(0, key)
+    node.values.insert(0, made)
+
+
+def _fresh(value: Any, before: list[Any], after: list[Any]) -> Any:
+    """A new node that stands in the room of an old one."""
+    import json
+
+    from json5.loader import ModelLoader, loads
+
+    made: Any = loads(json.dumps(value, ensure_ascii=False), loader=ModelLoader())
+    made.value.wsc_before, made.value.wsc_after = before, after
+    return made.value
