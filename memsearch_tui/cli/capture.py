@@ -87,6 +87,7 @@ _OUTCOMES = {
     "failed": ["failed"],
     "orphaned": ["homeless"],
     "trivial": ["trivial"],
+    "ours": ["ours"],
     "deleted": ["deleted"],
 }
 
@@ -125,7 +126,8 @@ def coverage(since: str | None, listed: str | None, json_: bool) -> int:
         )
         return 0
     output.echo(
-        f"{state['percent']} % of {many(state['seen'], 'turn')} ({state['captured']} captured, {state['trivial']} trivial)"
+        f"{state['percent']} % of {many(state['seen'], 'turn')} ({state['captured']} captured, {state['trivial']} trivial"
+        + (f", {state['ours']} asked by memsearch itself)" if state["ours"] else ")")
     )
     if state["orphaned"]:
         output.say(
@@ -134,9 +136,7 @@ def coverage(since: str | None, listed: str | None, json_: bool) -> int:
         )
     for row in state["days"]:
         left = "".join(f", {row[name]} {name}" for name in ("waiting", "failed", "orphaned") if row[name])
-        output.echo(
-            f"{row['day']}  {row['agent']:12s} {row['captured'] + row['trivial']:4d} of {row['seen']:<4d}{left}"
-        )
+        output.echo(f"{row['day']}  {row['agent']:12s} {row['covered']:4d} of {row['seen']:<4d}{left}")
     for alarm in state["alarms"]:
         output.say(f"! {output.safe(alarm)}")
     return 0

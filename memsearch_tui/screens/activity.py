@@ -54,7 +54,7 @@ def activity_rows(state: dict[str, Any]) -> list[Row]:
         rows.append([_label("captured"), (f"{state['percent']} %", tone), (f" of {many(state['seen'], 'turn')}", "text"),
                      (f", {state['trivial']} of them trivial" if state["trivial"] else "", "dim")])  # fmt: skip
         for day in state["days"][:21]:
-            done, seen = day["captured"] + day["trivial"], day["seen"]
+            done, seen = day["covered"], day["seen"]
             bar = "█" * min(30, done) + "░" * min(30, seen - done)
             rows.append([_label(""), (f"{day['day']}  ", "text"), (f"{day['agent']:12s}", "agent"),
                          (f"{done:4d} of {seen:<4d} ", "text"), (bar, "heat2" if done == seen else "heat3")])  # fmt: skip

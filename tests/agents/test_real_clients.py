@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from memsearch_engine.ours import MARK
 
 from tests.agents.conftest import Lab
 from tests.conftest import until
@@ -219,9 +220,7 @@ def test_the_real_command_lines_summarise_and_leave_no_trace(lab: Lab):
     lab.have("claude")
     lab.have("codex")
     lab.model.replies = lambda request: (
-        "- User asked about limits\n- Agent set them to five"
-        if "[memsearch summariser]" in json.dumps(request)
-        else None
+        "- User asked about limits\n- Agent set them to five" if MARK in json.dumps(request) else None
     )
     lab.ok("config", "set", "capture.summarize.provider", "native")
     lab.ok("plugins", "install", "claude-code", "codex")

@@ -15,6 +15,7 @@ from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.write import Journal, Target
 from memsearch_engine.llm import spend
 from memsearch_engine.llm.providers import ModelError, complete
+from memsearch_engine.ours import MARK
 from memsearch_engine.settings import Capture, Llm, Provider, Settings, Summarize, load, set_value
 from memsearch_engine.state import using
 from memsearch_engine.transcripts.model import Session, ToolCall, Turn
@@ -185,7 +186,7 @@ def test_prompts_can_be_the_users_own_and_settings_choose_by_agent(desk):
     (folder / "summarise.md").write_text("My own instructions")
     desk.keep()
     desk.work()
-    assert desk.model.requests[0]["messages"][0]["content"] == "My own instructions"
+    assert desk.model.requests[0]["messages"][0]["content"] == f"{MARK}\nMy own instructions"
     (desk.home.root / "config.toml").write_text(
         '[capture.summarize]\nprovider = "native"\n[plugins.codex.summarize]\nenabled = false\n'
         '[plugins.claude-code.summarize]\nprovider = "mine"\nmodel = "x"\n[llm.providers.mine]\ntype = "anthropic"\nmodel = "m"\n'
@@ -242,3 +243,25 @@ def test_a_client_that_can_not_be_kept_from_its_tools_is_not_asked(tmp_path, mon
     with pytest.raises(ModelError):
         complete(Llm(), "native", "s", "q", agent=agent)
     assert not Path(f"{program}.ran").exists()
+
+
+def test_what_we_ask_carries_our_mark_and_never_becomes_a_memory(desk):
+    """Also with the owner's own prompt, and where a client keeps the question as a session of its own."""
+    own = desk.home.root / "prompts" / "summarise.md"
+    own.parent.mkdir(parents=True)
+    own.write_text("Write bullets, as I like them.")
+    desk.keep()
+    desk.work()
+    asked = [message["content"] for message in desk.model.requests[-1]["messages"]]
+    assert [text.startswith(MARK) for text in asked] == [True, True]
+    for number, user in enumerate(
+        (asked[1], f'"{asked[1]}"', f"{asked[0]}\n\n{asked[1]}", "[memsearch summariser] You keep")
+    ):
+        keeper = Keeper(desk.home, desk.journal, desk.settings)
+        turn = Turn(
+            "opencode", f"kept{number}", "t", "2026-01-05T11:00:00Z", cwd=str(desk.project), user=user, assistant=GOOD
+        )
+        assert keeper.keep(turn, Session("opencode", f"kept{number}", "/gone", "db")).outcome == "ours"
+        keeper.close()
+    (path,) = (desk.project / ".memsearch" / "memory").glob("*.md")
+    assert len(read_day(str(path)).entries) == 1

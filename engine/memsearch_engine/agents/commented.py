@@ -27,7 +27,8 @@ def changed(text: str, table: dict[str, Any]) -> str:
 
     model: Any = loads(text, loader=ModelLoader())
     _merge(model.value, parse(text), table, depth=1)
-    made = dumps(model, dumper=ModelDumper())
+    dumper: Any = ModelDumper()
+    made = dumps(model, dumper=dumper)
     if parse(made) != table:
         raise ValueError("it can't be changed without loss")
     return made
@@ -59,7 +60,7 @@ def _put_first(node: Any, name: str, value: Any, depth: int) -> None:
 
     from json5.loader import ModelLoader, loads
 
-    key: Any = loads(json.dumps({name: 0}), loader=ModelLoader()).value.keys[0]  # type: ignore[attr-defined]
+    key: Any = loads(json.dumps({name: 0}), loader=ModelLoader()).value.keys[0]
     indent = "\n" + "  " * depth
     key.wsc_before = [indent]
     if node.keys:

@@ -36,7 +36,7 @@ def discover(
     rows = []
     for agent, path in paths.items():
         mine = [seen for seen in sessions if seen.agent == agent and os.path.exists(seen.path)]
-        outcomes = dict.fromkeys(("captured", "new", "trivial", "homeless", "deleted", "failed"), 0)
+        outcomes = dict.fromkeys(("captured", "new", "trivial", "ours", "homeless", "deleted", "failed"), 0)
         for who, _, outcome, number in counts:
             if who == agent:
                 outcomes[outcome] += number

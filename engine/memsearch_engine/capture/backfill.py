@@ -23,8 +23,6 @@ from memsearch_engine.transcripts.evidence import shortened
 from memsearch_engine.transcripts.locate import READERS, all_sessions, open_session
 from memsearch_engine.transcripts.model import Conversation, Session, Turn
 
-#: The first words of the prompts that memory tools send to summarisers; such sessions are about memory, not work.
-SUMMARISER_PROMPTS = ("You are a third-person note-taker", "[memsearch summariser]")
 _MOST_TOKENS = 6000  # of one turn that a summariser would be given
 
 
@@ -146,7 +144,7 @@ def _count(
     recorded = keeper.ledger.outcomes(where.agent, conversation.session)
     known = {conversation.aliases.get(name, name): outcome for name, outcome in recorded.items()}
     for turn in conversation.each():
-        if is_summariser(turn):
+        if turn.is_ours:
             count.summarisers += 1
             return
         when = local_time(turn.started)
@@ -234,10 +232,6 @@ def _tell(report: Report, kept: object) -> None:
         report.known += 1
     else:
         report.skipped += 1
-
-
-def is_summariser(turn: Turn) -> bool:
-    return turn.user.lstrip('"').startswith(SUMMARISER_PROMPTS)
 
 
 def tokens_of(turn: Turn) -> int:

@@ -11,7 +11,6 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.capture import summaries
-from memsearch_engine.capture.backfill import is_summariser
 from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.capture.ledger import SeenSession
 from memsearch_engine.capture.worker import outcomes
@@ -24,7 +23,7 @@ from memsearch_engine.transcripts.model import Conversation
 _QUIET_S = 120.0
 #: Turns that are older than this and not taken mean that capture has stopped.
 _ALARM_S = 900.0
-_DONE = ("captured", "trivial", "deleted", "homeless")
+_DONE = ("captured", "trivial", "ours", "deleted", "homeless")
 
 
 class Share(msgspec.Struct):
@@ -35,14 +34,19 @@ class Share(msgspec.Struct):
     seen: int = 0
     captured: int = 0
     trivial: int = 0
+    ours: int = 0  # questions of memsearch itself, which a client kept as a session
     waiting: int = 0
     failed: int = 0
     orphaned: int = 0  # their folder is gone; `import --orphans` gives them another home
 
     @property
     def percent(self) -> int:
-        """Trivial turns are covered: they were looked at and left out on purpose."""
-        return 100 if not self.seen else int(100 * (self.captured + self.trivial) / self.seen)
+        """Trivial turns and our own questions are covered: they were looked at and left out on purpose."""
+        return 100 if not self.seen else int(100 * self.covered / self.seen)
+
+    @property
+    def covered(self) -> int:
+        return self.captured + self.trivial + self.ours
 
 
 def reconcile(
@@ -88,7 +92,7 @@ def _reconcile(keeper: Keeper, conversation: Conversation, since: float, take: b
         if known.get(name) in _DONE:
             continue
         for turn in conversation.turns(place, place + 1):
-            if keeper.started(turn) < since or is_summariser(turn):
+            if keeper.started(turn) < since:
                 continue
             open_still = place == len(conversation.ids) - 1 and turn.status == "interrupted" and not quiet
             if open_still or not take:
@@ -120,6 +124,8 @@ def shares(keeper: Keeper, since_day: str = "") -> list[Share]:
             share.captured += count
         elif outcome == "trivial":
             share.trivial += count
+        elif outcome == "ours":
+            share.ours += count
         elif outcome == "homeless":
             share.orphaned += count
         elif outcome == "failed":
@@ -145,16 +151,17 @@ def alarms(keeper: Keeper) -> list[str]:
 def report(keeper: Keeper, since_day: str = "") -> dict[str, Any]:
     rows = shares(keeper, since_day)
     seen = sum(row.seen for row in rows)
-    done = sum(row.captured + row.trivial for row in rows)
+    done = sum(row.covered for row in rows)
     return {
         "agents": keeper.ledger.captured_since(),
         "percent": int(100 * done / seen) if seen else 100,
         "seen": seen,
         "captured": sum(row.captured for row in rows),
         "trivial": sum(row.trivial for row in rows),
+        "ours": sum(row.ours for row in rows),
         "waiting": sum(row.waiting for row in rows),
         "failed": sum(row.failed for row in rows),
         "orphaned": sum(row.orphaned for row in rows),
-        "days": [{**msgspec.structs.asdict(row), "percent": row.percent} for row in rows],
+        "days": [{**msgspec.structs.asdict(row), "covered": row.covered, "percent": row.percent} for row in rows],
         "alarms": alarms(keeper),
     }

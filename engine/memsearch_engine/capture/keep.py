@@ -70,6 +70,8 @@ class Keeper:
             usage.note(
                 self.home, ids, "cited", agent=turn.agent, session=turn.session, turn=turn.turn, at=when.timestamp()
             )
+        if turn.is_ours:
+            return self._note(turn, when, cwd, Kept("ours"))
         if is_trivial(turn):
             return self._note(turn, when, cwd, Kept("trivial"))
         memory = memory or home_of(cwd, self.home)

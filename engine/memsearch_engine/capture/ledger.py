@@ -17,9 +17,9 @@ import msgspec
 from memsearch_engine.home import Home
 from memsearch_engine.state import complaining, connect, transaction
 
-#: captured: in the journal. trivial: nothing to remember. deleted: the owner deleted it. homeless: its folder is gone.
+#: captured: in the journal. trivial: nothing to remember. ours: memsearch asked a model. deleted: the owner deleted it. homeless: its folder is gone.
 #: new: seen in a transcript and not taken. failed: taking it raised, ``reason`` says what.
-Outcome = Literal["captured", "trivial", "deleted", "homeless", "new", "failed"]
+Outcome = Literal["captured", "trivial", "ours", "deleted", "homeless", "new", "failed"]
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS seen_turns (

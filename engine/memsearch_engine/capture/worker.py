@@ -239,7 +239,7 @@ def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
     wanted = conversation.aliases.get(event.turn, event.turn)
     for place, name in enumerate(conversation.ids):
         last = place == len(conversation.ids) - 1
-        if known.get(name) in ("captured", "trivial", "deleted") and name != wanted and not last:
+        if known.get(name) in ("captured", "trivial", "ours", "deleted") and name != wanted and not last:
             continue
         found = conversation.turns(place, place + 1)
         if not found:  # the file was cut meanwhile

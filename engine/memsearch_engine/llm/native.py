@@ -20,6 +20,7 @@ from pathlib import Path
 from memsearch_engine import network
 from memsearch_engine.llm.reply import ModelError, Reply
 from memsearch_engine.llm.tokens import estimate
+from memsearch_engine.ours import marked
 
 #: Agents that can answer one question without a trace and without tools, and the small model that each is asked with. OpenCode
 #: can't be kept to that: its ``run`` offers the model a shell and files, in the folder where it starts, and keeps the session.
@@ -75,7 +76,7 @@ def _run(
         argv + (["--model" if agent != "codex" else "-m", model] if model else []) + (["-"] if agent == "codex" else [])
     )
     network.check(os.path.basename(program))
-    stdin = question if agent == "claude-code" else f"{system}\n\n{question}"
+    stdin = marked(question if agent == "claude-code" else f"{system}\n\n{question}")
     # hooks of ours do nothing in it; and it is no session inside the session that it is about
     environment = {
         name: value for name, value in os.environ.items() if name not in ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT")

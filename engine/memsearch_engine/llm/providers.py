@@ -18,6 +18,7 @@ from memsearch_engine.errors import SettingsError
 from memsearch_engine.llm import native
 from memsearch_engine.llm.reply import ModelError, Reply
 from memsearch_engine.llm.tokens import estimate
+from memsearch_engine.ours import marked
 from memsearch_engine.settings import Llm, Provider, secret
 
 __all__ = ["ModelError", "Reply", "complete", "configured", "post", "tokens_of"]
@@ -56,6 +57,7 @@ def complete(
     if provider == "native" or (provider in native.SMALL and provider not in llm.providers):
         return native.ask(agent or provider, model, system, question, llm.timeout_s)
     known, model = configured(llm, provider, model)
+    system, question = marked(system), marked(question)
     said = [{"role": "user", "content": question}]
     if known.type == "anthropic":
         body: dict[str, Any] = {"model": model, "max_tokens": max_tokens, "system": system, "messages": said}

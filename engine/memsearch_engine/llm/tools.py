@@ -10,6 +10,7 @@ import msgspec
 
 from memsearch_engine.llm.providers import configured, post, tokens_of
 from memsearch_engine.llm.reply import ModelError, Reply
+from memsearch_engine.ours import marked
 from memsearch_engine.settings import Llm
 
 _ANSWER_TOKENS = 8_000
@@ -57,6 +58,7 @@ def work(
         ModelError: no answer, or more than *most_turns* requests.
     """
     known, model = configured(llm, provider, model)
+    system, task = marked(system), marked(task)
     by_name = {tool.name: tool for tool in tools}
     anthropic = known.type == "anthropic"
     body: dict[str, Any] = {"model": model, "max_tokens": _ANSWER_TOKENS}

@@ -18,7 +18,6 @@ from pathlib import Path
 
 import msgspec
 
-from memsearch_engine.capture.backfill import is_summariser
 from memsearch_engine.capture.clean import redacted
 from memsearch_engine.capture.extract import is_trivial
 from memsearch_engine.capture.keep import home_of
@@ -306,7 +305,7 @@ class _Capped(MemsearchError):
 def _turns(conversation: Conversation) -> Iterator[Turn]:
     """A session's turns as they may be shown to a model."""
     for turn in conversation.each():
-        if is_summariser(turn):
+        if turn.is_ours:
             yield turn
             return
         if not is_trivial(turn):
@@ -317,7 +316,7 @@ def unfit(conversation: Conversation, turns: list[Turn]) -> str:
     """Why a session is no memory of its own; '' where it is."""
     if conversation.parent:
         return "a sub-agent's session"
-    if any(is_summariser(turn) for turn in turns):
+    if any(turn.is_ours for turn in turns):
         return "a summariser's session"
     return "" if turns else "nothing but greetings"
 

@@ -9,6 +9,8 @@ from typing import ClassVar
 
 import msgspec
 
+from memsearch_engine.ours import is_ours
+
 _AT_ONCE = 8
 
 
@@ -72,6 +74,11 @@ class Turn(msgspec.Struct):
         """Add a tool call; what brings in words from elsewhere makes the turn one with outside content."""
         self.tools.append(call)
         self.outside = self.outside or brings_outside(call.name, call.input)
+
+    @property
+    def is_ours(self) -> bool:
+        """Whether memsearch asked: such a turn is about memories, and none itself."""
+        return is_ours(self.user)
 
     def say(self, text: str) -> None:
         """Add a piece of the answer."""
