@@ -87,11 +87,11 @@ class Registry:
         now = time.time()
         with transaction(db):
             db.execute(
-                "INSERT OR IGNORE INTO projects VALUES (?,?,?,?,?,?)",
+                "INSERT OR IGNORE INTO projects (id, slug, collection, first_commit, remote, registered) VALUES (?,?,?,?,?,?)",
                 (identity, slug, f"ms_{slug}_{identity[:8]}", commit, remote, now),
             )
             db.execute(
-                "INSERT OR REPLACE INTO project_paths VALUES (?,?,?,?)",
+                "INSERT OR REPLACE INTO project_paths (root, memory, project_id, seen) VALUES (?,?,?,?)",
                 (place.root, place.memory, identity, now),
             )
         return self._at(place)

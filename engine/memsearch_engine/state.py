@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home, private
+from memsearch_engine.migrate import bring_up, tables_of
 
 _BUSY_S = 20
 
@@ -29,11 +30,11 @@ def connect(home: Home, schema: str) -> sqlite3.Connection:
     private(home.state_db)
     db = sqlite3.connect(home.state_db, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
     try:
+        bring_up(db, home.state_db, _STEPS, home.backups)
         db.execute("PRAGMA journal_mode=WAL")
         db.execute("PRAGMA synchronous=NORMAL")
-        _begin_origin(db)
         db.executescript(schema)
-    except sqlite3.Error:
+    except (sqlite3.Error, Unreachable):
         db.close()
         raise
     return db
@@ -42,17 +43,31 @@ def connect(home: Home, schema: str) -> sqlite3.Connection:
 def _begin_origin(db: sqlite3.Connection) -> None:
     """The tables of ``journal.origin``, made before anything else is: what a home of an earlier version has registered by now is
     its owner's, what comes later may be anybody's."""
-    tables = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type='table'")}
+    tables = tables_of(db)
     if "origin_folders" in tables:
         return
-    with transaction(db):
-        for name, column in (("origin_notes", "key"), ("origin_folders", "memory")):
-            db.execute(
-                f"CREATE TABLE IF NOT EXISTS {name} ({column} TEXT PRIMARY KEY, how TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID"
-            )
-        if "project_paths" in tables:
-            query = "INSERT OR IGNORE INTO origin_folders SELECT DISTINCT memory, 'adopt', ? FROM project_paths"
-            db.execute(query, (time.time(),))
+    for name, column in (("origin_notes", "key"), ("origin_folders", "memory")):
+        db.execute(
+            f"CREATE TABLE {name} ({column} TEXT PRIMARY KEY, how TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID"
+        )
+    if "project_paths" in tables:
+        query = "INSERT OR IGNORE INTO origin_folders (memory, how, at) SELECT DISTINCT memory, 'adopt', ? FROM project_paths"
+        db.execute(query, (time.time(),))
+
+
+def _drop_proposals(db: sqlite3.Connection) -> None:
+    """The first version kept decided proposals, too, in a table of its own."""
+    db.execute("DROP TABLE IF EXISTS longterm_proposals")
+
+
+def _forget_untold(db: sqlite3.Connection) -> None:
+    """Texts were kept when they were built; only those that a session was given are of use."""
+    if {"injected_texts", "injections"} <= tables_of(db):
+        db.execute("DELETE FROM injected_texts WHERE id NOT IN (SELECT text_id FROM injections)")
+
+
+#: Of all rooms' tables, in the order in which the layouts came. Rooms make their own tables (``CREATE … IF NOT EXISTS``) after it.
+_STEPS = (_begin_origin, _drop_proposals, _forget_untold)
 
 
 @contextlib.contextmanager

@@ -58,7 +58,9 @@ def note(
     rows = [(name, kind, agent, session, turn, when) for name in ids]
     if rows:
         with using(home, SCHEMA) as db, transaction(db):
-            db.executemany("INSERT OR IGNORE INTO memory_uses VALUES (?,?,?,?,?,?)", rows)
+            db.executemany(
+                "INSERT OR IGNORE INTO memory_uses (id, kind, agent, session, turn, at) VALUES (?,?,?,?,?,?)", rows
+            )
 
 
 def totals(home: Home) -> dict[str, Use]:

@@ -26,7 +26,7 @@ from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.text import plain
 from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.secrets.scan import redact
-from memsearch_engine.state import using
+from memsearch_engine.state import transaction, using
 
 _FENCE = re.compile(r"<memsearch-memory\b[^>]*>.*?</memsearch-memory>\s*", re.S)
 _FENCE_LIKE = re.compile(r"(?i)<(?=\s*/?\s*memsearch[\W_]?memory)")
@@ -41,7 +41,11 @@ CREATE TABLE IF NOT EXISTS injected_texts (
 CREATE TABLE IF NOT EXISTS injections (
   at REAL NOT NULL, agent TEXT NOT NULL, session TEXT NOT NULL, event TEXT NOT NULL, cwd TEXT NOT NULL,
   text_id TEXT NOT NULL, PRIMARY KEY (agent, session, event, at)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS injections_text ON injections(text_id);
+CREATE INDEX IF NOT EXISTS injections_at ON injections(at);
 """
+_SAID_WITHIN_S = 3600.0
+_KEPT_S = 365 * 86400.0
 
 
 class Context(msgspec.Struct):
@@ -177,10 +181,17 @@ def prebuild(home: Home, memory: str, max_tokens: int, *, longterm: str, hint: b
     except (OSError, ValueError):
         pass
     if texts:
-        with using(home, _SCHEMA) as db:
-            for count, text in texts.items():
-                row = (name, int(count), text, estimate(text), time.time())
-                db.execute("INSERT OR IGNORE INTO injected_texts VALUES (?,?,?,?,?)", row)
+        rows = [(name, int(count), text, estimate(text), time.time()) for count, text in texts.items()]
+        with using(home, _SCHEMA) as db, transaction(db):
+            db.executemany(
+                "INSERT OR IGNORE INTO injected_texts (id, lines, text, tokens, at) VALUES (?,?,?,?,?)", rows
+            )
+            # of what was built only what a session was given is kept; a hook that gave it may not have said so yet
+            db.execute("DELETE FROM injections WHERE at < ?", (time.time() - _KEPT_S,))
+            db.execute(
+                "DELETE FROM injected_texts WHERE at < ? AND NOT EXISTS (SELECT 1 FROM injections WHERE text_id=injected_texts.id)",
+                (time.time() - _SAID_WITHIN_S,),
+            )
     path.parent.mkdir(mode=0o700, exist_ok=True)
     fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
     with open(fd, "w", encoding="utf-8") as out:
@@ -192,7 +203,10 @@ def prebuild(home: Home, memory: str, max_tokens: int, *, longterm: str, hint: b
 def log_injection(home: Home, at: float, agent: str, session: str, event: str, cwd: str, text_id: str) -> None:
     """Note that a session was given a text."""
     with using(home, _SCHEMA) as db:
-        db.execute("INSERT OR IGNORE INTO injections VALUES (?,?,?,?,?,?)", (at, agent, session, event, cwd, text_id))
+        db.execute(
+            "INSERT OR IGNORE INTO injections (at, agent, session, event, cwd, text_id) VALUES (?,?,?,?,?,?)",
+            (at, agent, session, event, cwd, text_id),
+        )
 
 
 def injections(home: Home, session: str = "", limit: int = 50) -> list[dict[str, Any]]:

@@ -34,6 +34,7 @@ _FINISHING = {"Stop", "StopFailure", "SessionEnd", "PreCompact", "Interrupt"}
 #: Lines of recent notes that a new session is given.
 CONTEXT_LINES = {"claude-code": 30, "codex": 30, "opencode": 15, "openclaw": 15}
 _LEAST_PROMPT = 10
+_MOST_LOG = 1_000_000  # bytes; the older half of what went wrong is hook.log.1
 _MOST = 4096  # characters of an id or a path
 #: The session's own marks, which a service that outlives the session must not carry.
 _SESSION_MARKS = ("CLAUDECODE", "CLAUDE_CODE_", "CLAUDE_PID", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_", "PLUGIN_", "AI_AGENT", "MEMSEARCH_DIR")  # fmt: skip
@@ -221,6 +222,9 @@ def _log(agent: str, event: str, error: Exception) -> None:
     try:
         log = _home().log.parent
         os.makedirs(log, mode=0o700, exist_ok=True)
+        with contextlib.suppress(FileNotFoundError):
+            if os.stat(log / "hook.log").st_size > _MOST_LOG:
+                os.replace(log / "hook.log", log / "hook.log.1")
         with open(log / "hook.log", "a", encoding="utf-8") as out:
             out.write(f"{time.time():.0f} {agent} {event} {type(error).__name__}: {error}\n")
     except OSError:

@@ -88,13 +88,18 @@ class Ledger:
         now = time.time()
         rows = [(t.agent, t.session, t.turn, t.day, t.cwd, t.outcome, t.reason, now, t.started) for t in turns]
         with self._using() as db, transaction(db):
-            db.executemany("INSERT OR REPLACE INTO seen_turns VALUES (?,?,?,?,?,?,?,?,?)", rows)
+            db.executemany(
+                "INSERT OR REPLACE INTO seen_turns (agent, session, turn, day, cwd, outcome, reason, at, started) "
+                "VALUES (?,?,?,?,?,?,?,?,?)",
+                rows,
+            )
 
     def note_session(self, seen: SeenSession, unknown: dict[str, int]) -> None:
         now = time.time()
         with self._using() as db, transaction(db):
             db.execute(
-                "INSERT OR REPLACE INTO seen_sessions VALUES (?,?,?,?,?,?,?,?,?)",
+                "INSERT OR REPLACE INTO seen_sessions (agent, session, path, modified, size, turns, parent, version, at) "
+                "VALUES (?,?,?,?,?,?,?,?,?)",
                 (
                     seen.agent,
                     seen.session,
@@ -108,7 +113,7 @@ class Ledger:
                 ),
             )
             db.executemany(
-                "INSERT OR REPLACE INTO unknown_records VALUES (?,?,?,?,?)",
+                "INSERT OR REPLACE INTO unknown_records (agent, kind, version, count, at) VALUES (?,?,?,?,?)",
                 [(seen.agent, kind, seen.version, count, now) for kind, count in unknown.items()],
             )
 
@@ -170,7 +175,7 @@ class Ledger:
             if since is None:
                 db.execute("DELETE FROM capturing WHERE agent=?", (agent,))
             else:
-                db.execute("INSERT OR IGNORE INTO capturing VALUES (?,?)", (agent, since))
+                db.execute("INSERT OR IGNORE INTO capturing (agent, since) VALUES (?,?)", (agent, since))
 
     def captured_since(self) -> dict[str, float]:
         """agent -> since when its turns are captured."""
@@ -180,7 +185,10 @@ class Ledger:
     def remember_folder(self, agent: str, folder: str) -> None:
         """An agent's home as its own hook named it."""
         with self._using() as db:
-            db.execute("INSERT OR REPLACE INTO agent_folders VALUES (?,?,?)", (agent, folder, time.time()))
+            db.execute(
+                "INSERT OR REPLACE INTO agent_folders (agent, folder, seen) VALUES (?,?,?)",
+                (agent, folder, time.time()),
+            )
 
 
 def known_folders(home: Home) -> dict[str, list[str]]:

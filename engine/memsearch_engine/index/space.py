@@ -140,7 +140,9 @@ class Space:
             row = self._db.execute("SELECT scalars FROM stored WHERE collection='' AND chunk_id='target'").fetchone()
             if row and row[0] != target:
                 self._db.execute("DELETE FROM stored")
-            self._db.execute("INSERT OR REPLACE INTO stored VALUES ('', 'target', ?, '')", (target,))
+            self._db.execute(
+                "INSERT OR REPLACE INTO stored (collection, chunk_id, scalars) VALUES ('', 'target', ?)", (target,)
+            )
             if not milvus.uri and not folder.exists():
                 self._db.execute("DELETE FROM stored WHERE collection<>''")
         try:
@@ -278,7 +280,7 @@ class Space:
             with self._lock:
                 self._db.execute("BEGIN")
                 self._db.executemany(
-                    "INSERT OR REPLACE INTO vectors VALUES (?,?)",
+                    "INSERT OR REPLACE INTO vectors (text_hash, vector) VALUES (?,?)",
                     [(hash_, vector.tobytes()) for (hash_, _), vector in zip(batch, vectors)],
                 )
                 self._db.execute("COMMIT")
@@ -333,7 +335,7 @@ class Space:
                     "DELETE FROM stored WHERE collection=? AND chunk_id=?", [(collection, c) for c in gone]
                 )
                 self._db.executemany(
-                    "INSERT OR REPLACE INTO stored VALUES (?,?,?,?)",
+                    "INSERT OR REPLACE INTO stored (collection, chunk_id, scalars, text_hash) VALUES (?,?,?,?)",
                     [(collection, c, scalars[c], wanted[c][0]) for c in new],
                 )
                 self._db.execute("COMMIT")
@@ -439,7 +441,7 @@ def _connect(path: Path) -> sqlite3.Connection:
     ):  # without rowids; vectors can be dear, so they move
         db.executescript(
             "BEGIN; ALTER TABLE vectors RENAME TO old;"
-            f"{_SCHEMA} INSERT INTO vectors SELECT * FROM old; DROP TABLE old; PRAGMA user_version={_LAYOUT}; COMMIT;"
+            f"{_SCHEMA} INSERT INTO vectors (text_hash, vector) SELECT text_hash, vector FROM old; DROP TABLE old; PRAGMA user_version={_LAYOUT}; COMMIT;"
         )
     db.executescript(f"{_SCHEMA} PRAGMA user_version={_LAYOUT};")
     return db

@@ -7,14 +7,18 @@ is settled by looking at the file (``settle``). Stored in ``history.db`` (SQLite
 from __future__ import annotations
 
 import contextlib
+import re
 import sqlite3
+import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import private
+from memsearch_engine.migrate import bring_up, tables_of
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS changes (
@@ -51,6 +55,25 @@ CREATE INDEX IF NOT EXISTS undos_state ON undos(state);
 CREATE INDEX IF NOT EXISTS changes_entry ON changes(entry_id, seq);
 CREATE INDEX IF NOT EXISTS changes_state ON changes(state, path);
 """
+_TURNS = re.compile(rb"turn:(\S+) ")
+
+
+def _name_deleted_turns(db: sqlite3.Connection) -> None:
+    """Whether a turn was deleted is asked for each turn that is captured: it was looked for in the text of every deletion."""
+    db.execute(
+        "CREATE TABLE deleted_turns (turn TEXT NOT NULL, seq INTEGER NOT NULL, PRIMARY KEY (turn, seq)) WITHOUT ROWID"
+    )
+    if "changes" in tables_of(db):
+        for seq, before in db.execute("SELECT seq, before FROM changes WHERE op='delete'").fetchall():
+            _note_turns(db, seq, before)
+
+
+def _note_turns(db: sqlite3.Connection, seq: int, before: bytes) -> None:
+    rows = {(name.decode("utf-8", "replace"), seq) for name in _TURNS.findall(before)}
+    db.executemany("INSERT OR IGNORE INTO deleted_turns (turn, seq) VALUES (?,?)", rows)
+
+
+_STEPS = (_name_deleted_turns,)
 
 
 class Change(msgspec.Struct):
@@ -87,22 +110,31 @@ _COLUMNS = [field for field in Change.__struct_fields__ if field != "seq"]
 
 
 class History:
-    """The change log of one home folder."""
+    """The change log of one home folder. Threads may share it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._connection: sqlite3.Connection | None = None
+        self._lock = threading.RLock()
 
     def _db(self) -> sqlite3.Connection:
         if self._connection is None:
             try:
                 private(self._path)
                 db = sqlite3.connect(self._path, timeout=20, isolation_level=None, check_same_thread=False)
+            except (sqlite3.Error, OSError) as error:
+                raise _unusable(self._path, error) from error
+            try:
+                bring_up(db, self._path, _STEPS, self._path.parent / "backups")
                 db.execute("PRAGMA journal_mode=WAL")
                 db.execute("PRAGMA synchronous=FULL")
                 db.executescript(_SCHEMA)
-            except (sqlite3.Error, OSError) as error:
+            except sqlite3.Error as error:
+                db.close()
                 raise _unusable(self._path, error) from error
+            except Unreachable:
+                db.close()
+                raise
             self._connection = db
         return self._connection
 
@@ -143,8 +175,12 @@ class History:
         change.at = time.time()
         values = [getattr(change, column) for column in _COLUMNS]
         marks = ",".join("?" * len(_COLUMNS))
-        cursor = self._execute(f"INSERT INTO changes ({','.join(_COLUMNS)}) VALUES ({marks})", tuple(values))
-        return int(cursor.lastrowid or 0)
+        with self._transaction() as db:
+            cursor = db.execute(f"INSERT INTO changes ({','.join(_COLUMNS)}) VALUES ({marks})", tuple(values))
+            seq = int(cursor.lastrowid or 0)
+            if change.op == "delete":
+                _note_turns(db, seq, change.before)
+        return seq
 
     def confirm(self, seq: int) -> None:
         """Note that a change was done. The file holds it already, so a history that can't be written now is no failure: the
@@ -167,18 +203,11 @@ class History:
 
     def confirm_undo(self, n: int) -> None:
         """As ``confirm``, for ``begin_undo``."""
-        with contextlib.suppress(Unreachable, sqlite3.Error):
-            db = self._db()
+        with contextlib.suppress(Unreachable), self._transaction() as db:
             seq, undone = db.execute("SELECT seq, undone FROM undos WHERE n=?", (n,)).fetchone()
-            db.execute("BEGIN IMMEDIATE")
-            try:
-                state, at = ("undone", time.time()) if undone else ("done", None)
-                db.execute("UPDATE changes SET state=?, undone_at=? WHERE seq=?", (state, at, seq))
-                db.execute("UPDATE undos SET state='done' WHERE n=?", (n,))
-                db.execute("COMMIT")
-            except BaseException:
-                db.execute("ROLLBACK")
-                raise
+            state, at = ("undone", time.time()) if undone else ("done", None)
+            db.execute("UPDATE changes SET state=?, undone_at=? WHERE seq=?", (state, at, seq))
+            db.execute("UPDATE undos SET state='done' WHERE n=?", (n,))
 
     def drop_undo(self, n: int) -> None:
         with contextlib.suppress(Unreachable):
@@ -203,9 +232,26 @@ class History:
     def _execute(self, query: str, values: tuple = ()) -> sqlite3.Cursor:
         """Raises Unreachable, with a way out where the file is damaged."""
         try:
-            return self._db().execute(query, values)
+            with self._lock:
+                return self._db().execute(query, values)
         except sqlite3.Error as error:
             raise _unusable(self._path, error) from error
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[sqlite3.Connection]:
+        """All or nothing; other threads wait. Raises Unreachable."""
+        with self._lock:
+            db = self._db()
+            try:
+                db.execute("BEGIN IMMEDIATE")
+                try:
+                    yield db
+                except BaseException:
+                    db.execute("ROLLBACK")
+                    raise
+                db.execute("COMMIT")
+            except sqlite3.Error as error:
+                raise _unusable(self._path, error) from error
 
     def intents(self, path: str) -> list[Change]:
         return self._select("state='intent' AND path=? ORDER BY seq", (path,))
@@ -253,11 +299,8 @@ class History:
         """True where the owner deleted an entry of this turn, under whatever session: a fork copies turns."""
         if self._connection is None and not self._path.exists():
             return False
-        return bool(
-            self._select(
-                "op='delete' AND state IN ('done','pruned') AND instr(before, ?) LIMIT 1", (f"turn:{turn} ".encode(),)
-            )
-        )
+        query = "SELECT 1 FROM deleted_turns JOIN changes USING (seq) WHERE turn=? AND op='delete' AND state IN ('done','pruned')"
+        return self._execute(query, (turn,)).fetchone() is not None
 
     def prune(self, *, max_bytes: int = 0, max_days: float = 0, dry_run: bool = False) -> int:
         """Forget the images of the oldest changes beyond a size or an age (0: no limit). Returns how many.
@@ -266,8 +309,7 @@ class History:
         """
         if self._connection is None and not self._path.exists():
             return 0
-        db = self._db()
-        rows = db.execute(
+        rows = self._execute(
             "SELECT seq, at, length(before) + length(after), op, state FROM changes WHERE state IN ('done','undone') ORDER BY seq DESC"
         ).fetchall()
         oldest = time.time() - max_days * 86400 if max_days else 0.0
@@ -277,18 +319,21 @@ class History:
             if at < oldest or (max_bytes and kept > max_bytes):
                 gone.append((seq, op == "delete" and state == "done"))
         if gone and not dry_run:
-            for seq, stays_deleted in gone:
-                if not stays_deleted:
-                    db.execute("DELETE FROM changes WHERE seq=?", (seq,))
-                    continue
-                (before,) = db.execute("SELECT before FROM changes WHERE seq=?", (seq,)).fetchone()
-                anchors = b"\n".join(
-                    line for line in before.splitlines() if line.startswith(b"<!--") and b"turn:" in line
-                )
-                values = (anchors, b"", "", "pruned", seq)
-                db.execute("UPDATE changes SET before=?, after=?, title=?, state=? WHERE seq=?", values)
-            db.execute("VACUUM")
-            db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            with self._transaction() as db:
+                for seq, stays_deleted in gone:
+                    db.execute("DELETE FROM undos WHERE seq=?", (seq,))
+                    if not stays_deleted:
+                        db.execute("DELETE FROM changes WHERE seq=?", (seq,))
+                        db.execute("DELETE FROM deleted_turns WHERE seq=?", (seq,))
+                        continue
+                    (before,) = db.execute("SELECT before FROM changes WHERE seq=?", (seq,)).fetchone()
+                    anchors = b"\n".join(
+                        line for line in before.splitlines() if line.startswith(b"<!--") and b"turn:" in line
+                    )
+                    values = (anchors, b"", "", "pruned", seq)
+                    db.execute("UPDATE changes SET before=?, after=?, title=?, state=? WHERE seq=?", values)
+            self._execute("VACUUM")
+            self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return len(gone)
 
     def _batch(self, newest: list[Change], state: str, *, newest_first: bool) -> list[Change]:

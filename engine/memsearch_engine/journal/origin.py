@@ -54,7 +54,7 @@ class Origin:
         Unreachable."""
         rows = [(key_of(raw), how, time.time()) for raw in raws]
         with self._lock, complaining(self.home):
-            self._db().executemany("INSERT OR REPLACE INTO origin_notes VALUES (?,?,?)", rows)
+            self._db().executemany("INSERT OR REPLACE INTO origin_notes (key, how, at) VALUES (?,?,?)", rows)
 
     def trust(self, memory: str) -> int:
         """The owner's word for a folder: all that stands in it now is his; what reads like an order waits all the same. Returns how

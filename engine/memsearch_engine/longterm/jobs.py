@@ -130,7 +130,9 @@ class Jobs:
             token = uuid.uuid4().hex
             done = job.done_watermark if job else -1.0
             db.execute(
-                "INSERT OR REPLACE INTO longterm_jobs VALUES (?,?,'running',?,?,?,0,?,0,?,?,'','',?,?)",
+                "INSERT OR REPLACE INTO longterm_jobs (kind, key, state, token, owner, started, finished, lease_until, retry_at, "
+                "tries_left, stolen, error, outcome, watermark, done_watermark) "
+                "VALUES (?,?,'running',?,?,?,0,?,0,?,?,'','',?,?)",
                 (kind, key, token, _me(), now, now + LEASE_S, tries, thefts, watermark, done),
             )
         return Claim(kind, key, token, watermark)

@@ -120,7 +120,7 @@ def due(home: Home, settings: Settings, now: float = 0.0) -> bool:
     now = now or time.time()
     with using(home, _SCHEMA) as db:
         done = db.execute(
-            "INSERT INTO longterm_considered VALUES (1, ?) ON CONFLICT(one) DO UPDATE SET at=excluded.at "
+            "INSERT INTO longterm_considered (one, at) VALUES (1, ?) ON CONFLICT(one) DO UPDATE SET at=excluded.at "
             "WHERE at <= ? OR at > excluded.at",  # or the clock has been set back
             (now, now - EVERY_S),
         )

@@ -30,7 +30,6 @@ _LEADS = 5
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS longterm_waiting (
   id INTEGER PRIMARY KEY AUTOINCREMENT, body BLOB NOT NULL);
-DROP TABLE IF EXISTS longterm_proposals;  -- held decided ones, too
 """
 
 

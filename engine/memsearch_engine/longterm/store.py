@@ -183,7 +183,10 @@ class Store:
 
     def set_mode(self, agent: str, session: str, mode: Mode) -> None:
         with using(self.home, SCHEMA) as db:
-            db.execute("INSERT OR REPLACE INTO longterm_modes VALUES (?,?,?,?)", (agent, session, mode, self.clock()))
+            db.execute(
+                "INSERT OR REPLACE INTO longterm_modes (agent, session, mode, at) VALUES (?,?,?,?)",
+                (agent, session, mode, self.clock()),
+            )
 
     def modes(self) -> dict[tuple[str, str], Mode]:
         """(agent, session) -> mode, where one was set."""
@@ -194,7 +197,7 @@ class Store:
         """Remember that the owner does not want *lines* (``+``), or does not want them to go (``-``)."""
         rows = [(sign, plain, self.clock()) for line in lines if (plain := plain_line(line))]
         with using(self.home, SCHEMA) as db, transaction(db):
-            db.executemany("INSERT OR REPLACE INTO longterm_refused VALUES (?,?,?)", rows)
+            db.executemany("INSERT OR REPLACE INTO longterm_refused (sign, line, at) VALUES (?,?,?)", rows)
 
     def allow(self, lines: Iterable[str]) -> None:
         """Forget refusals: the owner wrote it."""

@@ -15,6 +15,7 @@ import msgspec
 
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home, private
+from memsearch_engine.migrate import bring_up
 from memsearch_engine.transcripts.model import ToolCall, Turn
 
 _SCHEMA = """
@@ -87,9 +88,16 @@ class Archive:
             try:
                 if not db.execute("SELECT 1 FROM contents WHERE digest=?", (name,)).fetchone():
                     packed = zstandard.ZstdCompressor(level=_LEVEL).compress(raw)
-                    db.execute("INSERT INTO contents VALUES (?,?,?,?)", (name, packed, len(raw), now))
-                db.execute("INSERT OR REPLACE INTO turns VALUES (?,?,?,?,?)", (*key, name, now))
-                self._drop_unnamed(db)
+                    db.execute(
+                        "INSERT INTO contents (digest, packed, bytes, at) VALUES (?,?,?,?)",
+                        (name, packed, len(raw), now),
+                    )
+                db.execute(
+                    "INSERT OR REPLACE INTO turns (agent, session, turn, digest, at) VALUES (?,?,?,?,?)",
+                    (*key, name, now),
+                )
+                if row:
+                    self._drop_unnamed(db, row[0])
                 db.execute("COMMIT")
             except BaseException:
                 db.execute("ROLLBACK")
@@ -103,8 +111,10 @@ class Archive:
         db = self._db()
         gone = 0
         for key in keys:
-            gone += db.execute("DELETE FROM turns WHERE agent=? AND session=? AND turn=?", key).rowcount
-        self._drop_unnamed(db)
+            row = db.execute("SELECT digest FROM turns WHERE agent=? AND session=? AND turn=?", key).fetchone()
+            if row:
+                gone += db.execute("DELETE FROM turns WHERE agent=? AND session=? AND turn=?", key).rowcount
+                self._drop_unnamed(db, row[0])
         return gone
 
     def prune(self, *, max_bytes: int = 0, max_days: float = 0, dry_run: bool = False) -> list[tuple[str, str, str]]:
@@ -129,8 +139,11 @@ class Archive:
         return gone
 
     @staticmethod
-    def _drop_unnamed(db: sqlite3.Connection) -> None:
-        db.execute("DELETE FROM contents WHERE digest NOT IN (SELECT digest FROM turns)")
+    def _drop_unnamed(db: sqlite3.Connection, digest: bytes) -> None:
+        """Forget a content that lost a name, where that was its last."""
+        db.execute(
+            "DELETE FROM contents WHERE digest=? AND NOT EXISTS (SELECT 1 FROM turns WHERE digest=?)", (digest, digest)
+        )
 
     def _db(self) -> sqlite3.Connection:
         if self._writer is None:
@@ -139,6 +152,7 @@ class Archive:
                 self.home.evidence.mkdir(mode=0o700, exist_ok=True)
                 private(self.path)
                 db = sqlite3.connect(self.path, timeout=20, isolation_level=None, check_same_thread=False)
+                bring_up(db, self.path, (), self.home.backups)
                 db.execute("PRAGMA journal_mode=WAL")
                 db.execute("PRAGMA secure_delete=ON")  # what is scrubbed leaves no trace in free pages
                 db.executescript(_SCHEMA)
