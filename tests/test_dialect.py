@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tomllib
 
@@ -10,6 +11,8 @@ from memsearch_engine.home import Home
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.settings import load
+
+from tests.mock_model import MockModel
 
 #: As its own wizard writes it.
 THEIRS = """
@@ -177,3 +180,94 @@ def test_a_hook_whose_stdout_is_closed_says_nothing_and_does_not_fail(box):
         prefix=["sh", "-c", 'exec "$@" >&-', "sh"],
     )
     assert done.code == 0 and done.err == ""
+
+
+# -- its hooks run our command ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("key", ["plugins.codex.summarize.provider", "plugins.claude_code.summarize.provider"])
+def test_its_hooks_write_the_notes_themselves_until_a_model_is_named(box, key):
+    """An answer that is neither empty nor `native` makes them call `summarize`, at each turn."""
+    assert box.ok("config", "get", key).out.strip() == ""
+    box.ok("config", "set", "capture.summarize.provider", "native")
+    assert box.ok("config", "get", key).out.strip() == ""
+    box.ok("config", "set", "plugins.codex.summarize.provider", "native")
+    assert box.ok("config", "get", "plugins.codex.summarize.provider").out.strip() == "native"
+    nested = box.ok("config", "list", "--resolved", "--json-output").json
+    assert nested["plugins"]["codex"]["summarize"]["provider"] == "native"
+
+
+def test_summarize_asks_the_model_that_is_named_and_prints_bullets(box):
+    model = MockModel(lambda request: "- User asked for a fix\n- Agent fixed it")
+    secret = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
+    try:
+        refused = box.run("summarize", "--plugin", "claude-code", "--agent-name", "Claude Code", stdin=b"[User] fix it")
+        assert refused.code == 2 and refused.out == ""
+        box.ok("config", "set", "llm.providers.mine.base_url", f"{model.url}/v1")
+        box.ok("config", "set", "llm.providers.mine.model", "m")
+        box.ok("config", "set", "llm.providers.mine.api_key", "k")
+        box.ok("config", "set", "plugins.claude-code.summarize.provider", "mine")
+        told = box.ok("summarize", "--plugin", "claude-code", stdin=f"[User] fix it with {secret}".encode())
+        assert told.out == "- User asked for a fix\n- Agent fixed it\n"
+        assert secret not in model.said() and "fix it with" in model.said()
+        assert box.ok("spend", "--json").json["today_tokens"] > 0
+        assert box.ok("summarize", "--plugin", "claude-code", stdin=b" \n").out == ""
+        box.ok("config", "set", "capture.daily_tokens", "10")
+        assert box.run("summarize", "--plugin", "claude-code", stdin=b"[User] more").code != 0
+    finally:
+        model.close()
+
+
+def collection(folder) -> str:
+    return f"ms_{folder.name}_{hashlib.sha256(str(folder).encode()).hexdigest()[:8]}"
+
+
+def test_its_collections_and_paths_name_a_project_from_wherever_it_calls(box):
+    """OpenClaw's gateway runs in the user's home; each workspace's notes are its own."""
+    works = []
+    for name in ("a", "b"):
+        work = box.root / f"work-{name}"
+        (work / ".memsearch" / "memory").mkdir(parents=True)
+        (work / ".memsearch" / "memory" / "2026-02-09.md").write_text(f"### 10:00\n- giraffes of {name} eat leaves\n")
+        works.append(work)
+    for work in works:
+        indexed = box.ok("index", str(work / ".memsearch" / "memory"), "--collection", collection(work), cwd=box.user)
+        assert "1 file" in indexed.out
+    for work, other in (works, works[::-1]):
+        found = box.ok(
+            "search", "giraffes", "--top-k", "5", "--json-output", "--collection", collection(work), cwd=box.user
+        ).json
+        assert [hit["source"] for hit in found] == [str(work / ".memsearch" / "memory" / "2026-02-09.md")]
+        shown = box.ok("expand", found[0]["chunk_hash"], "--collection", collection(work), cwd=other)
+        assert f"giraffes of {work.name[-1]}" in shown.out
+    assert box.ok("project", "--all", "--json").json["projects"] and not (box.user / ".memsearch" / "memory").exists()
+
+
+@pytest.mark.parametrize(
+    "query", ["rm -rf giraffes", "path:src/db.ts giraffes", "project:acme giraffes", 'agent:codex "giraffes']
+)
+def test_its_queries_are_words_not_filters(box, query):
+    box.write("2026-02-09", "### 10:00\n- giraffes eat leaves\n")
+    box.index()
+    found = box.ok("search", query, "--top-k", "5", "--json-output", "--collection", "ms_project_00000000").json
+    assert [hit["day"] for hit in found] == ["2026-02-09"]
+
+
+def test_its_note_on_a_stale_index_is_brought_up_to_date_and_none_is_made(box):
+    box.write("2026-02-09", "### 10:00\n- giraffes eat leaves\n")
+    state = box.project / ".memsearch" / ".index-state.json"
+    box.index()
+    assert not state.exists()
+    state.write_text('{"schema_version": 1, "status": "error", "last_error": "x", "operation": "index"}')
+    box.index()
+    now = json.loads(state.read_text())
+    assert (
+        now["status"] == "ok" and now["operation"] == "index" and now["last_error"] is None and now["last_success_at"]
+    )
+
+
+def test_its_upgrade_hint_is_warned_of(box):
+    assert "none that would" in next(c for c in box.run("doctor", "--json").json["checks"] if "plugins" in c["what"])["detail"]  # fmt: skip
+    (box.home.root / ".pypi-latest").write_text("0.4.23")
+    told = box.run("doctor")
+    assert told.code == 5 and "pip install --upgrade memsearch" in told.out

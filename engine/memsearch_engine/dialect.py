@@ -7,7 +7,13 @@ of memsearch 0.4.23.
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
+import json
+import os
 import re
+import time
+from pathlib import Path
 from typing import Any
 
 _AGENTS = ("claude-code", "claude_code", "codex", "opencode", "openclaw", "dsh")
@@ -82,6 +88,49 @@ def translated(flat: dict[str, Any], known_model: Any) -> tuple[dict[str, Any], 
         else:
             found[key.replace("plugins.claude_code.", "plugins.claude-code.")] = value
     return found, said
+
+
+def collection_of(folder: str) -> str:
+    """What memsearch's plugins call the collection of a project's folder (or of ``MEMSEARCH_DIR``): the end of its name tells."""
+    return hashlib.sha256(folder.encode()).hexdigest()[:8]
+
+
+def plain_query(text: str) -> str:
+    """A query of memsearch's tools, which know no filters: words that would be some here are words."""
+    words = [
+        word.lstrip("-").replace(":", " ") if ":" in word or word.startswith("-") else word for word in text.split()
+    ]
+    return " ".join(words).replace('"', " ")
+
+
+def note_indexed(folder: str) -> None:
+    """Bring memsearch's own note on the index of a ``.memsearch`` folder up to date, where it has left one: its hooks warn of a
+    stale index for as long as that says so. Nothing is made where there is none."""
+    from memsearch_engine import inside
+
+    path = os.path.join(folder, ".index-state.json")
+    with contextlib.suppress(OSError, ValueError):
+        state = json.loads(inside.read(path, inside.MAX_SETTINGS))
+        if not isinstance(state, dict) or state.get("status") == "ok":
+            return
+        now = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
+        state |= dict.fromkeys(("updated_at", "last_completed_at", "last_success_at"), now)
+        state |= {"status": "ok", "last_error": None, "failed_files": []}
+        with inside.folder_of(path) as (opened, name):
+            made = f".{name}.{os.getpid()}.tmp"
+            with open(inside.open_in(opened, made, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as out:
+                json.dump(state, out, indent=2)
+            os.replace(made, name, src_dir_fd=opened, dst_dir_fd=opened)
+
+
+def urges_its_upgrade(home: Path, version: str) -> bool:
+    """Whether memsearch's hooks will tell the user to ``pip install --upgrade memsearch``, which puts its command in the place of
+    ours: they compare our version with the newest of its own that they have looked up (``.pypi-latest``)."""
+    try:
+        newest = (home / ".pypi-latest").read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return False
+    return newest not in ("", version)
 
 
 def _named(key: str) -> str:

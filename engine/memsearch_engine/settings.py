@@ -465,14 +465,14 @@ def _write(file: Path, values: dict[str, Any]) -> None:
         raise Unreachable(f"{file} can't be written: {error.strerror}") from error
 
 
-def raw_value(home: Home, project_file: Path, key: str) -> Any:
-    """A value of memsearch's own keys, as its scripts ask for it: from the project's file, the user's, else its default."""
+def raw_value(home: Home, project_file: Path, key: str, default: Any = None) -> Any:
+    """A value as memsearch's scripts ask for it: from the project's file, the user's, else its default, or *default*."""
     for file in (project_file, Path(os.path.realpath(home.config))):
         with contextlib.suppress(OSError, ValueError):
             flat = flatten(tomllib.loads(inside.read(file, inside.MAX_SETTINGS).decode("utf-8")))
             if key in flat:
                 return flat[key]
-    return dialect.KEYS[key]
+    return dialect.KEYS.get(key, default)
 
 
 def _own_type(default: Any, raw: str) -> Any:

@@ -18,6 +18,7 @@ def examine(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
         _history(memory, fix=fix),
         _settings(memory),
         _registry(memory),
+        _peer(memory),
         _files(memory),
         _model(memory),
     ]
@@ -80,6 +81,20 @@ def _registry(memory: Memory) -> dict[str, Any]:
     if memory.note:
         return _check("project", False, memory.note)
     return _check("project", True, f"{memory.project.slug} at {memory.place.root}, {memory.project.collection}")
+
+
+def _peer(memory: Memory) -> dict[str, Any]:
+    """memsearch's own hooks, which call the command that is first on the PATH, and would have it replaced."""
+    from memsearch_engine import __version__, dialect
+
+    if dialect.urges_its_upgrade(memory.home.root, __version__):
+        return _check(
+            "memsearch's plugins",
+            False,
+            "they urge `pip install --upgrade memsearch` at each start: that would put another program in the place of this one",
+            "memsearch plugins install AGENT --replace, and leave that upgrade alone",
+        )
+    return _check("memsearch's plugins", True, "none that would replace this command")
 
 
 def _files(memory: Memory) -> dict[str, Any]:

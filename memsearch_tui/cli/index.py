@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+
 import click
+from memsearch_engine import dialect
 from memsearch_engine.client import Memory
 from memsearch_engine.errors import Unreachable
 
 from memsearch_tui.cli import output
-from memsearch_tui.cli.options import as_json, scope, tolerated
+from memsearch_tui.cli.options import as_json, memory_at, scope, tolerated
 from memsearch_tui.counted import many
 
 _LONG_S = 24 * 3600
@@ -24,9 +27,7 @@ _LONG_S = 24 * 3600
 @as_json
 def index(paths: tuple[str, ...], force: bool, project: str | None, everything: bool, bare: bool, json_: bool) -> int:
     """Bring the index up to date; PATHS are indexed with this project from now on."""
-    import os
-
-    memory = Memory(project=project)
+    memory = memory_at(project, False, paths)
     progress = output.Progress()
     try:
         results = memory.call(
@@ -63,6 +64,8 @@ def index(paths: tuple[str, ...], force: bool, project: str | None, everything: 
         output.say(f"failed: {output.safe(item['path'])}: {item['reason']}")
     if reason:
         output.say(f"note: words only: {output.safe(reason)}")
+    if not failed:
+        dialect.note_indexed(os.path.dirname(memory.place.memory))
     share = max((result["not_english"] for result in results), default=0.0)
     if share > 0.1:
         output.say(
@@ -82,9 +85,7 @@ def watch(paths: tuple[str, ...], project: str | None, everything: bool, json_: 
 
     The service watches every known project anyway; this only shows it (and keeps the service from going idle).
     """
-    import os
-
-    memory = Memory(project=project)
+    memory = memory_at(project, False, paths)
     own = os.path.realpath(memory.place.memory)
     more = [os.path.abspath(path) for path in paths if os.path.realpath(path) != own]
     connection = memory.connect()
@@ -117,7 +118,7 @@ def watch(paths: tuple[str, ...], project: str | None, everything: bool, json_: 
 @as_json
 def stats(project: str | None, everything: bool, bare: bool, json_: bool) -> None:
     """Count what is indexed (from our own ledger)."""
-    memory = Memory(everything=everything, project=project)
+    memory = memory_at(project, everything)
     if memory.catalog is None:
         raise Unreachable("there is no index yet", "`memsearch index` makes one")
     rows = [
@@ -195,7 +196,7 @@ def doctor(fix: bool, json_: bool) -> int:
 def reset(everything: bool, yes: bool, json_: bool) -> None:
     """Throw the index away and build it again. Notes stay; vectors of known texts are kept, so nothing is embedded twice."""
     output.confirm("Throw the index away and build it again? (notes stay)", yes)
-    memory = Memory()
+    memory = memory_at()
     done = memory.call("reset", dict, place=memory.place_param, all_projects=everything, timeout_s=300)
     if json_:
         output.emit(done)

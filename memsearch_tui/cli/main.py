@@ -46,6 +46,7 @@ COMMANDS = {
         "hook": ("capture", "hook", "Entry point of the agents' hooks (reads a payload on stdin)."),
         "inbox": ("capture", "inbox", "Work off and list what hooks have left."),
         "coverage": ("capture", "coverage", "Turns seen and captured, by agent and day."),
+        "summarize": ("peer", "summarize", "Write notes of the turn on stdin, by an agent's model."),
         "spend": ("capture", "spend", "What models have cost, and what summaries wait."),
         "context": ("capture", "context", "Show what a new session would be told."),
         "agents": ("history", "agents", "Which agents are here, where their sessions are, what is captured."),

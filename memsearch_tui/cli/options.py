@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
 import click
 from memsearch_engine import dialect
+from memsearch_engine.client import Memory
+from memsearch_engine.home import Home
 
 from memsearch_tui.cli import output
 
-_SILENT = ("collection", "default_collection", "description", "batch_size", "milvus_token", "api_key")
+_SILENT = ("default_collection", "description", "batch_size", "milvus_token", "api_key")
 _INSTEAD = {
     "provider": "`memsearch config set embedding.provider` sets it",
     "model": "`memsearch models use` sets it",
@@ -21,6 +24,44 @@ _INSTEAD = {
     "max_chunk_size": "`memsearch config set chunking.max_chars` sets it",
     "debounce_ms": "`memsearch config set watch.debounce_ms` sets it",
 }
+
+
+_COLLECTION = "memsearch.collection"
+
+
+def _remember(ctx: click.Context, _param: click.Parameter, value: str | None) -> None:
+    ctx.meta[_COLLECTION] = value or ""
+
+
+def by_the_peer() -> bool:
+    """Whether memsearch's tools call: each of their calls names a collection."""
+    return bool(click.get_current_context().meta.get(_COLLECTION))
+
+
+def memory_at(project: str | None = None, everything: bool = False, paths: tuple[str, ...] = ()) -> Memory:
+    """The memory that a command is about: that of the folder where it runs, unless memsearch's tools name another by a path to its
+    notes or by its collection; they are run from anywhere."""
+    root = None
+    if by_the_peer() and not (project or everything or os.environ.get("MEMSEARCH_DIR")):
+        end = os.path.join("", ".memsearch", "memory")
+        named = os.path.abspath(paths[0]) if len(paths) == 1 else ""
+        root = named.removesuffix(end) if named.endswith(end) and os.path.isdir(named) else _known_root()
+    return Memory(cwd=root, everything=everything, project=project)
+
+
+def _known_root() -> str | None:
+    """The folder of a known project whose collection memsearch's tools have named."""
+    from memsearch_engine.registry import Registry
+
+    tail = click.get_current_context().meta[_COLLECTION].rpartition("_")[2]
+    home = Home.from_env()
+    if not home.state_db.exists():
+        return None
+    registry = Registry(home)
+    try:
+        return next((p.root for p in registry.all() if dialect.collection_of(p.root) == tail), None)
+    finally:
+        registry.close()
 
 
 def as_json(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -42,8 +83,8 @@ def _no_provider(_ctx: click.Context, _param: click.Parameter, value: str | None
 
 
 def tolerated(command: Callable[..., Any]) -> Callable[..., Any]:
-    """memsearch's own flags, accepted so that its skills and plugins keep working. What decides instead is said, but for the
-    collection, which every call of theirs names."""
+    """memsearch's own flags, accepted so that its skills and plugins keep working. What decides instead is said; the collection,
+    which every call of theirs names, names a project (``memory_at``)."""
 
     def drop(_ctx: click.Context, param: click.Parameter, value: Any) -> None:
         if value and param.name not in _SILENT:
@@ -53,8 +94,10 @@ def tolerated(command: Callable[..., Any]) -> Callable[..., Any]:
 
     for name in ("--ignore-file", "--exclude"):
         command = click.option(name, hidden=True, expose_value=False, callback=drop, multiple=True)(command)
+    command = click.option("--collection", "-c", hidden=True, expose_value=False, callback=_remember, is_eager=True)(
+        command
+    )
     for names in (
-        ("--collection", "-c"),
         ("--default-collection",),
         ("--max-chunk-size",),
         ("--debounce-ms",),

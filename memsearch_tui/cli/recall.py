@@ -6,14 +6,14 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import click
-from memsearch_engine import inside
+from memsearch_engine import dialect, inside
 from memsearch_engine.client import Memory
 from memsearch_engine.errors import NotFound, UsageError
 from memsearch_engine.journal.files import day_of
 from memsearch_engine.search.hits import Answer, Hit
 
 from memsearch_tui.cli import output
-from memsearch_tui.cli.options import as_json, scope, tolerated
+from memsearch_tui.cli.options import as_json, by_the_peer, memory_at, scope, tolerated
 from memsearch_tui.counted import many
 
 if TYPE_CHECKING:
@@ -67,8 +67,10 @@ def search(
 
     Filters: agent: project: session: day: after: before: kind: has:evidence is:pinned path: -word "a phrase".
     """
-    memory = Memory(everything=everything, project=project)
+    memory = memory_at(project, everything)
     text = " ".join(query)
+    if by_the_peer():
+        text = dialect.plain_query(text)
     if source_prefix:
         text += f' path:"{source_prefix}"'
     answer = memory.search(text, limit or _top_k(memory), mode, fusion or "", wait=not no_wait)
@@ -176,7 +178,7 @@ def expand(
     name: str, bare: bool, lines: int | None, section: bool, project: str | None, everything: bool, json_: bool
 ) -> None:
     """Show the whole section behind a hit (its chunk or entry id)."""
-    memory = Memory(everything=everything, project=project)
+    memory = memory_at(project, everything)
     from memsearch_engine.longterm.store import note_read
 
     found = memory.section(name)

@@ -137,6 +137,9 @@ def _nested(memory: Memory, which: str, collection: str | None, json_: bool) -> 
         settings = load(memory.home, memory.place.settings_file)
         table = msgspec.to_builtins(settings)
         table.pop("warnings")
+        for agent, own in table["plugins"].items():
+            if own.get("summarize"):
+                own["summarize"]["provider"] = _named(settings, f"plugins.{agent}.summarize.provider")
         for key in dialect.KEYS:
             *parts, name = key.split(".")
             inner = table
@@ -205,6 +208,13 @@ def _named(settings: Settings, key: str) -> object:
         and parts[2] == "summarize"
         and parts[3] in Summarize.__struct_fields__
     ):
+        if parts[3] == "provider":
+            # memsearch's hooks hand turns to a model whatever else this says; '' and native are theirs to do
+            from memsearch_engine.settings import raw_value
+
+            home = Home.from_env()
+            names = dict.fromkeys((key, key.replace("_", "-", 1), key.replace("claude-code", "claude_code", 1)))
+            return next((found for name in names if (found := raw_value(home, home.config, name, ""))), "")
         own = settings.plugins.get(parts[1].replace("_", "-"))
         return getattr((own and own.summarize) or settings.capture.summarize, parts[3])
     raise SettingsError(f"unknown setting `{key}`", "`memsearch config list` shows them all")

@@ -324,3 +324,21 @@ def test_a_catalog_of_another_layout_is_set_aside_and_said(tmp_path):
     assert "layout" in said and catalog.counts()["files"] == 0
     catalog.close()
     assert list(path.parent.glob("cache.db.broken-*"))
+
+
+def test_a_root_that_passes_over_what_another_holds_does_not_lose_it(box):
+    """`index .` beside the memory folder in it, which is hidden: each pass took the notes out, or brought them back."""
+    box.write("2026-02-09", "### 10:00\n- giraffes eat leaves\n")
+    (box.project / "README.md").write_text("# Readme\n\nzebras\n")
+    (box.project / ".gitignore").write_text("docs/\n")
+    (box.project / "docs").mkdir()
+    (box.project / "docs" / "guide.md").write_text("# Guide\n\nokapis\n")
+    box.ok("index", ".")
+    box.ok("index", "docs/guide.md")
+    for _ in range(3):
+        state = box.index()
+        assert (state["removed"], state["files"]) == (0, 3)
+        for word in ("giraffes", "zebras", "okapis"):
+            assert box.ok("search", word, "-j", "-k", "1").json[0]["content"], word
+    (box.memory / "2026-02-09.md").unlink()
+    assert box.index()["removed"] == 1

@@ -14,6 +14,7 @@ import pytest
 import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from memsearch_engine.errors import UsageError
 from memsearch_engine.home import AgentFolders
 from memsearch_engine.transcripts import claude_code, codex, jsonl, locate, openclaw, opencode
 
@@ -344,3 +345,50 @@ def test_no_anchor_leads_out_of_the_agents_folders(tmp_path_factory, path, sessi
         (base / agent).mkdir()
         assert locate.find_session(agent, session, path, folders) is None
         assert locate.find_session(agent, session, f"{base}/{agent}/../../{path}", folders) is None
+
+
+def test_a_reminder_before_the_users_words_does_not_take_them_away(tmp_path):
+    reminder = "<system-reminder>\nToday is Monday.\n</system-reminder>\n"
+    contents = [
+        f"{reminder}{reminder}Pin foo below 2.0",
+        [{"type": "text", "text": reminder}, {"type": "text", "text": "Rename the loader"}],
+        reminder,  # nobody spoke
+    ]
+    lines = []
+    for number, content in enumerate(contents):
+        common = {"sessionId": "s", "uuid": f"u{number}", "timestamp": f"2026-01-01T00:00:{number:02d}Z"}
+        lines.append({**common, "type": "user", "message": {"content": content}})
+        lines.append(
+            {**common, "type": "assistant", "message": {"content": [{"type": "text", "text": f"done {number}"}]}}
+        )
+    file = tmp_path / "s.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    turns = claude_code.open_session(claude_code.at(file)).turns()
+    assert [turn.user.strip() for turn in turns] == ["Pin foo below 2.0", "Rename the loader"]
+    assert "done 0" in turns[0].assistant
+
+
+CLAW = json.dumps({"type": "message", "id": "m1", "message": {"role": "user", "content": [{"type": "text", "text": "hello there"}]}}) + "\n"  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "agent"),
+    [
+        (codex_turn(1), "codex"),
+        (CLAW, "openclaw"),
+        (claude_turn(1), "claude-code"),
+        ("not json\n\n" + codex_turn(1), "codex"),
+    ],
+)
+def test_a_transcript_without_its_first_line_is_known_by_what_it_holds(tmp_path, text, agent):
+    file = tmp_path / "copied.jsonl"
+    file.write_text(text)
+    assert locate.recognise(str(file)).agent == agent
+    assert len(locate.open_file(str(file)).turns) == 1
+
+
+def test_a_file_of_nobodys_is_refused_so_that_its_reader_looks_elsewhere(tmp_path):
+    file = tmp_path / "other.jsonl"
+    file.write_text('{"a": 1}\nnothing\n' * 100)
+    with pytest.raises(UsageError, match="no transcript"):
+        locate.recognise(str(file))

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from memsearch_engine.capture.clean import redacted
-from memsearch_engine.errors import Conflict, MemsearchError, NotFound, SettingsError
+from memsearch_engine.errors import Conflict, MemsearchError, NotFound, SettingsError, UsageError
 from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.text import escape_block, plain
@@ -41,6 +41,7 @@ CREATE TABLE IF NOT EXISTS summaries (
 _TRIES = 6
 _FIRST_PAUSE_S = 30.0
 _ANSWER_TOKENS = 500
+_MOST_FOREIGN = 24_000  # characters of a turn that another tool recorded
 _TOOL_CHARS = 400  # of a tool's output that a summariser sees
 _BULLET = re.compile(r"^\s{0,3}(?:[-*•]|\d+[.)])\s+(.*\S)\s*$")
 _FIRST_PERSON = re.compile(r"^(?:I|I'm|I'll|I've|We|Let me|Sure|Here)\b|^(?:我|好的)", re.I)
@@ -196,6 +197,43 @@ def _summarise(home: Home, journal: Journal, settings: Settings, job: Job) -> st
     except (Conflict, NotFound):
         return "kept"
     return "done"
+
+
+def bullets_of(home: Home, settings: Settings, agent: str, text: str, name: str = "") -> str:
+    """Bullets of a turn that another tool recorded, by the model that is set for *agent*.
+
+    Args:
+        text: the turn, as that tool writes it; secrets in it are replaced before it is sent.
+        name: what the prompt calls the agent, where it asks for that.
+
+    Raises:
+        UsageError: no model under ``llm.providers`` is set for this agent.
+        ModelError, SettingsError: it gave no good answer, or the day's tokens are used up.
+    """
+    who = chosen(settings, agent)
+    if who.provider in ("", "extractive", "native"):
+        raise UsageError(
+            f"plugins.{agent}.summarize.provider names no model of `llm.providers`",
+            f"memsearch config set plugins.{agent}.summarize.provider NAME",
+        )
+    system = prompt(home).replace("{{AGENT_NAME}}", name or agent)
+    question = f"<turn>\n{_short(redact(plain(text))[0], _MOST_FOREIGN)}\n</turn>"
+    tokens = estimate(system + question) + _ANSWER_TOKENS
+    booked = spend.reserve(
+        home, purpose=PURPOSE, provider=who.provider, model=who.model, agent=agent, tokens=tokens, cap=settings.capture.daily_tokens
+    )  # fmt: skip
+    if not booked:
+        raise SettingsError("the day's tokens are used up", "memsearch config set capture.daily_tokens N")
+    try:
+        reply = complete(
+            settings.llm, who.provider, system, question, agent=agent, model=who.model, max_tokens=_ANSWER_TOKENS
+        )
+    except (ModelError, SettingsError) as error:
+        outcome = error if isinstance(error, ModelError) else ModelError(str(error), again=False)
+        spend.settle(home, settings.llm, booked, who.provider, outcome)
+        raise
+    spend.settle(home, settings.llm, booked, who.provider, reply)
+    return checked(reply.text, question)
 
 
 def _unmark(journal: Journal, job: Job) -> None:

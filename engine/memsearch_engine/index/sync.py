@@ -53,16 +53,19 @@ def scan(
     """
     result = Scan(failed=[])
     known = catalog.files(project)
-    for root in roots:
-        root = os.path.abspath(root)
+    present: set[str] = set()
+    listed: list[tuple[str, bool]] = []  # (root, whether what is not in it is gone)
+    unreadable: set[str] = set()
+    for root in dict.fromkeys(os.path.abspath(root) for root in roots):
         listing = list_files(root)
-        keep = _kept(listing, root, settings, own=root == memory)
+        keep = [file for file in _kept(listing, root, settings, own=root == memory) if file.path not in present]
         gone_root = not os.path.exists(root)
         for path, reason in listing.problems:
+            unreadable.add(path)
             if path == root and gone_root and root == memory:
                 continue  # a project that has no memory yet
             result.failed.append((path, reason))
-        present = set()
+        listed.append((root, listing.complete or (gone_root and _parent_listed(root))))
         for number, file in enumerate(keep):
             present.add(file.path)
             result.files += 1
@@ -75,16 +78,14 @@ def scan(
                 result.failed.append((file.path, reason))
             if progress:
                 progress(number + 1, len(keep))
-        absent = [path for path in known if path not in present and (path == root or path.startswith(root + os.sep))]
-        if listing.complete or (gone_root and _parent_listed(root)):
-            unreadable = {path for path, _ in listing.problems}
-            for path in absent:
-                if path not in unreadable:
-                    catalog.drop_file(project, path)
-                    result.removed += 1
-                elif not os.path.exists(path):
-                    catalog.drop_file(project, path)  # a broken link, or vanished between listing and stat
-                    result.removed += 1
+    for path in known:
+        # one root passes over what another holds (`index .` and the memory folder in it): all that could hold it must know
+        holders = [knows for root, knows in listed if path == root or path.startswith(root.rstrip(os.sep) + os.sep)]
+        if path in present or not holders or not all(holders):
+            continue
+        if path not in unreadable or not os.path.exists(path):  # a broken link, or vanished between listing and stat
+            catalog.drop_file(project, path)
+            result.removed += 1
     return result
 
 

@@ -46,6 +46,8 @@ _KNOWN = frozenset(
 _MACHINE = re.compile(
     r"\s*<(?:command-name|local-command|bash-input|bash-stdout|bash-stderr|task-notification|system-reminder)"
 )
+#: What older versions put before the user's own words, in the same line.
+_REMINDERS = re.compile(r"\s*(?:<system-reminder>(?:(?!</?system-reminder>).)*</system-reminder>\s*)+", re.S)
 _COMMAND = re.compile(r"\s*<command-message>")
 _COMMAND_NAME = re.compile(r"<command-name>\s*(/?[^<\s]{1,200})\s*</command-name>")
 _COMMAND_WORDS = re.compile(r"<command-args>(.*)</command-args>", re.S)
@@ -258,6 +260,8 @@ def _prompt(line: _Line) -> str | None:
     if isinstance(content, list) and any(isinstance(b, dict) and b.get("type") == "tool_result" for b in content):
         return None
     text = blocks_text(content)
+    if reminders := _REMINDERS.match(text):
+        text = text[reminders.end() :]
     if _COMMAND.match(text):
         return _called(text)
     if not text.strip() or _MACHINE.match(text) or text.startswith(_INTERRUPTED):

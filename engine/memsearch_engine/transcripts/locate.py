@@ -26,6 +26,8 @@ READERS: dict[str, ModuleType] = {
     opencode.AGENT: opencode,
     openclaw.AGENT: openclaw,
 }
+_LOOKED_AT = 80  # lines of a file whose name does not tell
+_LONGEST_LOOKED_AT = 1 << 20
 _SESSION = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._:-]{0,199}$")
 
 
@@ -148,10 +150,30 @@ def _jsonl_reader(path: str) -> ModuleType:
     if os.path.basename(path).startswith("rollout-") or path.endswith(".zst"):
         return codex
     with open(path, "rb") as file:
-        head = file.readline(65536)
-    if b'"payload"' in head and b'"session_meta"' in head:
+        for _ in range(_LOOKED_AT):
+            if reader := _reader_of(file.readline(_LONGEST_LOOKED_AT)):
+                return reader
+    raise UsageError(
+        f"{path} is no transcript of an agent that is known", "Claude Code, Codex and OpenClaw write .jsonl"
+    )
+
+
+def _reader_of(line: bytes) -> ModuleType | None:
+    """Whose line that is, by what every line of theirs has: a session may have lost its first."""
+    try:
+        value = msgspec.json.decode(line)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    if not isinstance(value, dict):
+        return None
+    kind, message = value.get("type"), value.get("message")
+    if "payload" in value and kind in ("session_meta", "event_msg", "response_item", "turn_context", "compacted"):
         return codex
-    return openclaw if b'"type":"session"' in head.replace(b'": "', b'":"') else claude_code
+    if kind == "session" or (kind == "message" and isinstance(message, dict) and "role" in message):
+        return openclaw
+    if kind in ("user", "assistant", "system", "summary", "attachment", "queue-operation", "file-history-snapshot"):
+        return claude_code
+    return claude_code if "sessionId" in value else None
 
 
 def _opened(where: Session, cache: Path | None) -> Conversation:
