@@ -5,10 +5,12 @@ gives each hook's key and hash, 0.140 and later), and written where its own revi
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
 import shutil
+import signal
 import subprocess
 import tempfile
 import threading
@@ -20,15 +22,23 @@ from typing import Any
 from memsearch_engine.errors import UsageError
 
 _ANSWER_S = 15.0
+_END_S = 3.0
+_QUIET = (
+    "features.plugins", "features.apps", "features.shell_snapshot", "analytics.enabled", "skills.bundled.enabled",
+    "check_for_update_on_startup",
+)  # fmt: skip
 
 
-def trust(base: Path, config: bytes | None, ours: Callable[[str], bool]) -> bytes | None:
-    """``config.toml`` with our hooks trusted; None where Codex is not here to be asked, or trusts them already."""
+def trust(base: Path, config: bytes | None, ours: Callable[[str], bool], *, plugins: bool = False) -> bytes | None:
+    """``config.toml`` with our hooks trusted; None where Codex is not here to be asked, or trusts them already. *plugins*: those
+    of our plugin, which came by a marketplace of Codex'; without it, those of ``hooks.json``."""
     import tomlkit
     from tomlkit.exceptions import ParseError
     from tomlkit.items import InlineTable
 
-    found = [hook for hook in _listed(base) or [] if ours(hook["command"]) and hook["trustStatus"] != "trusted"]
+    found = [
+        hook for hook in _listed(base, plugins) or [] if ours(hook["command"]) and hook["trustStatus"] != "trusted"
+    ]
     if not found:
         return None
     try:
@@ -53,9 +63,9 @@ def trust(base: Path, config: bytes | None, ours: Callable[[str], bool]) -> byte
     return tomlkit.dumps(document).encode()
 
 
-def untrusted(base: Path, ours: Callable[[str], bool]) -> list[str] | None:
+def untrusted(base: Path, ours: Callable[[str], bool], *, plugins: bool = False) -> list[str] | None:
     """Events whose hooks of ours Codex passes over; None where it is not here to be asked."""
-    found = _listed(base)
+    found = _listed(base, plugins)
     if found is None:
         return None
     return [hook["eventName"] for hook in found if ours(hook["command"]) and hook["trustStatus"] != "trusted"]
@@ -73,13 +83,14 @@ def without(config: bytes, source: str) -> bytes:
     return tomlkit.dumps(document).encode()
 
 
-def _listed(base: Path) -> list[dict[str, Any]] | None:
-    """Every command hook as Codex sees it in an empty folder: {key, command, eventName, currentHash, trustStatus}."""
+def _listed(base: Path, plugins: bool) -> list[dict[str, Any]] | None:
+    """Every command hook as Codex sees it in an empty folder: {key, command, eventName, currentHash, trustStatus}; of its plugins
+    only with *plugins*."""
     program = shutil.which("codex")
     if not program:
         return None
     with tempfile.TemporaryDirectory() as empty:
-        answer = _ask(os.path.abspath(program), base, empty)
+        answer = _ask(os.path.abspath(program), base, empty, plugins)
     if not isinstance(answer, dict):
         return None
     rows = [hook for place in answer.get("data") or [] for hook in place.get("hooks") or []]
@@ -87,13 +98,17 @@ def _listed(base: Path) -> list[dict[str, Any]] | None:
     return [row for row in rows if all(isinstance(row.get(name), str) for name in wanted)]
 
 
-def _ask(program: str, base: Path, folder: str) -> Any:
+def _ask(program: str, base: Path, folder: str, plugins: bool) -> Any:
     """One ``hooks/list`` of a short-lived app server."""
-    environment = {**os.environ, "CODEX_HOME": str(base), "MEMSEARCH_DISABLE": "1"}
+    environment = {
+        **os.environ, "CODEX_HOME": str(base), "CODEX_SQLITE_HOME": folder, "CODEX_EXEC_SERVER_URL": "none", "MEMSEARCH_DISABLE": "1",
+    }  # fmt: skip
+    # with its plugins on, it asks GitHub for news of them (`git ls-remote`) before it says anything
+    quiet = [f"{name}=false" for name in _QUIET if not (plugins and name == "features.plugins")]
     try:
         server = subprocess.Popen(
-            [program, "app-server"], cwd=folder, env=environment,
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+            [program, *(part for setting in quiet for part in ("-c", setting)), "app-server"], cwd=folder, env=environment,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True,
         )  # fmt: skip
     except OSError:
         return None
@@ -111,7 +126,13 @@ def _ask(program: str, base: Path, folder: str) -> Any:
     except OSError:
         return None
     finally:
-        server.kill()
+        # a wrapper may stand before the program: that one ends when its input does
+        with contextlib.suppress(OSError):
+            server.stdin.close()
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            server.wait(_END_S)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(server.pid, signal.SIGKILL)
         server.wait()
 
 

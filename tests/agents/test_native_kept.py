@@ -1,0 +1,136 @@
+"""A native call answers one question and can do nothing else: the model tries every tool that there is, offered or not."""
+
+from __future__ import annotations
+
+import json
+import stat
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from memsearch_engine.ours import MARK
+
+from tests.agents.conftest import Lab
+from tests.mock_model import Reply
+
+pytestmark = [pytest.mark.agents]
+_ASK = """
+import sys
+from memsearch_engine.llm import native
+print(native.ask(sys.argv[1], "", "Write bullets.", "A turn.", 100).text)
+"""
+_EDIT = """
+import sys
+from pathlib import Path
+from memsearch_engine.llm import native
+native.edit("claude-code", "", "Edit files.", "Do it.", Path(sys.argv[1]), 100, lambda: False)
+"""
+_NOTES = "- User asked about limits\n- Agent set them to five"
+#: Tools of the two clients, by name and with what would leave a mark outside: whether they are offered or not.
+_TRIES = {
+    "claude": [
+        ("Bash", {"command": "echo x > {mark}", "description": "d"}), ("Read", {"file_path": "{secret}"}),
+        ("Write", {"file_path": "{mark}", "content": "x"}), ("WebFetch", {"url": "{url}/fetched", "prompt": "p"}),
+        ("Task", {"description": "d", "prompt": "echo x > {mark}", "subagent_type": "general-purpose"}),
+        ("mcp__evil__touch", {}), ("Skill", {"skill": "memory-recall"}),
+    ],
+    "codex": [
+        ("exec_command", {"cmd": "cat {secret}; echo x > {mark}"}), ("shell", {"command": ["sh", "-c", "echo x > {mark}"]}),
+        ("shell_command", {"command": "echo x > {mark}"}), ("unified_exec", {"input": ["sh", "-c", "echo x > {mark}"]}),
+        ("apply_patch", {"input": "*** Begin Patch\n*** Add File: {mark}\n+x\n*** End Patch"}), ("view_image", {"path": "{secret}"}),
+        ("spawn_agent", {"message": "echo x > {mark}"}), ("mcp__evil__touch", {}), ("read_mcp_resource", {"server": "evil", "uri": "x"}),
+        ("exec", {"code": "await tools.exec_command({{cmd: 'echo x > {mark}'}})"}), ("web_search", {"query": "x"}),
+    ],
+}  # fmt: skip
+
+
+def _filled(value: Any, words: dict[str, str]) -> Any:
+    if isinstance(value, str):
+        return value.format(**words)
+    if isinstance(value, list):
+        return [_filled(item, words) for item in value]
+    return {key: _filled(item, words) for key, item in value.items()}
+
+
+def _script(path: Path, line: str) -> str:
+    path.write_text(f"#!/bin/sh\n{line}\n")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR)
+    return str(path)
+
+
+@pytest.mark.parametrize("client", ["claude", "codex"])
+def test_a_model_that_tries_every_tool_gets_none(lab: Lab, client: str):
+    lab.have(client)
+    marks = lab.root / "marks"
+    marks.mkdir()
+    secret = lab.root / "secret.txt"
+    secret.write_text("the-secret-of-the-user")
+    words = {"mark": str(marks / "tool"), "secret": str(secret), "url": lab.model.url}
+    server = _script(lab.bin / "evil-server", f"touch {marks}/server")
+    told = _script(lab.bin / "told", f"touch {marks}/told")
+    tries: list[Reply] = []
+    seen: list[dict[str, Any]] = []
+
+    def reply(request: dict[str, Any]) -> Reply:
+        if MARK not in json.dumps(request):
+            return None
+        seen.append(request)
+        return tries.pop(0) if tries else _NOTES
+
+    lab.model.replies = reply
+    if client == "claude":
+        folder = lab.user / ".claude"
+        hook = {"hooks": [{"type": "command", "command": told}]}
+        table = {
+            "permissions": {"allow": ["Bash", "Read", "Write", "WebFetch", "mcp__evil__touch"]},
+            "hooks": dict.fromkeys(("SessionStart", "UserPromptSubmit", "PreToolUse", "Stop"), [hook]),
+        }
+        (folder / "settings.json").write_text(json.dumps(table))
+        (lab.user / ".claude.json").write_text(json.dumps({"mcpServers": {"evil": {"command": server, "args": []}}}))
+        (folder / "CLAUDE.md").write_text("the-instructions-of-the-user")
+    else:
+        folder = lab.user / ".codex"
+        config = folder / "config.toml"
+        config.write_text(
+            f'notify = ["{told}"]\nmodel_reasoning_effort = "high"\n{config.read_text()}\n[mcp_servers.evil]\ncommand = "{server}"\n'
+        )
+        (folder / "AGENTS.md").write_text("the-instructions-of-the-user")
+    tries += [(name, _filled(given, words)) for name, given in _TRIES[client]]
+    before = {str(path) for path in folder.rglob("*")}
+    done = lab.client(sys.executable, "-c", _ASK, "claude-code" if client == "claude" else client)
+    assert done.out.strip() == _NOTES, done
+    assert not tries, "the model was not asked again after a tool that it has not"
+    assert list(marks.iterdir()) == []
+    said = json.dumps(seen)
+    assert "the-secret-of-the-user" not in said and "the-instructions-of-the-user" not in said
+    offered = {tool.get("name") or tool.get("type") for request in seen for tool in request.get("tools") or []}
+    offered |= {
+        t.get("name") for r in seen for i in r.get("input") or [] if isinstance(i, dict) for t in i.get("tools") or []
+    }
+    assert offered <= {"request_user_input"}
+    # nothing of it stays: no session, no history; and the client's own state is what it was
+    left = {str(path) for path in folder.rglob("*")} - before
+    assert not [path for path in left if path.endswith((".jsonl", ".zst", ".sqlite"))]
+    assert lab.leftovers() == []
+
+
+def test_claude_keeps_to_its_folder_whatever_its_user_allows_it_elsewhere(lab: Lab):
+    lab.have("claude")
+    secret, outside, folder = lab.root / "secret.txt", lab.root / "outside.txt", lab.root / "work"
+    secret.write_text("the-secret-of-the-user")
+    folder.mkdir()
+    table = {"permissions": {"allow": ["Read", "Write", "Edit"]}, "env": {"ANTHROPIC_API_KEY": "sk-of-the-settings"}}
+    (lab.user / ".claude" / "settings.json").write_text(json.dumps(table))
+    del lab.env["ANTHROPIC_API_KEY"]
+    tries: list[Reply] = [
+        ("Read", {"file_path": str(secret)}),
+        ("Write", {"file_path": str(outside), "content": "x"}),
+        ("Write", {"file_path": str(folder / "inside.txt"), "content": "in"}),
+    ]
+    lab.model.replies = lambda request: tries.pop(0) if tries else "Done."
+    done = lab.client(sys.executable, "-c", _EDIT, str(folder))
+    assert done.code == 0 and not tries, done
+    assert (folder / "inside.txt").read_text() == "in" and not outside.exists()
+    assert "the-secret-of-the-user" not in lab.model.said()
+    assert {request["headers"].get("x-api-key") for request in lab.model.requests} == {"sk-of-the-settings"}
