@@ -5,4 +5,4 @@ Rooms, from the ground up: ``home`` (paths), ``settings``, ``projects``, ``journ
 process) and ``client`` (what a command or a screen may call). Nothing here knows a screen.
 """
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"

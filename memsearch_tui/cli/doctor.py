@@ -22,7 +22,7 @@ def examine(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
         _files(memory),
         _model(memory),
     ]
-    checks += [_conversations(memory, fix=fix), _readers(memory), _trust(memory), _repair(memory)]
+    checks += [_agents(memory), _conversations(memory, fix=fix), _readers(memory), _trust(memory), _repair(memory)]
     checks += _service(memory, fix=fix)
     return checks
 
@@ -123,6 +123,21 @@ def _model(memory: Memory) -> dict[str, Any]:
     sound = models.verify(files)
     detail = f"{files.model.name} in {files.onnx.parent}" + ("" if sound else ": its checksum is not the known one")
     return _check("model", sound, detail, "reinstall memsearch-tui")
+
+
+def _agents(memory: Memory) -> dict[str, Any]:
+    from memsearch_engine.agents import plugins
+
+    try:
+        rows = [row for agent in plugins.AGENTS if (row := plugins.status(memory.home, agent)).installed]
+    except MemsearchError as error:
+        return _check("plugins", False, str(error), error.hint)
+    wrong = [f"{row.agent}: {text}" for row in rows for text in row.problems]
+    notes = [f"{row.agent}: {text}" for row in rows for text in row.notes]
+    detail = "; ".join(wrong or notes) or (
+        f"installed in {', '.join(row.agent for row in rows)}" if rows else "installed nowhere"
+    )
+    return _check("plugins", not wrong, detail, "memsearch plugins status")
 
 
 def _conversations(memory: Memory, *, fix: bool) -> dict[str, Any]:

@@ -30,10 +30,21 @@ def plugins() -> None:
     type=click.Choice(["extractive", "native"]),
     help="Who takes notes: extractive (free, no model) or native (the agent's own command line). Asked on a terminal.",
 )
+@click.option(
+    "--allow/--no-allow",
+    default=None,
+    help="Claude Code: let it look memories up without asking you each time. Asked on a terminal.",
+)
 @click.option("--no-trust", is_flag=True, help="Codex: leave trusting the hooks to its own review (`/hooks`).")
 @as_json
 def plugins_install(
-    names: tuple[str, ...], dry_run: bool, replace: bool, summaries: str | None, no_trust: bool, json_: bool
+    names: tuple[str, ...],
+    dry_run: bool,
+    replace: bool,
+    summaries: str | None,
+    allow: bool | None,
+    no_trust: bool,
+    json_: bool,
 ) -> None:
     """Add memsearch's hooks and skills to the agents' own configuration. Everything else in it stays as it is.
 
@@ -43,19 +54,39 @@ def plugins_install(
 
     home = Home.from_env()
     done: dict[str, Any] = {}
+    allow = _choose_rules(names, allow, ask=not (json_ or dry_run))
     for agent in names:
-        changes = engine.install(home, agent, dry_run=dry_run, replace_peer=replace, trust=not no_trust)
+        changes = engine.install(home, agent, dry_run=dry_run, replace_peer=replace, trust=not no_trust, allow=allow)
         done[agent] = [{"path": patch.path, "what": patch.why} for patch in changes]
         if not json_:
             _tell(agent, changes, "would change" if dry_run else "installed", "is installed already")
-            for problem in engine.status(home, agent).problems if not dry_run else []:
-                output.say(f"  ! {output.safe(problem)}")
+            state = engine.status(home, agent) if not dry_run else None
+            for line in [*(f"! {text}" for text in state.problems), *state.notes] if state else []:
+                output.say(f"  {output.safe(line)}")
     if not dry_run:
         _choose_summaries(home, names, summaries, ask=not json_)
     if json_:
         output.emit({"changed": done, "dry_run": dry_run})
     elif not dry_run:
         output.say("new sessions are captured from now on; `memsearch coverage` shows it")
+
+
+def _choose_rules(names: tuple[str, ...], wanted: bool | None, *, ask: bool) -> bool:
+    """Whether Claude Code may look things up without asking; on a terminal the rules are shown before they are asked for."""
+    import sys
+
+    from memsearch_engine.agents.plugins import Claude
+
+    if wanted is not None or "claude-code" not in names or not ask or not (sys.stdin.isatty() and sys.stderr.isatty()):
+        return bool(wanted)
+    if not Claude().notes():
+        return False
+    output.say(
+        "Claude Code asks before it looks a memory up, and `claude -p` can't ask. These rules allow it to read, no more:"
+    )
+    for rule in Claude.rules():
+        output.say(f"  {output.safe(rule)}")
+    return click.confirm("Add them to its settings?", default=True, err=True)
 
 
 def _choose_summaries(home: Home, names: tuple[str, ...], wanted: str | None, *, ask: bool) -> None:
@@ -142,11 +173,14 @@ def plugins_status(names: tuple[str, ...], json_: bool) -> int:
     else:
         for row in rows:
             state = f"installed ({row.version})" if row.installed else "not installed"
+            state += ", as a plugin of its marketplace" if row.plugin else ""
             output.echo(
                 f"{output.style(f'{row.agent:12s}', bold=True)} {state}{'' if row.program else ', program not on PATH'}"
             )
             for problem in row.problems:
                 output.echo(f"  ! {output.safe(problem)}")
+            for note in row.notes:
+                output.echo(output.style(f"  {output.safe(note)}", dim=True))
             for peer in row.peer:
                 output.echo(f"  ! memsearch's own plugin is active: {output.safe(peer)}")
     return 5 if any(row.problems for row in rows) else 0

@@ -2,6 +2,7 @@
 // No logic: everything is done by the `memsearch` command. `memsearch plugins install openclaw` puts its path in here.
 const MEMSEARCH = "memsearch"
 const TIMEOUT_MS = 20_000
+const MOST_SESSIONS = 200
 
 const schema = (properties, required) => ({ type: "object", properties, required, additionalProperties: false })
 const ID = { id: { type: "string", description: "the note's chunk_hash or entry_id" } }
@@ -11,7 +12,7 @@ export default {
   name: "memsearch",
   description: "Keeps every finished turn as a memory that you own, and finds it again.",
   register(api) {
-    const told = new Map() // session -> what it is told, asked for once
+    const told = new Map() // session -> what it is told, asked for once; a reset keeps the session's id
     const run = async (args, cwd, input) => {
       try {
         return await api.runtime.system.runCommandWithTimeout([MEMSEARCH, ...args], { timeoutMs: TIMEOUT_MS, cwd, input })
@@ -30,17 +31,29 @@ export default {
     api.on("agent_end", async (_event, ctx) => {
       if (ours(ctx)) await hook("Stop", ctx)
     })
+    const keyOf = (ctx) => `${ctx?.agentId}/${ctx?.sessionId}`
+    const anew = async (_event, ctx) => void told.delete(keyOf(ctx))
+    api.on("session_start", anew)
+    api.on("before_reset", anew)
     api.on("before_prompt_build", async (_event, ctx) => {
       if (!ours(ctx)) return
-      const key = `${ctx.agentId}/${ctx.sessionId}`
-      if (told.has(key)) return
-      told.set(key, true)
-      try {
-        const text = JSON.parse((await hook("SessionStart", ctx)).stdout)?.hookSpecificOutput?.additionalContext
-        return text ? { prependContext: text } : undefined
-      } catch {
-        return undefined
+      const key = keyOf(ctx)
+      if (!told.has(key)) {
+        told.set(
+          key,
+          hook("SessionStart", ctx).then((done) => {
+            try {
+              return JSON.parse(done.stdout)?.hookSpecificOutput?.additionalContext ?? ""
+            } catch {
+              return ""
+            }
+          }),
+        )
+        if (told.size > MOST_SESSIONS) told.delete(told.keys().next().value)
       }
+      // holds for one turn, whatever field it comes in; at the end of the system prompt it spoils no cached prefix
+      const text = await told.get(key)
+      return text ? { appendSystemContext: text } : undefined
     })
 
     const offer = (name, description, parameters, argv) =>

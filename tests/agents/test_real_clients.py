@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -203,6 +204,35 @@ def test_claude_installs_it_as_a_plugin_from_the_marketplace_folder(lab: Lab, tm
     lab.claude('By plugin <<{"say": "Captured by the plugin."}>>')
     (entry,) = lab.captured(1)
     assert "Captured by the plugin" in entry["content"]
+    state = lab.ok("plugins", "status", "claude-code", "--json").json["plugins"][0]
+    assert state["installed"] and state["plugin"] and state["problems"] == []
+    # to install it is to have it: no second set of hooks
+    assert lab.ok("plugins", "install", "claude-code", "--json").json["changed"] == {"claude-code": []}
+    assert lab.client(claude, "plugin", "uninstall", "memsearch@memsearch-tui").code == 0
+    lab.ok("plugins", "install", "claude-code")
+    assert lab.client(claude, "plugin", "install", "memsearch@memsearch-tui").code == 0
+    twice = lab.run("plugins", "status", "claude-code", "--json")
+    assert twice.code == 5 and "twice" in twice.json["plugins"][0]["problems"][0]
+
+
+def test_codex_installs_it_as_a_plugin_and_trust_is_all_that_is_added(lab: Lab, tmp_path):
+    lab.have("codex")
+    market = tmp_path / "market"
+    shutil.copytree(Path(__file__).parents[2] / "plugins", market)
+    (lab.bin / "memsearch").write_text(f'#!/bin/sh\nexec {lab.argv()[0]} -m memsearch_tui.cli.main "$@"\n')
+    (lab.bin / "memsearch").chmod(0o755)
+    codex = str(lab.bin / "codex")
+    assert lab.client(codex, "plugin", "marketplace", "add", str(market)).code == 0
+    assert lab.client(codex, "plugin", "add", "memsearch@memsearch-tui").code == 0
+    state = lab.run("plugins", "status", "codex", "--json").json["plugins"][0]
+    assert state["installed"] and state["plugin"] and "does not trust" in state["problems"][0]
+    changed = lab.ok("plugins", "install", "codex", "--json").json["changed"]["codex"]
+    assert [patch["what"] for patch in changed] == ["trust for our hooks"]
+    assert lab.ok("plugins", "status", "codex", "--json").json["plugins"][0]["problems"] == []
+    assert not (lab.user / ".codex" / "hooks.json").exists()
+    lab.turn("codex", 'By plugin <<{"say": "Captured by the plugin."}>>')
+    (entry,) = lab.captured(1)
+    assert "Captured by the plugin" in entry["content"]
 
 
 def test_no_client_is_slowed_by_a_hook_whose_program_is_gone(lab: Lab):
@@ -294,3 +324,79 @@ def test_a_turn_that_was_interrupted_before_anything_came_is_covered(lab: Lab, c
     )  # no answer, no work: nothing to remember
     lab.captured(1)
     assert lab.leftovers() == []
+
+
+def _copies(request: dict[str, Any]) -> int:
+    return json.dumps(request).count("<memsearch-memory id=")
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_session_that_is_resumed_is_told_once(lab: Lab, client: str):
+    """The notes change after each turn, so that each resumption would add another text. In every request there is one."""
+    lab.have(client)
+    lab.ok("plugins", "install", CLIENTS[client][0])
+    lab.ok("add", "The staging database moved to Postgres 16")
+    session = lab.turn(client, 'Turn 0 <<{"say": "Answer 0."}>>')
+    for number in range(1, 4):
+        lab.captured(2 * number)
+        lab.ok("add", f"Fact {number} came later")
+        lab.turn(client, f'Turn {number} <<{{"say": "Answer {number}."}}>>', session)
+    if client == "claude":
+        lab.claude('Forked <<{"say": "Answer 4."}>>', "--resume", session, "--fork-session")
+    asked = [r for r in lab.model.requests if "Turn 0" in json.dumps(r) and "title" not in json.dumps(r)[:3000].lower()]
+    assert len(asked) >= 4 and {_copies(request) for request in asked} == {1}, [_copies(r) for r in asked]
+    rows = lab.ok("context", "--log", "--json").json["injections"]
+    assert rows and all(row["text"] for row in rows)
+
+
+def test_claude_is_told_again_after_a_compaction(lab: Lab):
+    lab.have("claude")
+    lab.ok("plugins", "install", "claude-code")
+    lab.ok("add", "The staging database moved to Postgres 16")
+    session = lab.turn("claude", 'Turn 0 <<{"say": "Answer 0."}>>')
+    lab.captured(2)
+    lab.claude("/compact", "--resume", session)
+    lab.claude('After it <<{"say": "Answer 1."}>>', "--resume", session)
+    (last,) = [r for r in lab.model.requests if "After it" in json.dumps(r)]
+    assert 1 <= _copies(last) <= 2 and "Postgres 16" in json.dumps(last)
+
+
+def test_claude_headless_may_recall_and_no_more(lab: Lab):
+    """Without the rules it is denied; with them the three commands that read run, and nothing that is tied to them."""
+    lab.have("claude")
+    lab.ok("plugins", "install", "claude-code")
+    lab.ok("add", "The staging database moved to Postgres 16")
+    settings = lab.user / ".claude" / "settings.json"
+    before = settings.read_bytes()
+    (name,) = re.findall(
+        r"`([^`]+) search ", (lab.user / ".claude" / "skills" / "memory-recall" / "SKILL.md").read_text()
+    )[:1]
+    mark = lab.root / "mark"
+
+    def answered(command: str) -> str:
+        call = json.dumps({"call": ["Bash", {"command": command, "description": "d"}], "say": "Done."})
+        count = len(lab.model.requests)
+        lab.client(str(lab.bin / "claude"), "-p", "--", f"Look it up <<{call}>>")
+        return json.dumps(lab.model.requests[count:][-1]["messages"][-1])
+
+    assert "Postgres 16" not in answered(f"{name} search staging")
+    notes = lab.ok("plugins", "status", "claude-code", "--json").json["plugins"][0]["notes"]
+    assert "--allow" in notes[0]
+    lab.ok("plugins", "install", "claude-code", "--allow")
+    assert lab.ok("plugins", "status", "claude-code", "--json").json["plugins"][0]["notes"] == []
+    assert "Postgres 16" in answered(f"{name} search staging")
+    for command in (
+        f"{name} search staging; touch {mark}",
+        f"{name} search staging && touch {mark}",
+        f"{name} search $(touch {mark})",
+        f"{name} search staging > {mark}",
+        f"{name} delete --all --yes",
+        f"touch {mark}",
+    ):
+        answered(command)
+        assert not mark.exists(), command
+    assert len(lab.run("entries", "-n", "50", "--json").json["entries"]) >= 1
+    lab.ok("plugins", "install", "claude-code")  # once more, without the word: what was allowed stays
+    assert lab.ok("plugins", "status", "claude-code", "--json").json["plugins"][0]["notes"] == []
+    lab.ok("plugins", "uninstall", "claude-code")
+    assert b"memsearch" not in settings.read_bytes() and before != settings.read_bytes()

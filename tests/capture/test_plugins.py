@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from memsearch_engine import __version__
 
 from tests.conftest import Box
 
@@ -279,3 +280,9 @@ def test_hooks_are_trusted_in_every_shape_of_codex_own_table(agents, config):
     assert agents.ok("plugins", "status", "codex", "--json").json["plugins"][0]["problems"] == []
     agents.ok("plugins", "uninstall", "codex")
     assert file.read_bytes() == before
+
+
+def test_plugins_say_the_version_of_the_product():
+    manifests = [*PLUGINS.glob("*/.*-plugin/plugin.json"), *PLUGINS.glob("*/package.json")]
+    assert len(manifests) == 4
+    assert {json.loads(file.read_text())["version"] for file in manifests} == {__version__}

@@ -19,6 +19,8 @@ from memsearch_engine.secrets.scan import redact
 from memsearch_engine.settings import Capture, Settings
 from memsearch_engine.transcripts.model import ToolCall, Turn
 
+from tests.conftest import until
+
 SAMPLES = Path(__file__).parent.parent / "samples" / "claude-code"
 SESSION = "11111111-1111-4111-8111-111111111111"
 #: Of two turns: their prompt ids, as hooks name them, and the uuids of their user lines, which are their names.
@@ -205,3 +207,48 @@ def test_extraction_reads_like_notes():
 ])  # fmt: skip
 def test_trivial_turns(user, assistant, trivial):
     assert extract.is_trivial(Turn("claude-code", "s", "t", user=user, assistant=assistant)) == trivial
+
+
+_FENCE = r"<memsearch-memory id=\"abc\">notes</memsearch-memory>"
+_CLAUDE = '{"type":"attachment","attachment":{"type":"hook_additional_context","content":["' + _FENCE + '"]}}'
+_CODEX = (
+    '{"type":"response_item","payload":{"type":"message","role":"developer","content":[{"text":"' + _FENCE + '"}]}}'
+)
+_SAID = '{"type":"user","message":{"content":"what does ' + _FENCE + ' mean?"}}'
+
+
+@pytest.mark.parametrize(
+    ("source", "lines", "told"),
+    [
+        ("startup", [_CLAUDE], True),
+        ("clear", [_CLAUDE], True),
+        ("compact", [_CLAUDE], True),
+        ("fork", [], False),
+        ("resume", [], True),
+        ("resume", [_CLAUDE, _SAID], False),
+        ("resume", [_CODEX], False),
+        ("resume", [_SAID], True),  # somebody spoke of it
+        ("resume", [_CLAUDE, '{"type":"system","subtype":"compact_boundary"}'], True),
+        ("resume", [_CODEX, '{"type":"compacted","payload":{}}', _CODEX], False),
+        ("resume", None, True),
+    ],
+)
+def test_a_session_that_goes_on_is_not_told_again(place, source, lines, told):
+    place.run("add", "The staging database moved to Postgres 16")
+    place.run("context", "claude-code")
+    payload = json.loads(place.payload(TURNS[0], "SessionStart")) | {"source": source}
+    if lines is None:
+        payload["transcript_path"] = str(place.project / "gone.jsonl")
+    else:
+        place.transcript.write_text("".join(line + "\n" for line in ['{"type":"mode"}', *lines]))
+
+    def answer() -> dict:
+        return json.loads(place.run("hook", "claude-code", "SessionStart", stdin=json.dumps(payload).encode()).stdout)
+
+    fresh = json.dumps(payload | {"source": "startup"}).encode()
+    until(
+        lambda: json.loads(place.run("hook", "claude-code", "SessionStart", stdin=fresh).stdout),
+        30,
+        "a prebuilt context",
+    )
+    assert bool(answer()) is told

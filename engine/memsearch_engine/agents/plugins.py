@@ -19,6 +19,7 @@ from typing import Any
 
 import msgspec
 
+from memsearch_engine import network
 from memsearch_engine.agents import codex_trust, commented
 from memsearch_engine.agents.discover import PROGRAMS
 from memsearch_engine.agents.patches import Link, Patch, apply, json_text, link, read, record, revert
@@ -26,8 +27,13 @@ from memsearch_engine.capture.ledger import Ledger
 from memsearch_engine.errors import Conflict, UsageError
 from memsearch_engine.home import Home, user_home
 
+_BY_MARKETPLACE = re.compile(r"memsearch@memsearch-tui\Z").match
 SKILLS = ("memory-recall", "memory-config", "remember", "forget")
 _OURS = re.compile(r"memsearch(?:\.exe)?['\"]? hook (?:claude-code|codex) \w+$")
+#: Rules that `--allow` added, whatever the program was called then.
+_RULE = re.compile(
+    r'Skill\(memory-recall\)|Bash\((?:"[^"]*memsearch"|[^\s"()]*memsearch) (?:search|expand|transcript):\*\)'
+)
 _PEERS = re.compile(r"memsearch[^\s]*/(?:plugins/[\w-]+/)?hooks/[\w-]+\.sh|memsearch-(?:opencode|openclaw|claude)")
 
 
@@ -41,6 +47,8 @@ class Status(msgspec.Struct):
     files: list[str]
     problems: list[str]
     peer: list[str]
+    plugin: str = ""  # the version that came by a marketplace of the agent's own
+    notes: list[str] = []  # what could be, and is not wrong
 
 
 def bundled() -> Path:
@@ -65,22 +73,33 @@ def _lasting(path: str) -> bool:
 
 
 def install(
-    home: Home, agent: str, *, dry_run: bool = False, replace_peer: bool = False, trust: bool = True
+    home: Home,
+    agent: str,
+    *,
+    dry_run: bool = False,
+    replace_peer: bool = False,
+    trust: bool = True,
+    allow: bool = False,
 ) -> list[Patch]:
     """Install the plugin of *agent*; what stands already is left alone. Returns the changes.
 
     Args:
         replace_peer: switch off memsearch's own plugin for this agent; without it, Conflict.
         trust: let Codex know that its user trusts these hooks (asked of Codex itself).
+        allow: let the agent look things up without asking each time, where it asks (``Claude.RULES``).
+
+    Where ours came by a marketplace of the agent's own, its hooks and skills are there: only trust and rules are added.
     """
     kind = _kind(agent)
+    by_plugin = bool(kind.plugin()) and not kind.hooked()
     peer = kind.peer()
     if peer and not replace_peer:
         raise Conflict(
             f"memsearch's own plugin is active in {agent}: {'; '.join(peer)}",
             f"two would write everything twice: `memsearch plugins install {agent} --replace` takes its place",
         )
-    patches = kind.patches(replace_peer=bool(peer))
+    patches = [] if by_plugin else kind.patches(replace_peer=bool(peer))
+    patches = kind.with_rules(patches) if allow else patches
     if dry_run:
         found = [patch for patch in patches if patch.changes]
         if found and trust and isinstance(kind, Codex) and shutil.which("codex"):
@@ -94,7 +113,9 @@ def install(
     finally:
         ledger.close()
     if isinstance(kind, Codex) and trust:
-        done += apply(home, agent, kind.trusted())
+        if by_plugin:
+            network.check("codex")  # it asks for news of its plugins before it lists them
+        done += apply(home, agent, kind.trusted(plugins=by_plugin))
     return done
 
 
@@ -115,16 +136,22 @@ def status(home: Home, agent: str) -> Status:
     kind = _kind(agent)
     kept = record(home, agent)
     problems: list[str] = []
-    if kept is not None:
+    plugin = kind.plugin()
+    by_plugin = bool(plugin) and not kind.hooked()
+    if kept is not None and not by_plugin:
         changed = [patch.path for patch in kind.patches(replace_peer=False) if patch.changes]
         problems += [f"{path} is not as it was installed" for path in changed]
         if not os.access(shutil.which(command()) or command(), os.X_OK):
             problems.append("the memsearch command is not where the hooks look for it")
         problems += kind.problems()
+    if plugin and not by_plugin:
+        problems.append(f"it is here twice, and tells everything twice: {kind.one_way_out}")
+    elif plugin:
+        problems += kind.plugin_problems()
     program = shutil.which(PROGRAMS[agent]) or ""
     return Status(
-        agent, kept is not None, kept.version if kept else "", program, [f.path for f in kept.files] if kept else [],
-        problems, kind.peer(),
+        agent, kept is not None or bool(plugin), kept.version if kept else plugin, program,
+        [f.path for f in kept.files] if kept else [], problems, kind.peer(), plugin, kind.notes() if kept or plugin else [],
     )  # fmt: skip
 
 
@@ -142,6 +169,27 @@ class _Agent:
 
     def problems(self) -> list[str]:
         return []
+
+    #: How one of two goes.
+    one_way_out = ""
+
+    def plugin(self) -> str:
+        """The version of ours that came by a marketplace of the agent's own; '' where none is active."""
+        return ""
+
+    def plugin_problems(self) -> list[str]:
+        return []
+
+    def hooked(self) -> bool:
+        """Whether hooks of ours stand in the agent's configuration."""
+        return False
+
+    def notes(self) -> list[str]:
+        return []
+
+    def with_rules(self, patches: list[Patch]) -> list[Patch]:
+        """*patches*, and what lets the agent look things up without asking each time."""
+        return patches
 
     def strip(self, path: str, now: bytes) -> bytes | None:
         """*now*, which somebody changed, without what is ours; None where all of it is. A skill that was edited stays."""
@@ -169,14 +217,19 @@ def _own(path: Path, text: str, why: str, *, anew: bool = False) -> Patch:
 
 def _with_command(text: str) -> str:
     """A skill whose commands name the program as this machine finds it."""
+    name = _quoted()
+    return text.replace("`memsearch ", f"`{name} ").replace("Bash(memsearch ", f"Bash({name} ")
+
+
+def _quoted() -> str:
+    """The command as a shell reads it, in one way everywhere: a rule allows just what is written as the rule is."""
     name = command()
-    if name == "memsearch":
-        return text
-    return text.replace("`memsearch ", f"`{name} ").replace("Bash(memsearch *)", f"Bash({name} *)")
+    return f'"{name}"' if " " in name else name
 
 
 class Claude(_Agent):
     name = "claude-code"
+    one_way_out = "`claude plugin uninstall memsearch@memsearch-tui`, or `memsearch plugins uninstall claude-code`"
 
     def __init__(self) -> None:
         self.base = Path(os.environ.get("CLAUDE_CONFIG_DIR") or user_home() / ".claude")
@@ -200,7 +253,60 @@ class Claude(_Agent):
         return found + [f"hook `{line}` in {self.settings}" for line in _commands(table) if _PEERS.search(line)]
 
     def strip(self, path: str, now: bytes) -> bytes | None:
-        return _without_hooks(path, now) if path == str(self.settings) else super().strip(path, now)
+        if path != str(self.settings):
+            return super().strip(path, now)
+        table = _json(self.settings, now)
+        _drop_hooks(table, _OURS)
+        permissions: dict[str, Any] = table["permissions"] if isinstance(table.get("permissions"), dict) else {}
+        allowed = permissions.get("allow")
+        if isinstance(allowed, list) and any(_RULE.fullmatch(str(rule)) for rule in allowed):
+            permissions["allow"] = [rule for rule in allowed if not _RULE.fullmatch(str(rule))]
+            if not permissions["allow"]:
+                del permissions["allow"]
+            if not permissions:
+                del table["permissions"]
+        return _json_like(table, now)
+
+    def plugin(self) -> str:
+        enabled = _json(self.settings, read(self.settings)).get("enabledPlugins")
+        names = [key for key, on in enabled.items() if on and _BY_MARKETPLACE(key)] if isinstance(enabled, dict) else []
+        if not names:
+            return ""
+        file = self.base / "plugins" / "installed_plugins.json"
+        listed = _json(file, read(file)).get("plugins")
+        entries = listed.get(names[0]) if isinstance(listed, dict) else None
+        found = [str(entry.get("version")) for entry in entries or [] if isinstance(entry, dict)]
+        return found[0] if found else "of an unknown version"
+
+    def hooked(self) -> bool:
+        return any(_OURS.search(line) for line in _commands(_json(self.settings, read(self.settings))))
+
+    @staticmethod
+    def rules() -> list[str]:
+        """What recall needs where nobody can be asked (`claude -p`): three commands that only read."""
+        return ["Skill(memory-recall)", *(f"Bash({_quoted()} {name}:*)" for name in ("search", "expand", "transcript"))]
+
+    def with_rules(self, patches: list[Patch]) -> list[Patch]:
+        before = read(self.settings)
+        planned = next(
+            (patch for patch in patches if patch.path == str(self.settings)), Patch(str(self.settings), before, before)
+        )
+        after = planned.after or b""
+        table = _json(self.settings, after)
+        allowed = table.setdefault("permissions", {}).setdefault("allow", [])
+        if not isinstance(allowed, list):
+            raise UsageError(f"`permissions.allow` in {self.settings} is not a list", "correct it, then try again")
+        allowed += [rule for rule in self.rules() if rule not in allowed]
+        made = Patch(
+            planned.path, planned.before, _json_like(table, after), f"{planned.why} and rules".removeprefix(" and ")
+        )
+        return [made, *(patch for patch in patches if patch is not planned)]
+
+    def notes(self) -> list[str]:
+        allowed = (_json(self.settings, read(self.settings)).get("permissions") or {}).get("allow") or []
+        if all(rule in allowed for rule in self.rules()):
+            return []
+        return ["`claude -p` may not recall unasked: `memsearch plugins install claude-code --allow` adds the rules"]
 
     def problems(self) -> list[str]:
         off = _json(self.settings, read(self.settings)).get("disableAllHooks")
@@ -209,6 +315,7 @@ class Claude(_Agent):
 
 class Codex(_Agent):
     name = "codex"
+    one_way_out = "`codex plugin remove memsearch@memsearch-tui`, or `memsearch plugins uninstall codex`"
 
     def __init__(self) -> None:
         self.base = Path(os.environ.get("CODEX_HOME") or user_home() / ".codex")
@@ -231,11 +338,40 @@ class Codex(_Agent):
         except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
             raise UsageError(f"{self.config} is not valid TOML: {error}", "correct it, then try again") from error
 
-    def trusted(self) -> list[Patch]:
+    def trusted(self, *, plugins: bool = False) -> list[Patch]:
         """Codex runs no hook that its user has not trusted; installing it is the user's word for ours, and only ours."""
         before = read(self.config)
-        after = codex_trust.trust(self.base, before, lambda line: bool(_OURS.search(line)))
+        after = codex_trust.trust(self.base, before, lambda line: bool(_OURS.search(line)), plugins=plugins)
         return [Patch(str(self.config), before, after, "trust for our hooks")] if after is not None else []
+
+    def plugin(self) -> str:
+        tables = self._settings().get("plugins")
+        tables = tables if isinstance(tables, dict) else {}
+        names = [
+            key
+            for key, table in tables.items()
+            if _BY_MARKETPLACE(key) and isinstance(table, dict) and table.get("enabled")
+        ]
+        if not names:
+            return ""
+        name, _, market = names[0].partition("@")
+        found = sorted(path.name for path in (self.base / "plugins" / "cache" / market / name).glob("*"))
+        return found[-1] if found else "of an unknown version"
+
+    def plugin_problems(self) -> list[str]:
+        try:
+            network.check("codex")  # it asks for news of its plugins before it lists their hooks
+        except network.Offline:
+            return []
+        state = codex_trust.untrusted(self.base, lambda line: bool(_OURS.search(line)), plugins=True)
+        if not state:
+            return []
+        return [
+            f"Codex does not trust its hooks ({', '.join(state)}): `memsearch plugins install codex` says that you do"
+        ]
+
+    def hooked(self) -> bool:
+        return any(_OURS.search(line) for line in _commands(_json(self.hooks, read(self.hooks))))
 
     def problems(self) -> list[str]:
         if self._settings().get("features", {}).get("hooks") is False:
@@ -378,11 +514,10 @@ def _json_like(table: dict[str, Any], before: bytes | None) -> bytes:
 def _merge_hooks(table: dict[str, Any], agent: str) -> None:
     """Our hooks beside the user's own; older ones of ours give way."""
     wanted = json.loads((bundled() / agent / "hooks" / "hooks.json").read_text(encoding="utf-8"))["hooks"]
-    program = command()
+    program = _quoted()
     for groups in wanted.values():
         for hook in groups[0]["hooks"]:
-            quoted = f'"{program}"' if " " in program else program
-            hook["command"] = hook["command"].replace("memsearch", quoted, 1)
+            hook["command"] = hook["command"].replace("memsearch", program, 1)
     hooks = table.setdefault("hooks", {})
     if not isinstance(hooks, dict):
         raise UsageError("`hooks` is not an object", "correct it, then try again")

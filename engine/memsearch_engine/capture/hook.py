@@ -34,6 +34,7 @@ _FINISHING = {"Stop", "StopFailure", "SessionEnd", "PreCompact", "Interrupt"}
 #: Lines of recent notes that a new session is given.
 CONTEXT_LINES = {"claude-code": 30, "codex": 30, "opencode": 15, "openclaw": 15}
 _LEAST_PROMPT = 10
+_LOOKED_THROUGH = 64 * 1024 * 1024  # bytes of a transcript, from its end
 _MOST_LOG = 1_000_000  # bytes; the older half of what went wrong is hook.log.1
 _MOST = 4096  # characters of an id or a path
 #: The session's own marks, which a service that outlives the session must not carry.
@@ -108,7 +109,7 @@ def _take(agent: str, event: str, payload: dict, start: float) -> dict:
         hint = _prebuilt(home, payload).get("hint")
         return {"systemMessage": hint} if isinstance(hint, str) and hint else {}
     if event == "SessionStart":
-        context = _prebuilt(home, payload)
+        context = {} if _was_told(payload) else _prebuilt(home, payload)
         texts = context.get("texts")
         text = texts.get(str(CONTEXT_LINES[agent])) if isinstance(texts, dict) else None
         _put(home, agent, event, payload, start, context=context.get("id") if text else "")
@@ -120,6 +121,35 @@ def _take(agent: str, event: str, payload: dict, start: float) -> dict:
         _put(home, agent, event, payload, start)
         _start_service(home)
     return {}
+
+
+def _was_told(payload: dict) -> bool:
+    """Whether a session that goes on still has what it was given: each resumption would add another copy.
+
+    A fork brings its parent's along. A resumed session has it where its transcript names it after the last compaction; Claude Code
+    keeps it as an attachment of a hook, Codex as a developer's message.
+    """
+    source = payload.get("source")
+    if source != "resume":
+        return source == "fork"
+    import mmap
+
+    path = payload.get("transcript_path")
+    if not isinstance(path, str) or not path:
+        return False
+    try:
+        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            oldest = max(0, len(data) - _LOOKED_THROUGH)
+            begin = max(data.rfind(mark, oldest) for mark in (b'"subtype":"compact_boundary"', b'"type":"compacted"'))
+            at = data.rfind(b"<memsearch-memory id=", max(begin, oldest))
+            while at >= 0:
+                head = data[data.rfind(b"\n", 0, at) + 1 : at]
+                if b'"hook_additional_context"' in head or b'"role":"developer"' in head:
+                    return True
+                at = data.rfind(b"<memsearch-memory id=", max(begin, oldest), at)
+    except (OSError, ValueError):  # not there, or empty
+        pass
+    return False
 
 
 def _payload(end: float, chunks: list[bytes]) -> dict | None:
