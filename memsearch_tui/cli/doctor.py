@@ -231,7 +231,8 @@ def _service(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
             "index",
             index_ok,
             text,
-            "memsearch doctor --fix reads every file again; memsearch reset builds it anew",
+            next((p["fix"] for p in health["problems"] if p["fix"] not in ("", "memsearch doctor")), "")
+            or "memsearch doctor --fix reads every file again; memsearch reset builds it anew",
         ),
     ]
     alarms = state.get("alarms", [])

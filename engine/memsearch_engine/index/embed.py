@@ -53,6 +53,10 @@ _TIMEOUT_S = 60
 _RETRIES = 4
 
 
+class OtherLength(Unreachable):
+    """A model makes vectors of another length than it did: another one answers to its name."""
+
+
 class Embedder(Protocol):
     fingerprint: str
     dimension: int
@@ -292,7 +296,7 @@ class HttpEmbedder:
         if vectors.ndim != 2 or len(vectors) != count or not vectors.shape[1]:
             raise Unreachable(f"the embedding service sent {vectors.shape} numbers for {count} texts")
         if self.dimension not in (0, vectors.shape[1]):
-            raise Unreachable(
+            raise OtherLength(
                 f"the embedding service sent vectors of {vectors.shape[1]} numbers, not {self.dimension}",
                 "another model answers to this name: set embedding.model",
             )

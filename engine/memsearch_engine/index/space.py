@@ -24,6 +24,7 @@ from memsearch_engine.index.chunk import text_hash
 from memsearch_engine.index.embed import Embedder
 from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.store import Store, StoreRow
+from memsearch_engine.secrets.fingerprint import named
 from memsearch_engine.settings import Embedding, Milvus
 
 _LAYOUT = 1
@@ -112,7 +113,10 @@ class Space:
         self._inode = (self.folder / "vectors.db").stat().st_ino
         self._home, self._milvus = home, milvus
         self._resident: dict[str, Resident] = {}
+        self._behind: set[str] = set()  # collections that don't hold what the notes say, whatever their number of rows
+        self._compared: set[str] = set()  # with the ledger, since this was opened
         try:
+            self._forget_other_lengths()
             self.store = self._open_store()
         except sqlite3.DatabaseError:  # damaged pages behind a sound header
             self._db.close()
@@ -155,6 +159,23 @@ class Space:
                 self._db.execute("DELETE FROM stored WHERE collection<>''")
             return Store(folder, home.milvus_socket(self.fingerprint))
 
+    def _forget_other_lengths(self) -> None:
+        """A model can change under its name: vectors of another length than it makes now are of no use, nor what was stored of them."""
+        with self._lock:
+            row = self._db.execute("SELECT scalars FROM stored WHERE collection='' AND chunk_id='dimension'").fetchone()
+            now = str(self.embedder.dimension)
+            if row and row[0] == now:
+                return
+            gone = self._db.execute(
+                "DELETE FROM vectors WHERE length(vector)<>?", (4 * self.embedder.dimension,)
+            ).rowcount
+            if gone:
+                self._db.execute("DELETE FROM stored WHERE collection<>''")
+                (self.folder / _COMPLETE).unlink(missing_ok=True)
+            self._db.execute(
+                "INSERT OR REPLACE INTO stored (collection, chunk_id, scalars) VALUES ('', 'dimension', ?)", (now,)
+            )
+
     def close(self) -> None:
         self.store.close()
         self._db.close()
@@ -185,8 +206,47 @@ class Space:
             self.store = self._open_store()
 
     def _name(self, collection: str) -> str:
-        """On a server all spaces share one database, so each has its own collections."""
-        return collection if self.store.is_lite else f"{collection}_{self.fingerprint[-8:]}"
+        """On a server all spaces and all homes share one database, so each has its own collections."""
+        return collection if self.store.is_lite else collection + self._tail
+
+    @property
+    def is_local(self) -> bool:
+        return self.store.is_lite
+
+    @property
+    def _tail(self) -> str:
+        return f"_{self.fingerprint[-8:]}_{named(self._home, 'milvus')[:6]}"
+
+    def drop_all(self) -> None:
+        """Take this space's collections off a server. A local store goes with its folder."""
+        if not self.store.is_lite:
+            for name in self.store.collections():
+                if name.endswith(self._tail):
+                    self.store.drop(name)
+
+    def _ensure(self, collection: str) -> None:
+        """Open the collection; what the ledger says of one that had to be made is not so."""
+        if self.store.ensure(self._name(collection), self.embedder.dimension):
+            with self._lock:
+                self._db.execute("DELETE FROM stored WHERE collection=?", (collection,))
+                self._resident.pop(collection, None)
+            self._behind.add(collection)
+
+    def _compare(self, collection: str) -> None:
+        """Once, on a server: it may have lost what it held, and hold what a ledger knew that is gone."""
+        if self.store.is_lite or collection in self._compared:
+            return
+        self._ensure(collection)
+        name = self._name(collection)
+        with self._lock:
+            held = {row[0] for row in self._db.execute("SELECT chunk_id FROM stored WHERE collection=?", (collection,))}
+        if self.store.count(name) != len(held):
+            there = self.store.ids(name)
+            self.store.delete(name, there - held)
+            with self._lock:
+                lost = [(collection, chunk_id) for chunk_id in held - there]
+                self._db.executemany("DELETE FROM stored WHERE collection=? AND chunk_id=?", lost)
+        self._compared.add(collection)
 
     # -- state ----------------------------------------------------------------------------------------------
 
@@ -293,6 +353,8 @@ class Space:
 
     def reconcile(self, catalog: Catalog, project: str, collection: str) -> tuple[int, int]:
         """Make Milvus hold what the catalog holds and has a vector for. Returns (written, deleted) rows."""
+        self._behind.add(collection)
+        self._compare(collection)
         wanted: dict[str, tuple] = {}
         for row in catalog.query(
             "SELECT c.chunk_id, c.text_hash, e.day, e.agent, e.session, e.kind, c.id FROM chunks c"
@@ -310,7 +372,7 @@ class Space:
             self.store.drop(self._name(collection))
         gone = [chunk_id for chunk_id in held if chunk_id not in wanted]
         if new or gone or self.ranks_words(collection):  # else it is not opened: loading 100,000 rows takes Lite 2 s
-            self.store.ensure(self._name(collection), self.embedder.dimension)
+            self._ensure(collection)
         if gone:
             self.store.delete(self._name(collection), gone)
         for start in range(0, len(new), 500):
@@ -342,7 +404,12 @@ class Space:
                 if held_rows := self._resident.get(collection):
                     added = [(c, scalars[c], vectors[wanted[c][0]].tobytes()) for c in new]
                     self._resident[collection] = held_rows.changed(added, {*gone, *new})
+        self._behind.discard(collection)
         return len(new), len(gone)
+
+    def is_behind(self, collection: str) -> bool:
+        """Whether notes were changed that the store does not hold as they are now, and holds as they were."""
+        return collection in self._behind
 
     def _vectors(self, text_hashes: Iterable[str]) -> dict[str, np.ndarray]:
         wanted = list(dict.fromkeys(text_hashes))
@@ -358,6 +425,7 @@ class Space:
     def forget(self, collection: str) -> None:
         """Drop a project's collection; its vectors stay, so that building it again embeds nothing."""
         self.store.drop(self._name(collection))
+        self._behind.add(collection)
         with self._lock:
             self._db.execute("DELETE FROM stored WHERE collection=?", (collection,))
             self._resident.pop(collection, None)
@@ -378,7 +446,7 @@ class Space:
         """
         if self.store.is_lite:
             return self._resident_of(collection).nearest(vector, limit, where)
-        self.store.ensure(self._name(collection), self.embedder.dimension)
+        self._ensure(collection)
         return self.store.dense(self._name(collection), vector, limit, where)
 
     def _resident_of(self, collection: str) -> Resident:
@@ -417,7 +485,7 @@ class Space:
             self.bm25(collection, ["warm"], 1, Filter())
 
     def bm25(self, collection: str, terms: list[str], limit: int, where: Filter) -> list[tuple[str, float]]:
-        self.store.ensure(self._name(collection), self.embedder.dimension)
+        self._ensure(collection)
         return self.store.bm25(self._name(collection), terms, limit, where)
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import re
 import threading
 from collections.abc import Iterable
 from functools import lru_cache
@@ -27,7 +28,7 @@ _BATCH_ROWS = 500
 _BATCH_CHARS = 4_000_000
 _MAX_TERMS = 65_000  # VARCHAR ends at 65,535
 _FIELDS = ("day", "agent", "session", "kind")
-_TIMEOUT_S = 60
+_CONNECT_S, _SEARCH_S, _WRITE_S = 10.0, 3.0, 60.0  # without a deadline pymilvus tries a call 75 times
 
 logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
 logging.getLogger("milvus_lite").setLevel(logging.CRITICAL)
@@ -46,6 +47,19 @@ def _pymilvus() -> Any:
     finally:
         dotenv.load_dotenv = loading
     return pymilvus
+
+
+def said_by(error: BaseException) -> str:
+    """What a server said, in one line: pymilvus wraps it in what it makes of it, gRPC in five lines of its own."""
+    inner: BaseException | None = error
+    said = ""
+    for _ in range(10):  # the chain can lead back to its beginning
+        details = getattr(inner, "details", None)
+        if callable(details) and details():
+            said = str(details())
+        inner = inner and (inner.__cause__ or inner.__context__)
+    said = said or str(getattr(error, "message", "") or error)
+    return " ".join(said.split())[:300]
 
 
 class StoreRow(msgspec.Struct):
@@ -86,12 +100,15 @@ class Store:
         try:
             if self.is_lite:
                 uri = self._serve(folder, socket)
-            self._client = MilvusClient(uri=uri, token=token, timeout=_TIMEOUT_S)
+            # dedicated: pymilvus would hand out a connection that it had made before, and say of a server that is away that it is there
+            self._client = MilvusClient(uri=uri, token=token, timeout=_CONNECT_S, dedicated=True)
+            if not self.is_lite:
+                self._client.has_collection("memsearch", timeout=_CONNECT_S)
         except Exception as error:
             self.close()
             what = f"the index in {folder}" if self.is_lite else f"Milvus at {uri}"
             hint = "`memsearch reset` builds a new one" if self.is_lite else "check milvus.uri and milvus.token"
-            raise Unreachable(f"{what} can't be opened: {str(error)[:300]}", hint) from error
+            raise Unreachable(f"{what} can't be opened: {said_by(error)}", hint) from error
 
     def _serve(self, folder: Path, socket: Path) -> str:
         """Open the Lite engine and serve it to ourselves on a private Unix socket; no TCP port."""
@@ -119,29 +136,39 @@ class Store:
 
     # -- writing --------------------------------------------------------------------------------------------
 
-    def ensure(self, collection: str, dimension: int) -> None:
-        """Create and load the collection. A collection of another dimension is replaced: it is a cache."""
+    def ensure(self, collection: str, dimension: int) -> bool:
+        """Create and load the collection. A collection of another dimension is replaced: it is a cache. Returns whether it was made
+        now, and so is empty."""
         with self._ensuring:
-            if collection not in self._loaded:
-                self._ensure(collection, dimension)
+            return collection not in self._loaded and self._ensure(collection, dimension)
 
-    def _ensure(self, collection: str, dimension: int) -> None:
-        if self._client.has_collection(collection):
-            fields = {f["name"]: f for f in self._client.describe_collection(collection)["fields"]}
-            if fields.get("vector", {}).get("params", {}).get("dim") not in (dimension, str(dimension)):
-                self._client.drop_collection(collection)
-        if not self._client.has_collection(collection):
+    def _ensure(self, collection: str, dimension: int) -> bool:
+        if self._client.has_collection(collection, timeout=_CONNECT_S):
+            described = self._client.describe_collection(collection, timeout=_CONNECT_S)
+            fields = {f["name"]: f for f in described["fields"]}
+            # a server may have failed between making it and making its indexes
+            whole = self.is_lite or {"vector", "sparse"} <= set(
+                self._client.list_indexes(collection, timeout=_CONNECT_S)
+            )
+            if not whole or fields.get("vector", {}).get("params", {}).get("dim") not in (dimension, str(dimension)):
+                self._client.drop_collection(collection, timeout=_WRITE_S)
+        made = not self._client.has_collection(collection, timeout=_CONNECT_S)
+        if made:
             self._create(collection, dimension)
-        self._client.load_collection(collection)
+        self._client.load_collection(collection, timeout=_WRITE_S)
         self._loaded.add(collection)
+        return made
 
     def _create(self, collection: str, dimension: int) -> None:
         """Our terms are words between blanks: a server's standard tokenizer would cut them at ``_``. Lite, and servers that are
         none of Milvus' own, may know no other."""
         if not self.is_lite:
-            with contextlib.suppress(_pymilvus().MilvusException):
+            try:
                 self._create_with(collection, dimension, "whitespace")
                 return
+            except _pymilvus().MilvusException as error:
+                if not re.search(r"(?i)tokenizer|analyzer", str(error)):  # a quota, say
+                    raise
         self._create_with(collection, dimension, "standard")
 
     def _create_with(self, collection: str, dimension: int, tokenizer: str) -> None:
@@ -165,10 +192,13 @@ class Store:
             Function("bm25", FunctionType.BM25, input_field_names=["terms"], output_field_names=["sparse"])
         )
         indexes = self._client.prepare_index_params()
-        # exact search: at a developer's sizes a flat scan is as fast as a graph and misses nothing (README, Speed)
+        # exact search: at a developer's sizes a flat scan is as fast as a graph and misses nothing (README, Speed); Zilliz Cloud
+        # puts its own AUTOINDEX, which is approximate, in the place of any other
         indexes.add_index("vector", index_type="FLAT", metric_type="COSINE")
         indexes.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
-        self._client.create_collection(collection, schema=schema, index_params=indexes, consistency_level="Strong")
+        self._client.create_collection(
+            collection, schema=schema, index_params=indexes, consistency_level="Strong", timeout=_WRITE_S
+        )
 
     def upsert(self, collection: str, rows: Iterable[StoreRow]) -> None:
         batch: list[dict] = []
@@ -187,15 +217,15 @@ class Store:
             )
             size += len(row.terms)
             if len(batch) >= _BATCH_ROWS or size >= _BATCH_CHARS:
-                self._client.upsert(collection, batch)
+                self._client.upsert(collection, batch, timeout=_WRITE_S)
                 batch, size = [], 0
         if batch:
-            self._client.upsert(collection, batch)
+            self._client.upsert(collection, batch, timeout=_WRITE_S)
 
     def delete(self, collection: str, chunk_ids: Iterable[str]) -> None:
         ids = list(chunk_ids)
         for start in range(0, len(ids), _BATCH_ROWS):
-            self._client.delete(collection, ids=ids[start : start + _BATCH_ROWS])
+            self._client.delete(collection, ids=ids[start : start + _BATCH_ROWS], timeout=_WRITE_S)
 
     def flush(self, collection: str) -> None:
         """Make what was written fast to search. Only Lite needs it: a server does it by itself, and allows one in ten seconds."""
@@ -204,8 +234,12 @@ class Store:
 
     def drop(self, collection: str) -> None:
         self._loaded.discard(collection)
-        if self._client.has_collection(collection):
-            self._client.drop_collection(collection)
+        if self._client.has_collection(collection, timeout=_CONNECT_S):
+            self._client.drop_collection(collection, timeout=_WRITE_S)
+
+    def collections(self) -> list[str]:
+        """All collections that the store holds, whosever they are."""
+        return list(self._client.list_collections())
 
     # -- reading --------------------------------------------------------------------------------------------
 
@@ -221,14 +255,17 @@ class Store:
         return [(chunk_id, abs(score)) for chunk_id, score in found]  # Lite returns BM25 with its sign turned
 
     def count(self, collection: str) -> int:
-        if not self._client.has_collection(collection):
+        if not self._client.has_collection(collection, timeout=_CONNECT_S):
             return 0
-        return int(self._client.query(collection, filter="", output_fields=["count(*)"])[0]["count(*)"])
+        found = self._client.query(collection, filter="", output_fields=["count(*)"], timeout=_CONNECT_S)
+        return int(found[0]["count(*)"])
 
     def ids(self, collection: str) -> set[str]:
         """All primary keys, each once (Lite's iterator returns its last batch twice)."""
         found: set[str] = set()
-        iterator = self._client.query_iterator(collection, batch_size=5000, output_fields=["chunk_id"])
+        iterator = self._client.query_iterator(
+            collection, batch_size=5000, output_fields=["chunk_id"], timeout=_WRITE_S
+        )
         while batch := iterator.next():
             found.update(row["chunk_id"] for row in batch)
         iterator.close()
@@ -244,5 +281,6 @@ class Store:
             limit=limit,
             filter=where.expression(),
             output_fields=["chunk_id"],
+            timeout=_WRITE_S if self.is_lite else _SEARCH_S,
         )
         return [(hit["chunk_id"], float(hit["distance"])) for hit in result[0]]

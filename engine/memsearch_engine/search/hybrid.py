@@ -82,7 +82,10 @@ def _fused(
             words.update(((project.id, chunk_id), score) for chunk_id, score in matched)
     held = sum(space.held(project.collection) for project in projects)
     total = sum(catalog.size(project.id) for project in projects)
-    if mode == "hybrid" and held < total:  # meaning is still being made: words count for all notes meanwhile
+    behind = any(space.is_behind(project.collection) for project in projects)
+    if mode == "hybrid" and (
+        held < total or behind
+    ):  # meaning is still being made: words count for all notes meanwhile
         early = lexical.search(catalog, projects, query, fetch, check_files=False)
         if not held:
             early.reason = f"meaning is being made, for none of {total} chunks yet"
@@ -108,10 +111,11 @@ def _fused(
         for key, row in rows.items()
         if key in scores and query.admits(row, today)
     ]
-    if not found and (held < total or query.is_picky):
+    if not found and (held < total or behind or query.is_picky):
         # the conditions that only the catalog can check may have sorted out all that was fetched
         return lexical.search(catalog, projects, query, limit, check_files=False)
     reason = f"meaning is being made: {held} of {total} chunks so far" if held < total else ""
+    reason = reason or ("the index has not taken in the newest changes yet" if behind else "")
     reason = "; ".join(part for part in (reason, query.remark) if part)
     hits = order(query, found, limit, today)
     for hit in hits:  # only for what is shown: it reads the whole text

@@ -24,6 +24,11 @@ def fingerprint(home: Home, secret: str) -> str:
     return hmac.new(_key(str(home.root)), data, hashlib.sha256).hexdigest()[:8]
 
 
+def named(home: Home, purpose: str) -> str:
+    """A name of this home for others' ears: the same for ever, and of no use to learn anything of it. Hex digits."""
+    return hmac.new(_key(str(home.root)), f"name of {purpose}".encode(), hashlib.sha256).hexdigest()
+
+
 def unkeyed(secret: str) -> str:
     """The name that versions before 0.2 gave; what the owner allowed under it stays allowed."""
     return digest("secret", secret, size=4)

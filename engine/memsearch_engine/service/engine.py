@@ -40,6 +40,7 @@ from memsearch_engine.transcripts.locate import READERS
 
 log = logging.getLogger("memsearch.service")
 _TICK_S = 1.0
+_OPENING_S = 0.3  # that a search waits for an index that is opened again after a failure
 #: How often transcripts are looked through for what hooks missed; unchanged ones cost a stat each.
 _RECONCILE_S = 300.0
 _SUMMARIES_S = 15.0
@@ -284,7 +285,8 @@ class Engine:
         indexer, parsed = self.indexer, parse(query)
         scope = self.scope(place, [*(projects or []), *parsed.projects])
         if mode != "lexical" and not parsed.is_empty:
-            self.indexer.ready.wait(call.remaining())
+            # where it is opened again after a failure, words answer meanwhile
+            self.indexer.ready.wait(_OPENING_S if indexer.problem else call.remaining())
         fusion = fusion or self.settings.search.fusion
         behind = indexer.is_behind(scope)
         try:
@@ -295,8 +297,7 @@ class Engine:
         except MemsearchError:
             raise
         except Exception as error:  # whatever Milvus raises: words still answer
-            log.exception("search fell back to words")
-            indexer.reopen(f"{type(error).__name__}: {error}")
+            indexer.failed(space, error)
             answer = hybrid.search(indexer.catalog, None, scope, parsed, limit, "lexical", fusion)
             answer.reason = "the index failed and is opened again"
         if answer.mode == "lexical" and mode != "lexical" and indexer.problem:
@@ -363,7 +364,13 @@ class Engine:
                     "failed_files": [{"path": path, "reason": reason} for path, reason in failed],
                 }
             )
-        problems = [{"what": indexer.problem, "fix": "memsearch doctor"}] if indexer.problem else []
+        problems = [{"what": indexer.problem, "fix": indexer.fix}] if indexer.problem else []
+        given_up = dict.fromkeys(indexer.given_up[p.root] for p in projects if p.root in indexer.given_up)
+        problems += [
+            {"what": f"no meaning: {reason}", "fix": "memsearch index"}
+            for reason in given_up
+            if reason != indexer.problem
+        ]
         memories = {os.path.realpath(project.memory) for project in projects}
         unwatched = [(root, why) for root, why in indexer.watcher.problems.items() if root in memories]
         problems += [{"what": f"not watched: {root}: {why}", "fix": ""} for root, why in unwatched]

@@ -28,6 +28,7 @@ from memsearch_engine.home import Home
 from memsearch_engine.index import embed
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.space import Space, complete_spaces
+from memsearch_engine.index.store import said_by
 from memsearch_engine.index.sync import Scan, scan
 from memsearch_engine.index.watch import Watcher
 from memsearch_engine.projects import Project
@@ -126,6 +127,7 @@ class Indexer:
         self.known: dict[str, Project] = {}  # by root
         self._jobs: queue.Queue[Job | None] = queue.Queue()
         self._queued: set[str] = set()
+        self.given_up: dict[str, str] = {}  # root -> why its newest notes have no meaning yet
         self._again: dict[str, float] = {}  # root -> when its meaning is tried again (monotonic)
         self._opened_with: tuple[Embedding, Milvus] | None = None
         self._reopen_at, self._pause_s = 0.0, _AGAIN_S
@@ -159,6 +161,9 @@ class Indexer:
         job = Job(project, paths, force, call)
         with self._lock:
             self._queued.discard(project.root)  # what waits in the background is done by this run
+            if self.space is None and self.problem and self.ready.is_set():
+                self.ready.clear()
+                self._jobs.put(_REOPEN)  # somebody asks: what was away may be back
         self.enqueue(job)
         while not job.done.wait(0.5):
             if call.cancelled():
@@ -239,12 +244,27 @@ class Indexer:
             broken, self.space = self.space, None
             self.ready.clear()
         log.warning("the index is opened again: %s", why)
-        self.problem = ""
         self._reopen_at = time.monotonic() + _AGAIN_S
         self._retired += [space for space in (broken, self.next) if space is not None]
         self.next = None
         self._jobs.put(_REOPEN)
         self._index_all()
+
+    def failed(self, space: Space | None, error: Exception) -> None:
+        """A search met an error of the store: open it again, and say what a server said."""
+        if space is None or space.is_local:
+            log.exception("search fell back to words")
+            self.reopen(f"{type(error).__name__}: {error}")
+        else:
+            self.problem = f"Milvus at {self.settings.milvus.uri} does not answer: {said_by(error)}"
+            self.reopen(self.problem)
+
+    @property
+    def fix(self) -> str:
+        """The next step out of ``problem``."""
+        return (
+            "check milvus.uri and milvus.token (`memsearch config`)" if self.settings.milvus.uri else "memsearch doctor"
+        )
 
     def _index_all(self) -> None:
         for project in list(self.known.values()):
@@ -347,6 +367,8 @@ class Indexer:
         try:
             if job.error is None:
                 job.result = self._result(work)
+                if not work.reason:
+                    self.given_up.pop(job.project.root, None)
                 if job.call is None:
                     self._done_before[job.project.root] = (time.monotonic(), job.result)
             self._settle_spaces()
@@ -451,6 +473,10 @@ class Indexer:
         """Close and delete what a new model's space has taken the place of, once the searches that began on it have ended."""
         while self._replaced:
             old = self._replaced.pop()
+            try:
+                old.drop_all()
+            except Exception as error:  # noqa: BLE001 - whatever a server raises: what is left there costs room, no more
+                log.warning("collections of %s stay on the server: %s", old.fingerprint, said_by(error))
             old.close()
             if self.space is None or old.folder != self.space.folder:
                 shutil.rmtree(old.folder, ignore_errors=True)
@@ -558,10 +584,17 @@ class Indexer:
 
     def _give_up(self, work: _Work, error: Exception) -> None:
         """Words are found all the same; meaning is tried again in a while."""
-        log.warning("no vectors for %s: %s", work.job.project.slug, error)
-        work.reason = work.reason or (
-            str(error) if isinstance(error, MemsearchError) else f"{type(error).__name__}: {error}"
-        )
+        reason = str(error) if isinstance(error, MemsearchError) else f"{type(error).__name__}: {error}"
+        if not isinstance(error, MemsearchError) and self.settings.milvus.uri:
+            reason = f"Milvus at {self.settings.milvus.uri}: {said_by(error)}"
+        if self.given_up.get(work.job.project.root) != reason:
+            log.warning("no vectors for %s: %s", work.job.project.slug, reason)
+        self.given_up[work.job.project.root] = reason
+        work.reason = work.reason or reason
+        if isinstance(
+            error, embed.OtherLength
+        ):  # the model has changed under its name: what it made before is of no use
+            self.reopen(reason)
         self._again[work.job.project.root] = time.monotonic() + _AGAIN_S
 
     def _result(self, work: _Work) -> dict[str, Any]:

@@ -26,7 +26,6 @@ from typing import Any
 import msgspec
 
 from memsearch_engine import client
-from memsearch_engine.client import Memory
 from memsearch_engine.errors import Unreachable, UsageError
 from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.journal.disk import locked, replace
@@ -36,7 +35,7 @@ from memsearch_engine.longterm.jobs import learning
 from memsearch_engine.longterm.workspace import Baseline
 from memsearch_engine.projects import Project
 from memsearch_engine.secrets.scan import Finding, find
-from memsearch_engine.settings import Settings
+from memsearch_engine.settings import Milvus, Settings
 from memsearch_engine.transcripts.evidence import Archive
 from memsearch_engine.trust.forms import Forms
 
@@ -93,9 +92,6 @@ def scrub(
         Unreachable: a file can't be changed, or the service can't be stopped. What was done stays done.
     """
     forms = Forms(secrets)
-    if settings.milvus.uri:  # on a server the index is not a folder of ours
-        everything = Memory(home, projects[0].root, everything=True)
-        everything.call("reset", dict, place=everything.place_param, all_projects=True, timeout_s=600)
     changed, _ = _scan(home, projects, forms, progress)
     home.ensure()
     note = home.root / _NOTE
@@ -108,6 +104,8 @@ def scrub(
             _clean(home, place, forms)
         if any(place.kind in ("notes", "index") for place in changed):
             _drop_caches(home)
+        if settings.milvus.uri:  # there the index is no folder of ours
+            _drop_on_server(home, settings.milvus, projects)
         if any(place.kind == "longterm" for place in changed):
             _clean_baseline(home, forms)
     left, looked = _scan(home, projects, forms, progress)
@@ -428,6 +426,26 @@ def _clean_backup(path: Path, forms: Forms) -> None:
             new.addfile(member, io.BytesIO(data))
     made.chmod(0o600)
     os.replace(made, path)
+
+
+def _drop_on_server(home: Home, milvus: Milvus, projects: list[Project]) -> None:
+    """Take every collection of these projects off a Milvus server, of all models and homes: each is made again from notes. Raises
+    Unreachable."""
+    from memsearch_engine.index.store import Store, said_by
+
+    store = Store(home.index, home.index, milvus.uri, milvus.token)
+    try:
+        ours = tuple(project.collection for project in projects)
+        for name in store.collections():
+            if name.startswith(ours):
+                store.drop(name)
+    except Exception as error:
+        raise Unreachable(
+            f"the index on {milvus.uri} can't be taken away: {said_by(error)}",
+            "mend that and run the same command again",
+        ) from error
+    finally:
+        store.close()
 
 
 def _drop_caches(home: Home) -> None:
