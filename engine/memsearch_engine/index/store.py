@@ -28,7 +28,8 @@ _BATCH_ROWS = 500
 _BATCH_CHARS = 4_000_000
 _MAX_TERMS = 65_000  # VARCHAR ends at 65,535
 _FIELDS = ("day", "agent", "session", "kind")
-_CONNECT_S, _SEARCH_S, _WRITE_S = 10.0, 3.0, 60.0  # without a deadline pymilvus tries a call 75 times
+_CONNECT_S, _SEARCH_S, _WRITE_S = 5.0, 3.0, 20.0  # without a deadline pymilvus tries a call 75 times
+_LITE_S = 60.0  # its first search of a project builds tables
 
 logging.getLogger("pymilvus").setLevel(logging.CRITICAL)
 logging.getLogger("milvus_lite").setLevel(logging.CRITICAL)
@@ -281,6 +282,6 @@ class Store:
             limit=limit,
             filter=where.expression(),
             output_fields=["chunk_id"],
-            timeout=_WRITE_S if self.is_lite else _SEARCH_S,
+            timeout=_LITE_S if self.is_lite else _SEARCH_S,
         )
         return [(hit["chunk_id"], float(hit["distance"])) for hit in result[0]]

@@ -24,6 +24,7 @@ from memsearch_engine.errors import MemsearchError, UsageError
 from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.index import models
 from memsearch_engine.index.analyze import is_english
+from memsearch_engine.index.embed import OtherLength
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.longterm import pipeline
 from memsearch_engine.longterm.recall import prepare
@@ -294,6 +295,9 @@ class Engine:
             answer = hybrid.search(indexer.catalog, space, scope, parsed, limit, mode, fusion)
             if behind and answer.mode == "lexical" and mode != "lexical":
                 answer.reason = "the notes are being read into a new index; words were compared"
+        except OtherLength as error:
+            indexer.reopen(str(error))
+            raise
         except MemsearchError:
             raise
         except Exception as error:  # whatever Milvus raises: words still answer
