@@ -38,7 +38,9 @@ def ask(fake: Fake, model: str, key: str | None = None, **kwargs: Any) -> provid
 def test_openai_answers(model, schema):
     with OpenAIChatFake() as fake:
         reply = ask(fake, model, schema=schema)
-        assert reply.text.startswith("summary ") and fake.violations == []
+        assert reply.text.startswith("summary ")
+        # a model that thinks refuses `max_tokens` once, and says what it wants
+        assert len(fake.violations) <= 1 and all("max_completion_tokens" in text for text in fake.violations)
 
 
 @pytest.mark.parametrize("model", ANTHROPIC)

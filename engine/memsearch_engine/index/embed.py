@@ -6,9 +6,11 @@ Two kinds: a local ONNX model on the CPU, and any HTTP service that speaks OpenA
 
 from __future__ import annotations
 
+import contextlib
 import http.client
 import json
 import os
+import re
 import sys
 import threading
 import time
@@ -16,6 +18,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from email.utils import parsedate_to_datetime
 from typing import Protocol
 from urllib.parse import urlsplit
 
@@ -46,9 +49,23 @@ _ROLES: dict[str, tuple[str, str, str]] = {
     "voyage": ("input_type", "query", "document"),
     "jina": ("task", "retrieval.query", "retrieval.passage"),
 }
+#: What tells roles in models of Jina's that don't take its usual words: none in the oldest, others in those for code.
+_JINA_ROLES: tuple[tuple[str, tuple[str, str, str] | None], ...] = (
+    ("jina-embeddings-v2", None),
+    ("jina-clip-v1", None),
+    ("jina-code-", ("task", "nl2code.query", "nl2code.passage")),
+)
+#: Characters of a request, where a service takes fewer tokens than the others (Mistral: 16,384).
+_REQUEST_CHARS = {"mistral": 40_000}
+#: Answers to a key that is wrong or missing, where the status does not say so (Google's compatible endpoint: 400).
+_BAD_KEY = re.compile(r"(?i)api[_ ]key|authorization header|unauthenticated")
+_NO_CREDIT = re.compile(r"(?i)balance|quota|credit|billing")
+_RETRY_DELAY = re.compile(r'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"')
+_LEAST_CUT = 2_000  # characters; a text that is refused alone is not cut below it
 _HOSTS = {"openai": "OPENAI_BASE_URL", "ollama": "OLLAMA_HOST"}
 _MOST_WAIT_S = 60.0
 _MAX_REQUEST_CHARS = 400_000  # about 100k tokens, a third of the strictest limit
+_MAX_TEXT_CHARS = 24_000  # beyond what the models read (8,192 tokens), but where each character is one
 _TIMEOUT_S = 60
 _RETRIES = 4
 
@@ -195,6 +212,8 @@ def _key_of(settings: Embedding) -> str:
     """Raises SettingsError where the key that the owner named is not there: nothing is asked without it."""
     named = settings.api_key
     key = secret(named or f"env:{settings.provider.upper()}_API_KEY")
+    if not key and not named and settings.provider == "google":
+        key = secret("env:GEMINI_API_KEY")  # as Google's own pages have it
     if not key and (named.startswith("env:") or not (settings.base_url or settings.provider == "ollama")):
         variable = named[4:] if named else f"{settings.provider.upper()}_API_KEY"
         raise SettingsError(
@@ -203,12 +222,26 @@ def _key_of(settings: Embedding) -> str:
     return key
 
 
-def _retry_after(header: str, otherwise: float) -> float:
-    """Seconds to wait as the service asks (RFC 9110, 10.2.3), within reason."""
+def _retry_after(header: str, body: str, otherwise: float) -> float:
+    """Seconds to wait as the service asks, within reason: in the header (RFC 9110, 10.2.3: seconds or a date), or in Google's
+    ``RetryInfo``."""
+    asked = otherwise
+    if found := _RETRY_DELAY.search(body):
+        asked = float(found[1])
     try:
-        return min(_MOST_WAIT_S, max(otherwise, float(header)))
+        asked = float(header)
     except ValueError:
-        return otherwise
+        with contextlib.suppress(ValueError, TypeError):
+            asked = parsedate_to_datetime(header).timestamp() - time.time()
+    return min(_MOST_WAIT_S, max(otherwise, asked))
+
+
+def _roles(provider: str, model: str) -> tuple[str, str, str] | None:
+    """(field, word for a question, word for a passage), where the service tells them apart."""
+    for name, roles in _JINA_ROLES if provider == "jina" else ():
+        if model.startswith(name):
+            return roles
+    return _ROLES.get(provider)
 
 
 class HttpEmbedder:
@@ -239,9 +272,9 @@ class HttpEmbedder:
 
     def _groups(self, texts: list[str]) -> list[list[str]]:
         groups: list[list[str]] = []
-        size = 0
+        size, most = 0, _REQUEST_CHARS.get(self.provider, _MAX_REQUEST_CHARS)
         for text in texts:
-            if not groups or len(groups[-1]) >= self.batch or size + len(text) > _MAX_REQUEST_CHARS:
+            if not groups or len(groups[-1]) >= self.batch or size + len(text) > most:
                 groups.append([])
                 size = 0
             groups[-1].append(text)
@@ -250,13 +283,16 @@ class HttpEmbedder:
 
     def _request(self, texts: list[str], *, asks: bool = False) -> np.ndarray:
         """Vectors of *texts*, (n, dimension). *asks*: they are questions, not passages."""
-        body: dict = {"model": self.name, "input": texts}
+        body: dict = {
+            "model": self.name,
+            "input": [text[:_MAX_TEXT_CHARS] if text.strip() else "-" for text in texts],
+        }  # empty ones are refused
         if self.provider not in _NO_FORMAT:
             body["encoding_format"] = "float"
         if self.requested_dimension:
             body[_DIMENSION.get(self.provider, "dimensions")] = self.requested_dimension
-        if self.provider in _ROLES:
-            name, question, passage = _ROLES[self.provider]
+        if roles := _roles(self.provider, self.name):
+            name, question, passage = roles
             body[name] = question if asks else passage
         headers = {"Content-Type": "application/json"}
         if self.key:
@@ -269,16 +305,21 @@ class HttpEmbedder:
                     return self._vectors(json.load(response), len(texts))
             except urllib.error.HTTPError as error:
                 text = error.read(2000).decode("utf-8", "replace")
-                if error.code in (400, 413) and len(texts) > 1:
+                bad_key = error.code in (401, 403) or (error.code == 400 and bool(_BAD_KEY.search(text)))
+                if error.code in (400, 413) and len(texts) == 1 and len(texts[0]) > _LEAST_CUT and not bad_key:
+                    # over the model's limit: its beginning says what it is about
+                    return self._request([texts[0][: max(_LEAST_CUT, len(texts[0]) // 2)]], asks=asks)
+                if error.code in (400, 413) and len(texts) > 1 and not bad_key:
                     half = len(texts) // 2
                     parts = texts[:half], texts[half:]
                     return np.concatenate([self._request(part, asks=asks) for part in parts])
                 if error.code not in (408, 429, 500, 502, 503, 504) or attempt == _RETRIES - 1:
+                    hint = f"set {self.provider.upper()}_API_KEY or embedding.api_key" if bad_key else ""
                     hint = (
-                        f"set {self.provider.upper()}_API_KEY or embedding.api_key" if error.code in (401, 403) else ""
+                        "the account with this service has nothing left" if _NO_CREDIT.search(text) and hint else hint
                     )
                     raise Unreachable(f"{self.url} answered {error.code}: {text[:300]}", hint) from error
-                pause = _retry_after(error.headers.get("Retry-After", ""), pause)
+                pause = _retry_after(error.headers.get("Retry-After", ""), text, pause)
             except network.Offline:
                 raise
             except (OSError, ValueError, http.client.HTTPException) as error:

@@ -26,6 +26,7 @@ __all__ = ["ModelError", "Reply", "complete", "configured", "post", "tokens_of"]
 _BASES = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com/v1"}
 _RETRIABLE = (408, 409, 425, 429, 500, 502, 503, 504, 529)
 _MOST_ANSWER = 4 * 1024 * 1024
+_MORE_ROOM = 4  # times the tokens that an answer was cut at, the second time
 _TOO_LONG = re.compile(
     r"context.{0,20}(?:length|window)|maximum context|too (?:long|many tokens)|prompt is too long", re.I
 )
@@ -69,19 +70,43 @@ def complete(
         if schema:
             wanted = {"name": "answer", "strict": True, "schema": schema}
             body["response_format"] = {"type": "json_schema", "json_schema": wanted}
-    try:
-        answer = post(known, body, llm.timeout_s)
-    except ModelError as error:
-        if "response_format" not in str(error) or "response_format" not in body:
-            raise
-        del body["response_format"]  # many compatible servers don't know it; the prompt asks for JSON as well
-        answer = post(known, body, llm.timeout_s)
-    try:
-        text = _text(known.type, answer)
-    except (KeyError, TypeError, IndexError, AttributeError) as error:
-        raise ModelError(f"{provider} sent an answer of an unknown shape", again=False) from error
-    given, made, counted = tokens_of(answer, system + question, text)
-    return Reply(text, given, made, counted)
+    spent: list[tuple[int, int, bool]] = []
+    for limit in (max_tokens, max_tokens * _MORE_ROOM):
+        if "max_completion_tokens" in body:
+            body["max_completion_tokens"] = limit
+        else:
+            body["max_tokens"] = limit
+        answer = _post_as_known(known, body, llm.timeout_s)
+        try:
+            text, whole = _text(known.type, answer), not _was_cut(known.type, answer)
+        except (KeyError, TypeError, IndexError, AttributeError) as error:
+            raise ModelError(f"{provider} sent an answer of an unknown shape", again=False) from error
+        spent.append(tokens_of(answer, system + question, text))
+        if whole:
+            return Reply(text, sum(s[0] for s in spent), sum(s[1] for s in spent), all(s[2] for s in spent))
+    raise ModelError(f"the answer of {provider} was cut after {limit} tokens", again=False, billed=True)
+
+
+def _post_as_known(provider: Provider, body: dict[str, Any], timeout_s: float) -> dict[str, Any]:
+    """``post``, once more without what the service says that it does not know. *body* is changed to what it took."""
+    for _ in range(3):
+        try:
+            return post(provider, body, timeout_s)
+        except ModelError as error:
+            if "response_format" in str(error) and "response_format" in body:
+                del body["response_format"]  # many compatible servers don't know it; the prompt asks for JSON as well
+            elif "max_completion_tokens" in str(error) and "max_tokens" in body:
+                body["max_completion_tokens"] = body.pop("max_tokens")  # models that think before they answer
+            else:
+                raise
+    return post(provider, body, timeout_s)
+
+
+def _was_cut(kind: str, answer: Any) -> bool:
+    """Whether the answer ended at its limit: thinking counts against it, and may have left no room for words."""
+    if kind == "anthropic":
+        return answer.get("stop_reason") == "max_tokens"
+    return answer["choices"][0].get("finish_reason") == "length"
 
 
 def configured(llm: Llm, provider: str, model: str = "") -> tuple[Provider, str]:
