@@ -1,0 +1,142 @@
+"""A home that any landed version made opens in this one: nothing is lost, doubled or brought back, and a copy is kept first."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from memsearch_engine.journal import history
+from memsearch_engine.migrate import bring_up, layout_of, tables_of
+from memsearch_engine.state import _STEPS
+
+from tests.conftest import Box
+from tests.homes.make import SAMPLE, SESSION
+
+HOMES = sorted(path.name for path in Path(__file__).parent.iterdir() if (path / "notes.json").exists())
+
+
+@pytest.fixture(params=HOMES)
+def moved_in(request: pytest.FixtureRequest, box: Box) -> Box:
+    folder = Path(__file__).parent / request.param
+    places = {"@ROOT@/project": box.project, "@ROOT@/home": box.home.root, "@ROOT@/claude": box.user / ".claude"}
+
+    def here(text: str) -> str:
+        for name, place in places.items():
+            text = text.replace(name, str(place))
+        return text
+
+    for database, name in (("state.db", "state"), ("history.db", "history"), ("evidence/turns.db", "turns")):
+        if (folder / f"{name}.sql").exists():
+            path = box.home.root / database
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with closing(sqlite3.connect(path)) as db:
+                db.executescript(here((folder / f"{name}.sql").read_text()))
+    box.memory.mkdir(parents=True)
+    for name, text in json.loads((folder / "notes.json").read_text()).items():
+        box.write(name, here(text))
+    box.name = request.param  # type: ignore[attr-defined]
+    return box
+
+
+def entries(box: Box) -> list[dict]:
+    return box.run("entries", "-n", "50", "--json").json["entries"]
+
+
+def test_it_opens_and_goes_on(moved_in):
+    box = moved_in
+    before = {path: path.read_bytes() for path in box.memory.glob("*.md")}
+    there = entries(box)
+    assert {"- The staging database is Postgres 16", "- Deploys happen on Wednesdays"} <= {e["body"] for e in there}
+    assert box.index()["entries"] == len(there)
+    assert "Postgres" in box.ok("search", "staging database", "-j", "-k", "1").json[0]["content"]
+    assert {path: path.read_bytes() for path in box.memory.glob("*.md")} == before
+    # what was there is the owner's: sessions are told, nothing waits
+    assert "Postgres 16" in box.ok("context", "claude-code").out
+    # the last change can still be taken back
+    box.ok("undo")
+    assert len(entries(box)) == len(there) + 1
+    box.ok("redo")
+    assert len(entries(box)) == len(there)
+    with closing(sqlite3.connect(box.home.state_db)) as db:
+        assert layout_of(db) == len(_STEPS) and "origin_folders" in tables_of(db)
+    with closing(sqlite3.connect(box.home.history_db)) as db:
+        assert layout_of(db) == len(history._STEPS)
+    for kept in ("state.db.layout0", "history.db.layout0"):
+        with closing(sqlite3.connect(box.home.backups / kept)) as db:
+            assert layout_of(db) == 0 and tables_of(db)
+        assert (box.home.backups / kept).stat().st_mode & 0o077 == 0
+
+
+def test_what_was_captured_is_not_captured_again_and_what_was_deleted_stays_so(moved_in):
+    box = moved_in
+    if box.name == "first":
+        pytest.skip("its capture came later")
+    there = entries(box)
+    transcript = box.user / ".claude" / "projects" / "-project" / f"{SESSION}.jsonl"
+    transcript.parent.mkdir(parents=True)
+    transcript.write_text(SAMPLE.read_text().replace("/home/dev/proj/cc1", str(box.project)))
+    payload = {
+        "session_id": SESSION,
+        "transcript_path": str(transcript),
+        "cwd": str(box.project),
+        "hook_event_name": "Stop",
+    }
+    box.ok("hook", "claude-code", "Stop", stdin=json.dumps(payload))
+    box.run("inbox")
+    assert [e["entry_id"] for e in entries(box)] == [e["entry_id"] for e in there]
+    (captured,) = [e for e in there if e["agent"]]
+    assert box.ok("transcript", captured["entry_id"], "--json").json["state"] == "live"
+    transcript.unlink()
+    assert box.ok("transcript", captured["entry_id"], "--json").json["state"] == "archived"
+
+
+@pytest.mark.parametrize("database", ["state.db", "history.db"])
+def test_a_newer_home_is_left_alone(box, database):
+    box.fill()
+    box.ok("add", "A note")
+    box.ok("service", "stop")
+    path = box.home.root / database
+    with closing(sqlite3.connect(path)) as db:
+        db.execute("PRAGMA user_version=99")
+    with closing(sqlite3.connect(path)) as db:
+        before = list(db.iterdump())
+    refused = box.run("add", "Another note")
+    assert refused.code == 3 and "newer memsearch" in refused.err and "update" in refused.err, refused
+    with closing(sqlite3.connect(path)) as db:
+        assert list(db.iterdump()) == before and layout_of(db) == 99
+
+
+def test_a_step_that_fails_leaves_the_layout_before(tmp_path):
+    def first(db: sqlite3.Connection) -> None:
+        db.execute("CREATE TABLE kept (a)")
+
+    def broken(db: sqlite3.Connection) -> None:
+        db.execute("CREATE TABLE half (a)")
+        raise sqlite3.OperationalError("the disk is full")
+
+    with closing(sqlite3.connect(tmp_path / "x.db", isolation_level=None)) as db:
+        with pytest.raises(sqlite3.OperationalError):
+            bring_up(db, tmp_path / "x.db", (first, broken), tmp_path / "backups")
+        assert layout_of(db) == 1 and tables_of(db) == {"kept"}
+        bring_up(
+            db,
+            tmp_path / "x.db",
+            (first, lambda db: db.execute("INSERT INTO kept (a) VALUES (1)")),
+            tmp_path / "backups",
+        )
+        assert layout_of(db) == 2
+    with closing(sqlite3.connect(tmp_path / "backups" / "x.db.layout1")) as db:
+        assert layout_of(db) == 1 and tables_of(db) == {"kept"}
+
+
+def test_every_insert_names_its_columns():
+    """The first new column would break each that does not, in every older home."""
+    import re
+
+    engine = Path(history.__file__).parents[1]
+    bare = re.compile(r"INSERT (?:OR \w+ )?INTO \"?[\w.]+\"? (?:VALUES|SELECT)")
+    found = [f"{path.name}: {match[0]}" for path in engine.rglob("*.py") for match in bare.finditer(path.read_text())]
+    assert found == []
