@@ -1,0 +1,385 @@
+"""Scenarios x real clients, as a table: `python -m tests.agents.matrix [--agents claude …] [--only plain …]`.
+
+Each cell drives the installed client headless against the model on loopback and looks for what was said in the notes: once, whole,
+opened at its turn. `ok`: driven now. A sentence: why that client can't be driven into it here, and what holds it instead. Exit 1 with
+a red cell.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+import uuid
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.agents.conftest import Lab, program
+from tests.conftest import until
+from tests.mock_model import MockModel
+
+AGENTS = {"claude": "claude-code", "codex": "codex", "opencode": "opencode", "openclaw": "openclaw"}
+SECRET = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
+RECORDED = "interactive only: recorded from the real client, tests/transcripts/test_recorded.py"
+NO_TERMINAL = "interactive only: read by tests/transcripts (shapes), not driven"
+
+
+class Left(Exception):
+    """A cell that is not driven, and why."""
+
+
+class Desk:
+    """One client in one lab, and the notes that it makes."""
+
+    def __init__(self, root: Path, client: str) -> None:
+        self.client, self.agent = client, AGENTS[client]
+        self.lab = Lab(root, MockModel())
+        self.lab.have(client)
+        self.lab.ok("plugins", "install", self.agent)
+
+    def say(self, words: str, answer: str, session: str = "", **more: Any) -> str:
+        prompt = f"{words} <<{json.dumps({'say': answer, **more})}>>"
+        if self.client != "openclaw":
+            return self.lab.turn(self.client, prompt, session)
+        key = session or f"agent:main:{uuid.uuid4().hex[:8]}"  # its gateway is there for all of them
+        self.lab.openclaw(prompt, key)
+        return key
+
+    def notes(self) -> list[dict[str, Any]]:
+        self.lab.run("inbox", "--json")
+        found = self.lab.run("entries", "-n", "500", "--all", "--json").json
+        return [entry for entry in (found or {}).get("entries", []) if entry["agent"] == self.agent]
+
+    def one(self, *words: str, seconds: float = 40) -> dict[str, Any]:
+        """The one note that has all of *words*, whose turn can be opened."""
+        found: list[dict[str, Any]] = []
+
+        def there() -> bool:
+            found[:] = [entry for entry in self.notes() if all(word in entry["content"] for word in words)]
+            return bool(found)
+
+        until(there, seconds, f"a note with {words}")
+        assert len(found) == 1, [entry["content"] for entry in found]
+        (turn,) = self.lab.ok("transcript", found[0]["entry_id"], "--json").json["turns"]
+        assert turn["turn"] == found[0]["turn"], "the note does not open at its turn"
+        return {**found[0], "opened": turn}
+
+    def none(self, word: str) -> None:
+        assert not [entry["content"] for entry in self.notes() if word in entry["content"]], f"a note with {word}"
+
+
+def plain(desk: Desk) -> None:
+    desk.say("Plain question", "A plain answer came.")
+    desk.one("Plain question", "A plain answer came")
+
+
+def tool(desk: Desk) -> None:
+    desk.say("Tool question", "All 41 pass.", run="echo forty-one passed")
+    note = desk.one("Tool question", "All 41 pass", "echo forty-one passed")
+    assert [call["output"].strip() for call in note["opened"]["tools"]] == ["forty-one passed"]
+
+
+def unicode_(desk: Desk) -> None:
+    desk.say("次の課題は？🎉", "次は検索の課題です。")
+    desk.one("次の課題は？🎉", "次は検索の課題です")
+
+
+def secret(desk: Desk) -> None:
+    desk.say(f"Secret question with {SECRET}", f"Pushed with {SECRET}, done.")
+    desk.one("Secret question", "Pushed with")
+    for file in [*desk.lab.home.root.rglob("*"), *desk.lab.memory.rglob("*")]:
+        assert not file.is_file() or SECRET.encode() not in file.read_bytes(), file
+
+
+def resumed(desk: Desk) -> None:
+    session = desk.say("Resumed first", "The first of two.")
+    desk.say("Resumed second", "The second of two.", session)
+    sessions = {desk.one("Resumed first")["session"], desk.one("Resumed second")["session"]}
+    assert len(sessions) == 1 and (desk.client == "openclaw" or sessions == {session})
+
+
+def _fork(desk: Desk, session: str, words: str, answer: str) -> str:
+    prompt = f"{words} <<{json.dumps({'say': answer})}>>"
+    if desk.client == "claude":
+        done = desk.lab.claude(prompt, "--resume", session, "--fork-session", "--output-format", "json")
+        assert done.code == 0, done
+        value = json.loads(done.out)
+        return str((value[-1] if isinstance(value, list) else value)["session_id"])
+    done = desk.lab.opencode(prompt, "--format", "json", "-s", session, "--fork", timeout=300)
+    lines = [json.loads(line) for line in done.out.splitlines() if line.startswith("{")]
+    return next(line["sessionID"] for line in lines if line.get("sessionID"))
+
+
+def _drives_forks(desk: Desk) -> None:
+    if desk.client not in ("claude", "opencode"):
+        raise Left(
+            "forked in its own screens only: copies of a turn are one note, tests/transcripts and tests/capture/test_import.py"
+        )
+
+
+def forked(desk: Desk) -> None:
+    _drives_forks(desk)
+    session = desk.say("Fork origin", "The origin's answer.")
+    _fork(desk, session, "Fork branch", "The branch's answer.")
+    desk.one("Fork branch", "branch's answer")
+    desk.one("Fork origin", "origin's answer")
+
+
+def forked_twice(desk: Desk) -> None:
+    _drives_forks(desk)
+    session = desk.say("Twice origin", "The root's answer.")
+    second = _fork(desk, session, "Twice branch", "The limb's answer.")
+    _fork(desk, second, "Twice twig", "The leaf's answer.")
+    for words in ("Twice origin", "Twice branch", "Twice twig"):
+        desk.one(words)
+
+
+def interrupted(desk: Desk) -> None:
+    words = 'Interrupted question <<{"first": "Half an answer came.", "run": "sleep 50", "say": "never"}>>'
+    argv = {
+        "claude": ["-p", "--allowedTools", "Bash", "--", words],
+        "codex": ["exec", "--skip-git-repo-check", words],
+        "opencode": ["run", words],
+    }.get(desk.client)
+    if argv is None:
+        raise Left("not driven: its gateway has no key for it headless")
+    lab = desk.lab
+    process = subprocess.Popen(
+        [str(lab.bin / desk.client), *argv], cwd=lab.project, env=lab.env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    until(lambda: "Interrupted question" in lab.model.said(), 60, "the request")
+    time.sleep(3)  # the shell's command runs: nothing tells of it from outside
+    process.send_signal(signal.SIGINT)
+    process.wait(30)
+    quiet = time.time() - 300  # once a session is quiet, reconciling takes what no hook told
+    for file in [*lab.user.glob(".claude/projects/*/*.jsonl"), *lab.user.glob(".codex/sessions/*/*/*/*.jsonl")]:
+        os.utime(file, (quiet, quiet))
+    lab.run("coverage", "--json")
+    if desk.client == "opencode":
+        raise Left(
+            "ends its turn as done in its database: it is taken when its session goes on or is quiet for two minutes"
+        )
+    desk.one("Interrupted question")
+
+
+def failed(desk: Desk) -> None:
+    desk.say("Failed question", "", status=400)
+    note = desk.one("Failed question", "The turn failed")
+    assert note["opened"]["status"] == "failed"
+
+
+_DELEGATES = {"claude": ("Agent", "general-purpose"), "opencode": ("task", "general")}
+
+
+def sub_agent(desk: Desk) -> None:
+    if desk.client not in _DELEGATES:
+        raise Left(
+            "not driven: the model on loopback can't start its agents; children are known by their parent, tests/transcripts"
+        )
+    name, kind = _DELEGATES[desk.client]
+    task = {"description": "look", "prompt": "Look around quietly", "subagent_type": kind}
+    desk.say("Delegated question", "The parent is done.", call=[name, task])
+    desk.one("Delegated question", "The parent is done")
+    desk.none("User asked: Look around quietly")
+
+
+def sub_agent_sent_off(desk: Desk) -> None:
+    if desk.client != "claude":
+        raise Left("it has none that is not awaited")
+    raise Left(
+        "its result comes in a session that stays open: recorded from the real client, tests/transcripts/test_recorded.py"
+    )
+
+
+def two_at_once(desk: Desk) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        if desk.client == "openclaw":
+            words = [
+                (f"At once {n} <<{json.dumps({'say': f'Number {n} of two.'})}>>", f"agent:main:at-once-{n}")
+                for n in range(2)
+            ]
+            assert list(pool.map(lambda pair: desk.lab.openclaw(*pair), words)) == [200, 200]
+        else:
+            list(pool.map(lambda n: desk.say(f"At once {n}", f"Number {n} of two.", sleep=1), range(2)))
+    for n in range(2):
+        desk.one(f"At once {n}", f"Number {n} of two")
+
+
+def service_down(desk: Desk) -> None:
+    desk.lab.run("service", "stop")
+    desk.say("Service down", "Nobody was there.")
+    until(lambda: desk.lab.run("service", "status", "--json").json.get("running"), 30, "the hook starts it")
+    desk.one("Service down", "Nobody was there")
+
+
+def two_megabytes(desk: Desk) -> None:
+    desk.say("Large output", "It printed a lot.", run="head -c 2000000 /dev/zero | tr '\\0' 'x'; echo; echo the-end")
+    desk.one("Large output", "It printed a lot", seconds=60)
+
+
+def worktree(desk: Desk) -> None:
+    lab = desk.lab
+    if desk.client == "openclaw":
+        raise Left("its workspace is one folder, set in its configuration")
+    tree = lab.root / "tree"
+    if not tree.exists():
+        git = ["git", "-C", str(lab.project), "-c", "user.name=t", "-c", "user.email=t@t"]
+        subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "x"], check=True)
+        subprocess.run([*git, "worktree", "add", "-q", str(tree)], check=True)
+    project, lab.project = lab.project, tree
+    try:
+        desk.say("Worktree question", "From the second tree.")
+    finally:
+        lab.project = project
+    note = desk.one("Worktree question", "second tree")
+    assert note["source"].startswith(str(project)), "a worktree's notes belong to its repository"
+
+
+def deleted_folder(desk: Desk) -> None:
+    lab = desk.lab
+    if desk.client == "openclaw":
+        raise Left("its workspace is one folder, set in its configuration")
+    gone = lab.root / "gone"
+    gone.mkdir()
+    subprocess.run(["git", "init", "-q", str(gone)], check=True)
+    project, lab.project = lab.project, gone
+    disabled = lab.env.get("MEMSEARCH_DISABLE")
+    lab.env["MEMSEARCH_DISABLE"] = "1"
+    try:
+        desk.say("Deleted folder", "It will be gone.")
+    finally:
+        lab.project = project
+        lab.env.pop("MEMSEARCH_DISABLE") if disabled is None else None
+    shutil.rmtree(gone)
+    state = until(lambda: (s := lab.ok("coverage", "--json").json)["orphaned"] and s, 60, "an orphan is counted")
+    assert state["orphaned"] == 1, state
+    listed = lab.ok("coverage", "--list", "orphaned", "--json").json["turns"]
+    assert len(listed) == 1 and listed[0]["reason"]
+
+
+def slash_command(desk: Desk) -> None:
+    lab = desk.lab
+    if desk.client == "claude":
+        folder = lab.project / ".claude" / "commands"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "fixit.md").write_text('Fix this: $ARGUMENTS <<{"say": "It is fixed, by command."}>>\n')
+        assert lab.claude("/fixit the importer leaks").code == 0
+    elif desk.client == "opencode":
+        folder = lab.project / ".opencode" / "command"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "fixit.md").write_text(
+            '---\ndescription: fix\n---\nFix this: $ARGUMENTS <<{"say": "It is fixed, by command."}>>\n'
+        )
+        done = lab.client(str(lab.bin / "opencode"), "run", "--command", "fixit", "the importer leaks", timeout=300)
+        assert done.code == 0, done
+    else:
+        raise Left(NO_TERMINAL)
+    desk.one("the importer leaks", "fixed, by command")
+
+
+def skill(desk: Desk) -> None:
+    lab = desk.lab
+    if desk.client != "claude":
+        raise Left(NO_TERMINAL)
+    folder = lab.project / ".claude" / "skills" / "tidy"
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "SKILL.md").write_text(
+        '---\nname: tidy\ndescription: Tidies.\n---\nTidy up. <<{"say": "It is tidy, by skill."}>>\n'
+    )
+    assert lab.claude("/tidy the parser").code == 0
+    desk.one("/tidy the parser", "tidy, by skill")
+
+
+def typed_ahead(desk: Desk) -> None:
+    raise Left(RECORDED if desk.client == "claude" else NO_TERMINAL)
+
+
+def edited_and_sent_again(desk: Desk) -> None:
+    raise Left(NO_TERMINAL)
+
+
+def compaction(desk: Desk) -> None:
+    if desk.client != "claude":
+        raise Left("compacts by itself when its context is full: shapes are read by tests/transcripts")
+    session = desk.say("Before compaction", "The long talk.")
+    assert desk.lab.claude("/compact", "--resume", session).code == 0
+    desk.say("After compaction", "The talk went on.", session)
+    desk.one("Before compaction", "The long talk")
+    desk.one("After compaction", "The talk went on")
+
+
+SCENARIOS: dict[str, Callable[[Desk], None]] = {
+    "plain": plain, "tool": tool, "unicode": unicode_, "secret": secret, "resumed": resumed, "forked": forked,
+    "forked twice": forked_twice, "interrupted": interrupted, "failed": failed, "sub-agent awaited": sub_agent,
+    "sub-agent sent off": sub_agent_sent_off, "two at once": two_at_once, "service down": service_down, "2 MB output": two_megabytes,
+    "worktree": worktree, "deleted folder": deleted_folder, "slash command": slash_command, "user's skill": skill,
+    "typed ahead": typed_ahead, "edited, sent again": edited_and_sent_again, "compaction": compaction,
+}  # fmt: skip
+
+
+def column(client: str, names: list[str]) -> dict[str, str]:
+    """One client's cells, each scenario in the same home: as a day is."""
+    try:
+        program(client)
+    except pytest.skip.Exception as reason:
+        return dict.fromkeys(names, f"not installed: {reason}"[:120])
+    root = Path(tempfile.mkdtemp(prefix=f"matrix-{client}-{uuid.uuid4().hex[:4]}-"))
+    os.environ.setdefault("TZ", "UTC")
+    desk = Desk(root, client)
+    cells: dict[str, str] = {}
+    try:
+        for name in names:
+            began = time.monotonic()
+            try:
+                SCENARIOS[name](desk)
+                cells[name] = "ok"
+            except Left as reason:
+                cells[name] = str(reason)
+            except BaseException as error:  # noqa: BLE001 - a red cell, and the next one
+                traceback.print_exc()
+                cells[name] = f"RED {type(error).__name__}: {str(error)[:300]}"
+            print(
+                f"{client:9s} {name:20s} {time.monotonic() - began:5.1f} s  {cells[name]}", file=sys.stderr, flush=True
+            )
+    finally:
+        desk.lab.clean()
+        desk.lab.model.close()
+        shutil.rmtree(root, ignore_errors=True)
+    return cells
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--agents", nargs="+", choices=AGENTS, default=list(AGENTS))
+    parser.add_argument("--only", nargs="+", choices=SCENARIOS, default=list(SCENARIOS))
+    given = parser.parse_args()
+    table = {client: column(client, given.only) for client in given.agents}
+    reasons: dict[str, int] = {}
+    print("| scenario | " + " | ".join(given.agents) + " |\n|---|" + "---|" * len(given.agents))
+    for name in given.only:
+        cells = []
+        for client in given.agents:
+            cell = table[client][name]
+            cells.append(
+                cell if cell == "ok" or cell.startswith("RED") else f"({reasons.setdefault(cell, len(reasons) + 1)})"
+            )
+        print(f"| {name} | " + " | ".join(cells) + " |")
+    for reason, number in reasons.items():
+        print(f"({number}) {reason}")
+    return int(any(cell.startswith("RED") for cells in table.values() for cell in cells.values()))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
