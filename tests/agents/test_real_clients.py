@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -400,3 +401,31 @@ def test_claude_headless_may_recall_and_no_more(lab: Lab):
     assert lab.ok("plugins", "status", "claude-code", "--json").json["plugins"][0]["notes"] == []
     lab.ok("plugins", "uninstall", "claude-code")
     assert b"memsearch" not in settings.read_bytes() and before != settings.read_bytes()
+
+
+def test_asking_codex_about_its_hooks_asks_nobody_else(lab: Lab):
+    """Its app server looks for news of its plugins on GitHub before it answers: a proxy would see it."""
+    import socket
+
+    lab.have("codex")
+    asked: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as proxy:
+
+        def listen() -> None:
+            with contextlib.suppress(OSError):
+                while True:
+                    connection, _ = proxy.accept()
+                    with connection:
+                        asked.append(connection.recv(200))
+
+        threading.Thread(target=listen, daemon=True).start()
+        address = f"http://127.0.0.1:{proxy.getsockname()[1]}"
+        lab.env |= {"HTTPS_PROXY": address, "https_proxy": address, "ALL_PROXY": address, "NO_PROXY": "", "no_proxy": ""}
+        lab.ok("plugins", "install", "codex")
+        assert lab.ok("plugins", "status", "codex", "--json").json["plugins"][0]["problems"] == []
+        assert lab.ok("--offline", "plugins", "status", "codex", "--json").json["plugins"][0]["problems"] == []
+    assert asked == []
+    left = {path.name for path in (lab.user / ".codex").iterdir()}
+    assert not [name for name in left if name.endswith((".sqlite", "-wal", "-shm"))] and "skills" in left
+    assert not list((lab.user / ".codex").glob(".tmp/git-*"))
+    assert lab.leftovers() == []
