@@ -7,7 +7,9 @@ layout before or the one after. Caches are no business of this room: they are th
 
 from __future__ import annotations
 
+import contextlib
 import os
+import secrets
 import sqlite3
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -36,7 +38,7 @@ def bring_up(db: sqlite3.Connection, path: Path, steps: Sequence[Step], backups:
             "update memsearch; nothing was changed",
         )
     if layout < len(steps) and tables_of(db):
-        _keep(db, backups, f"{path.name}.layout{layout}")
+        _keep(db, backups, path.name, layout)
     for number in range(layout, len(steps)):
         db.execute("BEGIN IMMEDIATE")
         try:
@@ -57,22 +59,25 @@ def tables_of(db: sqlite3.Connection) -> set[str]:
     return {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type='table'")}
 
 
-def _keep(db: sqlite3.Connection, backups: Path, name: str) -> None:
-    """A copy of a database as it is, made whole or not at all; an older copy of the same layout stays."""
-    target = backups / name
+def _keep(db: sqlite3.Connection, backups: Path, name: str, layout: int) -> None:
+    """A copy of a database of that layout, whole or not at all; one that is there already stays. Where another process has brought
+    the database up meanwhile, that one made the copy."""
+    target = backups / f"{name}.layout{layout}"
     if target.exists():
         return
+    made = backups / f".{target.name}.{secrets.token_hex(6)}"
     try:
         backups.mkdir(mode=0o700, exist_ok=True)
-        made = backups / f".{name}.{os.getpid()}"
         private(made)
-        copy = sqlite3.connect(made)
-        try:
+        with contextlib.closing(sqlite3.connect(made)) as copy:
             db.backup(copy)
-        finally:
-            copy.close()
-        os.replace(made, target)
+            as_it_was = layout_of(copy) == layout
+        with contextlib.suppress(FileExistsError):
+            if as_it_was:
+                os.link(made, target)
     except OSError as error:
         raise Unreachable(
             f"{target} can't be written: {error.strerror}", "nothing was changed: a copy comes first"
         ) from error
+    finally:
+        made.unlink(missing_ok=True)

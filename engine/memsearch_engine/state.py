@@ -87,7 +87,13 @@ def complaining(home: Home) -> Iterator[None]:
     try:
         yield
     except (sqlite3.Error, OSError) as error:
-        raise Unreachable(f"{home.state_db} can't be used: {error}", "move it aside: a new one is made") from error
+        damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
+        hint = (
+            "move it aside: a new one is made"
+            if damaged
+            else "nothing was changed; try again, or see `memsearch doctor`"
+        )
+        raise Unreachable(f"{home.state_db} can't be used: {error}", hint) from error
 
 
 @contextlib.contextmanager

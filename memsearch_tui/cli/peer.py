@@ -15,10 +15,18 @@ _MOST = 1 << 20
 @click.command(
     epilog="\b\nExample:\n  memsearch summarize --plugin codex < turn.txt     by the model of plugins.codex.summarize.provider"
 )
-@click.option("--plugin", required=True, help="The agent whose settings name the model.")
+@click.option(
+    "--plugin",
+    required=True,
+    metavar="AGENT",
+    help="claude-code, codex, opencode, openclaw: whose settings name the model.",
+)
 @click.option("--agent-name", default="", help="What the prompt calls it.")
 def summarize(plugin: str, agent_name: str) -> None:
-    """Write notes of the turn on stdin, by the model that is set for an agent, and print them."""
+    """Write notes of the turn on stdin, by the model that is set for an agent, and print them.
+
+    memsearch's own plugins call it where `plugins.AGENT.summarize.provider` names a model. Nothing is kept.
+    """
     from memsearch_engine.capture.summaries import bullets_of
     from memsearch_engine.settings import load
 

@@ -33,7 +33,7 @@ def plugins() -> None:
 @click.option(
     "--allow/--no-allow",
     default=None,
-    help="Claude Code: let it look memories up without asking you each time. Asked on a terminal.",
+    help="Claude Code: let it look memories up without asking you each time (asked on a terminal; `uninstall` takes it back).",
 )
 @click.option("--no-trust", is_flag=True, help="Codex: leave trusting the hooks to its own review (`/hooks`).")
 @as_json
@@ -61,7 +61,7 @@ def plugins_install(
         if not json_:
             _tell(agent, changes, "would change" if dry_run else "installed", "is installed already")
             state = engine.status(home, agent) if not dry_run else None
-            for line in [*(f"! {text}" for text in state.problems), *state.notes] if state else []:
+            for line in [f"! {text}" for text in state.problems] if state else []:
                 output.say(f"  {output.safe(line)}")
     if not dry_run:
         _choose_summaries(home, names, summaries, ask=not json_)
@@ -77,16 +77,17 @@ def _choose_rules(names: tuple[str, ...], wanted: bool | None, *, ask: bool) -> 
 
     from memsearch_engine.agents.plugins import Claude
 
+    if wanted and "claude-code" not in names:
+        output.say("note: --allow: only Claude Code has such rules")
     if wanted is not None or "claude-code" not in names or not ask or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return bool(wanted)
-    if not Claude().notes():
+    if not Claude().lacks_rules():
         return False
-    output.say(
-        "Claude Code asks before it looks a memory up, and `claude -p` can't ask. These rules allow it to read, no more:"
-    )
-    for rule in Claude.rules():
+    output.say("Claude Code asks before it looks a memory up; `claude -p` can't ask.")
+    output.say("These rules let it read memories, of all your projects, and no more:")
+    for rule in Claude().rules():
         output.say(f"  {output.safe(rule)}")
-    return click.confirm("Add them to its settings?", default=True, err=True)
+    return click.confirm("Add them to its settings?", default=False, err=True)
 
 
 def _choose_summaries(home: Home, names: tuple[str, ...], wanted: str | None, *, ask: bool) -> None:
@@ -155,6 +156,8 @@ def plugins_uninstall(names: tuple[str, ...], dry_run: bool, json_: bool) -> Non
         done[agent] = [{"path": patch.path, "what": patch.why} for patch in changes]
         if not json_:
             _tell(agent, changes, "would change" if dry_run else "taken out", "is not installed")
+            if changes and not dry_run:
+                output.say(f"  {agent} is captured no more; memories stay")
     if json_:
         output.emit({"changed": done, "dry_run": dry_run})
 

@@ -420,7 +420,13 @@ def test_asking_codex_about_its_hooks_asks_nobody_else(lab: Lab):
 
         threading.Thread(target=listen, daemon=True).start()
         address = f"http://127.0.0.1:{proxy.getsockname()[1]}"
-        lab.env |= {"HTTPS_PROXY": address, "https_proxy": address, "ALL_PROXY": address, "NO_PROXY": "", "no_proxy": ""}
+        lab.env |= {
+            "HTTPS_PROXY": address,
+            "https_proxy": address,
+            "ALL_PROXY": address,
+            "NO_PROXY": "",
+            "no_proxy": "",
+        }
         lab.ok("plugins", "install", "codex")
         assert lab.ok("plugins", "status", "codex", "--json").json["plugins"][0]["problems"] == []
         assert lab.ok("--offline", "plugins", "status", "codex", "--json").json["plugins"][0]["problems"] == []

@@ -286,3 +286,37 @@ def test_plugins_say_the_version_of_the_product():
     manifests = [*PLUGINS.glob("*/.*-plugin/plugin.json"), *PLUGINS.glob("*/package.json")]
     assert len(manifests) == 4
     assert {json.loads(file.read_text())["version"] for file in manifests} == {__version__}
+
+
+@pytest.mark.parametrize("permissions", ["null", "[]", '"all"', '{"allow": "all"}', '{"allow": null}'])
+def test_permissions_of_an_odd_shape_are_named_and_left(agents, permissions):
+    settings = agents.user / ".claude" / "settings.json"
+    settings.write_text(f'{{"permissions": {permissions}}}')
+    refused = agents.run("plugins", "install", "claude-code", "--allow")
+    assert refused.code == 2 and "permissions.allow" in refused.err, refused
+    assert settings.read_text() == f'{{"permissions": {permissions}}}'
+    agents.ok("plugins", "install", "claude-code")  # without the rules, nothing of it matters
+    assert agents.run("plugins", "status", "claude-code", "--json").json["plugins"][0]["installed"]
+
+
+def test_rules_are_added_once_kept_and_taken_back(agents):
+    settings = agents.user / ".claude" / "settings.json"
+    agents.ok("plugins", "install", "claude-code", "--allow")
+    allowed = json.loads(settings.read_text())["permissions"]["allow"]
+    assert allowed[0] == "Bash(ls)" and len(allowed) == 5 and "Skill(memory-recall)" in allowed
+    assert agents.ok("plugins", "install", "claude-code", "--allow", "--json").json["changed"] == {"claude-code": []}
+    table = json.loads(settings.read_text())
+    table["theme"] = "light"
+    settings.write_text(json.dumps(table))
+    agents.ok("plugins", "uninstall", "claude-code")
+    assert json.loads(settings.read_text())["permissions"] == {"allow": ["Bash(ls)"]}
+    assert "--allow: only Claude Code" in agents.ok("plugins", "install", "opencode", "--allow").err
+
+
+def test_settings_that_can_not_be_read_hide_no_other_agent(agents):
+    agents.ok("plugins", "install", "opencode")
+    (agents.user / ".claude" / "settings.json").write_text('{"hooks": 3')
+    shown = agents.run("plugins", "status", "--json")
+    rows = {row["agent"]: row for row in shown.json["plugins"]}
+    assert shown.code == 5 and "settings.json" in rows["claude-code"]["problems"][0]
+    assert rows["opencode"]["installed"] and rows["opencode"]["problems"] == []

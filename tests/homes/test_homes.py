@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -64,10 +66,15 @@ def test_it_opens_and_goes_on(moved_in):
         assert layout_of(db) == len(_STEPS) and "origin_folders" in tables_of(db)
     with closing(sqlite3.connect(box.home.history_db)) as db:
         assert layout_of(db) == len(history._STEPS)
-    for kept in ("state.db.layout0", "history.db.layout0"):
-        with closing(sqlite3.connect(box.home.backups / kept)) as db:
-            assert layout_of(db) == 0 and tables_of(db)
-        assert (box.home.backups / kept).stat().st_mode & 0o077 == 0
+    for database, steps in (("state", _STEPS), ("history", history._STEPS)):
+        first = (Path(__file__).parent / box.name / f"{database}.sql").read_text().partition(";")[0]
+        was = int(first.removeprefix("PRAGMA user_version="))
+        kept = box.home.backups / f"{database}.db.layout{was}"
+        assert kept.exists() is (was < len(steps))
+        if was < len(steps):
+            with closing(sqlite3.connect(kept)) as db:
+                assert layout_of(db) == was and tables_of(db)
+            assert kept.stat().st_mode & 0o077 == 0
 
 
 def test_what_was_captured_is_not_captured_again_and_what_was_deleted_stays_so(moved_in):
@@ -93,6 +100,27 @@ def test_what_was_captured_is_not_captured_again_and_what_was_deleted_stays_so(m
     assert box.ok("transcript", captured["entry_id"], "--json").json["state"] == "archived"
 
 
+def test_ten_processes_that_open_it_at_once_bring_it_up_once(tmp_path):
+    """And the copy is of what was there before all of them."""
+    (tmp_path / "home").mkdir()
+    with closing(sqlite3.connect(tmp_path / "home" / "state.db")) as db:
+        text = (Path(__file__).parent / "longterm" / "state.sql").read_text()
+        db.executescript(
+            text + "CREATE TABLE longterm_proposals (id INTEGER); INSERT INTO longterm_proposals VALUES (1);"
+        )
+    code = "import sys; from pathlib import Path; from memsearch_engine.home import Home; from memsearch_engine.state import connect; "
+    code += "connect(Home(Path(sys.argv[1])), '').close()"
+    argv = [sys.executable, "-c", code, str(tmp_path / "home")]
+    started = [subprocess.Popen(argv, stderr=subprocess.PIPE) for _ in range(10)]
+    for process in started:
+        assert process.wait(60) == 0, process.stderr and process.stderr.read()
+    with closing(sqlite3.connect(tmp_path / "home" / "state.db")) as db:
+        assert layout_of(db) == len(_STEPS) and "longterm_proposals" not in tables_of(db)
+    (kept,) = (tmp_path / "home" / "backups").iterdir()
+    with closing(sqlite3.connect(kept)) as db:
+        assert kept.name == "state.db.layout0" and layout_of(db) == 0 and "longterm_proposals" in tables_of(db)
+
+
 @pytest.mark.parametrize("database", ["state.db", "history.db"])
 def test_a_newer_home_is_left_alone(box, database):
     box.fill()
@@ -105,6 +133,11 @@ def test_a_newer_home_is_left_alone(box, database):
         before = list(db.iterdump())
     refused = box.run("add", "Another note")
     assert refused.code == 3 and "newer memsearch" in refused.err and "update" in refused.err, refused
+    shown = box.run("doctor", "--fix", "--json").json  # it can't be mended here, and nothing is set aside
+    assert any(
+        "newer memsearch" in check["detail"] for check in shown.get("checks", [])
+    ) or "newer memsearch" in json.dumps(shown)
+    assert not list(box.home.root.glob("history.db.damaged*"))
     with closing(sqlite3.connect(path)) as db:
         assert list(db.iterdump()) == before and layout_of(db) == 99
 

@@ -168,7 +168,7 @@ def revert(
         if now is None:
             continue
         then = _decode(file.before) if untouched else strip(file.path, now)
-        patch = Patch(file.path, now, then, "restored" if untouched else "ours removed")
+        patch = Patch(file.path, now, then, "ours" if then is None else "restored" if untouched else "ours removed")
         if patch.changes:
             done.append(patch)
             if not dry_run:

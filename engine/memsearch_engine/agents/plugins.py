@@ -27,12 +27,12 @@ from memsearch_engine.capture.ledger import Ledger
 from memsearch_engine.errors import Conflict, UsageError
 from memsearch_engine.home import Home, user_home
 
-_BY_MARKETPLACE = re.compile(r"memsearch@memsearch-tui\Z").match
+_BY_MARKETPLACE = "memsearch@memsearch-tui"
 SKILLS = ("memory-recall", "memory-config", "remember", "forget")
 _OURS = re.compile(r"memsearch(?:\.exe)?['\"]? hook (?:claude-code|codex) \w+$")
 #: Rules that `--allow` added, whatever the program was called then.
 _RULE = re.compile(
-    r'Skill\(memory-recall\)|Bash\((?:"[^"]*memsearch"|[^\s"()]*memsearch) (?:search|expand|transcript):\*\)'
+    r'Skill\((?:memsearch:)?memory-recall\)|Bash\((?:"[^"]*memsearch"|[^\s"()]*memsearch) (?:search|expand|transcript):\*\)'
 )
 _PEERS = re.compile(r"memsearch[^\s]*/(?:plugins/[\w-]+/)?hooks/[\w-]+\.sh|memsearch-(?:opencode|openclaw|claude)")
 
@@ -86,7 +86,7 @@ def install(
     Args:
         replace_peer: switch off memsearch's own plugin for this agent; without it, Conflict.
         trust: let Codex know that its user trusts these hooks (asked of Codex itself).
-        allow: let the agent look things up without asking each time, where it asks (``Claude.RULES``).
+        allow: let the agent look things up without asking each time, where it asks (``Claude.rules``).
 
     Where ours came by a marketplace of the agent's own, its hooks and skills are there: only trust and rules are added.
     """
@@ -133,6 +133,18 @@ def uninstall(home: Home, agent: str, *, dry_run: bool = False) -> list[Patch]:
 
 
 def status(home: Home, agent: str) -> Status:
+    """How the plugin of *agent* stands; settings of its that can't be read are a problem of its own alone."""
+    try:
+        return _status(home, agent)
+    except UsageError as error:
+        kept = record(home, agent)
+        program = shutil.which(PROGRAMS[agent]) or ""
+        return Status(
+            agent, kept is not None, kept.version if kept else "", program, [], [f"{error} ({error.hint})"], []
+        )
+
+
+def _status(home: Home, agent: str) -> Status:
     kind = _kind(agent)
     kept = record(home, agent)
     problems: list[str] = []
@@ -140,7 +152,8 @@ def status(home: Home, agent: str) -> Status:
     by_plugin = bool(plugin) and not kind.hooked()
     if kept is not None and not by_plugin:
         changed = [patch.path for patch in kind.patches(replace_peer=False) if patch.changes]
-        problems += [f"{path} is not as it was installed" for path in changed]
+        again = f"`memsearch plugins install {agent}` puts it back"
+        problems += [f"{path} is not as it was installed: {again}" for path in changed]
         if not os.access(shutil.which(command()) or command(), os.X_OK):
             problems.append("the memsearch command is not where the hooks look for it")
         problems += kind.problems()
@@ -257,9 +270,13 @@ class Claude(_Agent):
             return super().strip(path, now)
         table = _json(self.settings, now)
         _drop_hooks(table, _OURS)
-        permissions: dict[str, Any] = table["permissions"] if isinstance(table.get("permissions"), dict) else {}
-        allowed = permissions.get("allow")
-        if isinstance(allowed, list) and any(_RULE.fullmatch(str(rule)) for rule in allowed):
+        permissions = table.get("permissions")
+        allowed = permissions.get("allow") if isinstance(permissions, dict) else None
+        if (
+            isinstance(permissions, dict)
+            and isinstance(allowed, list)
+            and any(_RULE.fullmatch(str(rule)) for rule in allowed)
+        ):
             permissions["allow"] = [rule for rule in allowed if not _RULE.fullmatch(str(rule))]
             if not permissions["allow"]:
                 del permissions["allow"]
@@ -269,7 +286,9 @@ class Claude(_Agent):
 
     def plugin(self) -> str:
         enabled = _json(self.settings, read(self.settings)).get("enabledPlugins")
-        names = [key for key, on in enabled.items() if on and _BY_MARKETPLACE(key)] if isinstance(enabled, dict) else []
+        names = (
+            [key for key, on in enabled.items() if on and key == _BY_MARKETPLACE] if isinstance(enabled, dict) else []
+        )
         if not names:
             return ""
         file = self.base / "plugins" / "installed_plugins.json"
@@ -281,10 +300,22 @@ class Claude(_Agent):
     def hooked(self) -> bool:
         return any(_OURS.search(line) for line in _commands(_json(self.settings, read(self.settings))))
 
-    @staticmethod
-    def rules() -> list[str]:
-        """What recall needs where nobody can be asked (`claude -p`): three commands that only read."""
-        return ["Skill(memory-recall)", *(f"Bash({_quoted()} {name}:*)" for name in ("search", "expand", "transcript"))]
+    def rules(self) -> list[str]:
+        """What recall needs where nobody can be asked (`claude -p`): three commands that only read, as the skill calls them."""
+        skill, name = (
+            ("memsearch:memory-recall", "memsearch")
+            if self.plugin() and not self.hooked()
+            else ("memory-recall", _quoted())
+        )
+        return [f"Skill({skill})", *(f"Bash({name} {verb}:*)" for verb in ("search", "expand", "transcript"))]
+
+    def _allowed(self, table: dict[str, Any]) -> list[Any]:
+        """The list of rules in the settings, which is made where it is not there."""
+        permissions = table.setdefault("permissions", {})
+        allowed = permissions.setdefault("allow", []) if isinstance(permissions, dict) else None
+        if not isinstance(allowed, list):
+            raise UsageError(f"`permissions.allow` in {self.settings} is not a list", "correct it, then try again")
+        return allowed
 
     def with_rules(self, patches: list[Patch]) -> list[Patch]:
         before = read(self.settings)
@@ -293,20 +324,24 @@ class Claude(_Agent):
         )
         after = planned.after or b""
         table = _json(self.settings, after)
-        allowed = table.setdefault("permissions", {}).setdefault("allow", [])
-        if not isinstance(allowed, list):
-            raise UsageError(f"`permissions.allow` in {self.settings} is not a list", "correct it, then try again")
+        allowed = self._allowed(table)
         allowed += [rule for rule in self.rules() if rule not in allowed]
         made = Patch(
             planned.path, planned.before, _json_like(table, after), f"{planned.why} and rules".removeprefix(" and ")
         )
         return [made, *(patch for patch in patches if patch is not planned)]
 
+    def lacks_rules(self) -> bool:
+        allowed = self._allowed(_json(self.settings, read(self.settings)))
+        return not all(rule in allowed for rule in self.rules())
+
     def notes(self) -> list[str]:
-        allowed = (_json(self.settings, read(self.settings)).get("permissions") or {}).get("allow") or []
-        if all(rule in allowed for rule in self.rules()):
+        if not self.lacks_rules():
             return []
-        return ["`claude -p` may not recall unasked: `memsearch plugins install claude-code --allow` adds the rules"]
+        return [
+            "Claude Code asks before it looks a memory up, and `claude -p` can't: `memsearch plugins install claude-code --allow` "
+            "lets it read without asking"
+        ]
 
     def problems(self) -> list[str]:
         off = _json(self.settings, read(self.settings)).get("disableAllHooks")
@@ -350,7 +385,7 @@ class Codex(_Agent):
         names = [
             key
             for key, table in tables.items()
-            if _BY_MARKETPLACE(key) and isinstance(table, dict) and table.get("enabled")
+            if key == _BY_MARKETPLACE and isinstance(table, dict) and table.get("enabled")
         ]
         if not names:
             return ""

@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from memsearch_engine.capture.clean import redacted
-from memsearch_engine.errors import Conflict, MemsearchError, NotFound, SettingsError, UsageError
+from memsearch_engine.errors import Conflict, MemsearchError, NotFound, SettingsError, Unreachable, UsageError
 from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.text import escape_block, plain
@@ -212,9 +212,13 @@ def bullets_of(home: Home, settings: Settings, agent: str, text: str, name: str 
     """
     who = chosen(settings, agent)
     if who.provider in ("", "extractive", "native"):
+        named = (
+            ", ".join(settings.llm.providers)
+            or "none is set up yet: memsearch config set llm.providers.NAME.model MODEL"
+        )
         raise UsageError(
-            f"plugins.{agent}.summarize.provider names no model of `llm.providers`",
-            f"memsearch config set plugins.{agent}.summarize.provider NAME",
+            f"plugins.{agent}.summarize.provider is {who.provider or 'not set'}: here a model of `llm.providers` is asked",
+            f"memsearch config set plugins.{agent}.summarize.provider NAME ({named})",
         )
     system = prompt(home).replace("{{AGENT_NAME}}", name or agent)
     question = f"<turn>\n{_short(redact(plain(text))[0], _MOST_FOREIGN)}\n</turn>"
@@ -223,7 +227,10 @@ def bullets_of(home: Home, settings: Settings, agent: str, text: str, name: str 
         home, purpose=PURPOSE, provider=who.provider, model=who.model, agent=agent, tokens=tokens, cap=settings.capture.daily_tokens
     )  # fmt: skip
     if not booked:
-        raise SettingsError("the day's tokens are used up", "memsearch config set capture.daily_tokens N")
+        raise Unreachable(
+            f"the day's {settings.capture.daily_tokens:,} tokens are used up",
+            "memsearch config set capture.daily_tokens N",
+        )
     try:
         reply = complete(
             settings.llm, who.provider, system, question, agent=agent, model=who.model, max_tokens=_ANSWER_TOKENS

@@ -59,7 +59,7 @@ _JINA_ROLES: tuple[tuple[str, tuple[str, str, str] | None], ...] = (
 _REQUEST_CHARS = {"mistral": 40_000}
 #: Answers to a key that is wrong or missing, where the status does not say so (Google's compatible endpoint: 400).
 _BAD_KEY = re.compile(r"(?i)api[_ ]key|authorization header|unauthenticated")
-_NO_CREDIT = re.compile(r"(?i)balance|quota|credit|billing")
+_NO_CREDIT = re.compile(r"(?i)insufficient[ _](?:balance|quota|credit)|billing")
 _RETRY_DELAY = re.compile(r'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"')
 _LEAST_CUT = 2_000  # characters; a text that is refused alone is not cut below it
 _HOSTS = {"openai": "OPENAI_BASE_URL", "ollama": "OLLAMA_HOST"}
@@ -308,16 +308,20 @@ class HttpEmbedder:
                 bad_key = error.code in (401, 403) or (error.code == 400 and bool(_BAD_KEY.search(text)))
                 if error.code in (400, 413) and len(texts) == 1 and len(texts[0]) > _LEAST_CUT and not bad_key:
                     # over the model's limit: its beginning says what it is about
-                    return self._request([texts[0][: max(_LEAST_CUT, len(texts[0]) // 2)]], asks=asks)
+                    sent = texts[0][:_MAX_TEXT_CHARS]
+                    return self._request([sent[: max(_LEAST_CUT, len(sent) // 2)]], asks=asks)
                 if error.code in (400, 413) and len(texts) > 1 and not bad_key:
                     half = len(texts) // 2
                     parts = texts[:half], texts[half:]
                     return np.concatenate([self._request(part, asks=asks) for part in parts])
-                if error.code not in (408, 429, 500, 502, 503, 504) or attempt == _RETRIES - 1:
+                paid_out = (
+                    error.code in (402, 403, 429)
+                    and bool(_NO_CREDIT.search(text))
+                    and "Retry-After" not in error.headers
+                )
+                if paid_out or error.code not in (408, 429, 500, 502, 503, 504) or attempt == _RETRIES - 1:
                     hint = f"set {self.provider.upper()}_API_KEY or embedding.api_key" if bad_key else ""
-                    hint = (
-                        "the account with this service has nothing left" if _NO_CREDIT.search(text) and hint else hint
-                    )
+                    hint = "the account with this service has nothing left" if paid_out else hint
                     raise Unreachable(f"{self.url} answered {error.code}: {text[:300]}", hint) from error
                 pause = _retry_after(error.headers.get("Retry-After", ""), text, pause)
             except network.Offline:

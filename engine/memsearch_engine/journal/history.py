@@ -144,12 +144,14 @@ class History:
             self._connection = None
 
     def check(self) -> str:
-        """What is wrong with the file, '' for nothing."""
+        """What is damaged in the file, '' for nothing. Raises Unreachable where that can't be told: in use, or of a newer version."""
         if not self._path.exists():
             return ""
         try:
             found = str(self._execute("PRAGMA quick_check(1)").fetchone()[0])
         except Unreachable as error:
+            if not is_damage(error.__cause__):
+                raise
             return str(error)
         return "" if found == "ok" else f"the undo history {self._path} is damaged: {found}"
 
@@ -347,8 +349,12 @@ class History:
         return [Change(seq=row[0], **dict(zip(_COLUMNS, row[1:]))) for row in rows]
 
 
+def is_damage(error: BaseException | None) -> bool:
+    return isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
+
+
 def _unusable(path: Path, error: Exception) -> Unreachable:
-    if isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError):
+    if is_damage(error):
         return Unreachable(
             f"the undo history {path} is damaged: {error}",
             "`memsearch doctor --fix` sets it aside and begins a new one; notes are untouched",

@@ -19,7 +19,7 @@ from typing import Any
 from memsearch_engine.home import user_home
 
 #: "Fast and affordable" in Codex' own list; asked where the user has not set up a provider of his own.
-SMALL = "gpt-6-luna"
+SMALL_CODEX = "gpt-6-luna"
 _LINKED = ("auth.json", "auth.json.lock", ".env")
 _KEPT = ("model_provider", "openai_base_url", "chatgpt_base_url", "cli_auth_credentials_store")
 _OFF = (
@@ -68,7 +68,7 @@ def furnish(folder: Path, program: str, model: str, system: str, *, edits: bool 
         }
     listed = _models(program, folder)
     own = str(theirs.get("model") or "")
-    small = SMALL if SMALL in listed and "model_provider" not in theirs else ""
+    small = SMALL_CODEX if SMALL_CODEX in listed and "model_provider" not in theirs else ""
     model = model or (own if edits else small or own)
     if model:
         config["model"] = model

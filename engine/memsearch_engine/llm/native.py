@@ -45,7 +45,7 @@ def ask(agent: str, model: str, system: str, question: str, timeout_s: float) ->
     else:
         argv = ["exec", "--ephemeral", "--skip-git-repo-check", "--ignore-rules", "--json"]
     with tempfile.TemporaryDirectory(prefix="memsearch-") as empty:
-        return _run(agent, argv, model, system, question, Path(empty), timeout_s, lambda: False)
+        return _run(agent, argv, model, system, question, Path(empty), timeout_s, lambda: False, edits=False)
 
 
 def edit(
@@ -66,12 +66,12 @@ def edit(
     else:
         argv = ["exec", "--ephemeral", "--skip-git-repo-check", "--ignore-rules", "-s", "workspace-write", "--json",
                 "-c", "sandbox_workspace_write.exclude_slash_tmp=true", "-c", "sandbox_workspace_write.exclude_tmpdir_env_var=true"]  # fmt: skip
-    return _run(agent, argv, model, system, task, folder, timeout_s, cancelled)
+    return _run(agent, argv, model, system, task, folder, timeout_s, cancelled, edits=True)
 
 
 def _run(
     agent: str, argv: list[str], model: str, system: str, question: str, folder: Path, timeout_s: float,
-    cancelled: Callable[[], bool],
+    cancelled: Callable[[], bool], *, edits: bool,
 ) -> Reply:  # fmt: skip
     program = shutil.which({"claude-code": "claude"}.get(agent, agent))
     if not program:
@@ -90,15 +90,14 @@ def _run(
         tempfile.TemporaryFile() as complaints,
     ):
         if agent == "codex":
-            may_edit = "workspace-write" in argv
-            model, more = codex_home.furnish(Path(private), program, model, "" if may_edit else system, edits=may_edit)
+            model, more = codex_home.furnish(Path(private), program, model, "" if edits else system, edits=edits)
             environment |= more
-            stdin = marked(f"{system}\n\n{question}" if may_edit else question)
+            stdin = marked(f"{system}\n\n{question}" if edits else question)
             argv = [*argv, "-"]
         else:
             environment["TMPDIR"] = private
             stdin = marked(question)
-            argv = [*argv, "--model", model, "--settings", _claude_login(Path(private))]
+            argv = [*argv, *(("--model", model) if model else ()), "--settings", _claude_login(Path(private))]
         asked.write(stdin.encode())
         asked.seek(0)
         try:
@@ -182,10 +181,11 @@ def _said_by_lines(out: str) -> tuple[str, int, int]:
         if not isinstance(event, dict):
             continue
         if event.get("type") in ("turn.failed", "error"):
-            reason = event.get("error") or {}
-            failed = str(reason.get("message") if isinstance(reason, dict) else reason) or str(event.get("message"))
+            reason = event.get("error")
+            reason = reason.get("message") if isinstance(reason, dict) else reason
+            failed = str(reason or event.get("message") or "it gave no reason")
             continue
-        item, usage = event.get("item") or {}, event.get("usage") or {}
+        item, usage = (value if isinstance(value := event.get(name), dict) else {} for name in ("item", "usage"))
         if item.get("type") == "agent_message":
             texts.append(str(item.get("text") or ""))
         given += int(usage.get("input_tokens") or 0)

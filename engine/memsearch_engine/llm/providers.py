@@ -89,7 +89,7 @@ def complete(
 
 def _post_as_known(provider: Provider, body: dict[str, Any], timeout_s: float) -> dict[str, Any]:
     """``post``, once more without what the service says that it does not know. *body* is changed to what it took."""
-    for _ in range(3):
+    for _ in range(2):
         try:
             return post(provider, body, timeout_s)
         except ModelError as error:

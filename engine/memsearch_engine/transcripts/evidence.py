@@ -152,7 +152,11 @@ class Archive:
                 self.home.evidence.mkdir(mode=0o700, exist_ok=True)
                 private(self.path)
                 db = sqlite3.connect(self.path, timeout=20, isolation_level=None, check_same_thread=False)
-                bring_up(db, self.path, (), self.home.backups)
+                try:
+                    bring_up(db, self.path, (), self.home.backups)
+                except Unreachable:
+                    db.close()
+                    raise
                 db.execute("PRAGMA journal_mode=WAL")
                 db.execute("PRAGMA secure_delete=ON")  # what is scrubbed leaves no trace in free pages
                 db.executescript(_SCHEMA)
