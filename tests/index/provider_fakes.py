@@ -3,7 +3,7 @@
 Every fake refuses what its service refuses, with the service's own status and error body, so that a client that
 passes here has sent only requests the service is documented (or, where the documentation is silent, reported) to
 take. Rules name their source in the docstring of the class or in a comment next to the rule; those marked *assumed*
-have none and are listed in NOTES.md, with the pages that were named from memory and not read again.
+have none. Tokens are counted as characters / 4: real services refuse sooner where text is code, numbers or CJK.
 
 Interface shared by all fakes:
 
