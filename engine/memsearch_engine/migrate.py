@@ -11,12 +11,14 @@ import contextlib
 import os
 import secrets
 import sqlite3
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import private
 
+_LEFT_S = 3600.0
 Step = Callable[[sqlite3.Connection], None]
 
 
@@ -65,6 +67,10 @@ def _keep(db: sqlite3.Connection, backups: Path, name: str, layout: int) -> None
     target = backups / f"{name}.layout{layout}"
     if target.exists():
         return
+    for left in backups.glob(f".{target.name}.*"):  # by a process that was killed over it
+        with contextlib.suppress(OSError):
+            if time.time() - left.stat().st_mtime > _LEFT_S:
+                left.unlink()
     made = backups / f".{target.name}.{secrets.token_hex(6)}"
     try:
         backups.mkdir(mode=0o700, exist_ok=True)

@@ -79,7 +79,7 @@ export const Memsearch = async ({ directory }: { directory: string }) => {
     },
     "experimental.chat.system.transform": async (input: { sessionID?: string }, output: { system: string[] }) => {
       // the agents that make titles and summaries have prompts of their own; memory has no place there
-      if (!input.sessionID || /^You are an? [\w -]*(title|summar)/i.test(output.system[0] ?? "")) return
+      if (!input.sessionID || /^You are an? (title generator|(\w+ )?summari[sz])/i.test(output.system[0] ?? "")) return
       const text = await context(input.sessionID)
       if (text && !output.system.includes(text)) output.system.push(text)
     },

@@ -320,3 +320,67 @@ def test_settings_that_can_not_be_read_hide_no_other_agent(agents):
     rows = {row["agent"]: row for row in shown.json["plugins"]}
     assert shown.code == 5 and "settings.json" in rows["claude-code"]["problems"][0]
     assert rows["opencode"]["installed"] and rows["opencode"]["problems"] == []
+
+
+def test_what_the_user_changed_between_two_installs_stays(agents):
+    settings = agents.user / ".claude" / "settings.json"
+    agents.ok("plugins", "install", "claude-code")
+    table = json.loads(settings.read_text())
+    table["permissions"]["deny"] = ["Read(.env)"]
+    settings.write_text(json.dumps(table))
+    agents.ok("plugins", "install", "claude-code", "--allow")
+    agents.ok("plugins", "uninstall", "claude-code")
+    left = json.loads(settings.read_text())
+    assert left["permissions"] == {"allow": ["Bash(ls)"], "deny": ["Read(.env)"]}
+    assert "memsearch" not in settings.read_text() and left["hooks"] == json.loads(SETTINGS)["hooks"]
+
+
+def test_a_rule_that_the_user_had_is_his(agents):
+    settings = agents.user / ".claude" / "settings.json"
+    settings.write_text('{"permissions": {"allow": ["Skill(memory-recall)"]}}')
+    agents.ok("plugins", "install", "claude-code", "--allow")
+    settings.write_text(settings.read_text().replace("{", '{"theme": "light",', 1))
+    agents.ok("plugins", "uninstall", "claude-code")
+    assert json.loads(settings.read_text()) == {"theme": "light", "permissions": {"allow": ["Skill(memory-recall)"]}}
+
+
+def test_an_uninstall_that_is_refused_changes_nothing_and_a_second_one_takes_nothing_else(agents):
+    folder = agents.user / ".openclaw" / "extensions" / "memsearch"
+    folder.mkdir(parents=True)
+    (folder / "index.js").write_text("// MINE")
+    (folder / "package.json").write_text('{"name": "memsearch-openclaw-plugin-of-mine"}')
+    before = everything(agents)
+    agents.ok("plugins", "install", "openclaw")
+    installed = everything(agents)
+    config = agents.user / ".openclaw" / "openclaw.json"
+    config.chmod(0o444)
+    refused = agents.run("plugins", "uninstall", "openclaw")
+    assert refused.code == 4 and "read-only" in refused.err and everything(agents) == installed
+    config.chmod(0o644)
+    (folder / "index.js").write_text("// MINE")  # as a run that was interrupted had put it back
+    agents.ok("plugins", "uninstall", "openclaw")
+    assert everything(agents) == before
+
+
+def test_files_in_the_place_of_a_link_keep_the_link_away_and_nothing_else(agents):
+    skills = agents.user / ".claude" / "skills"
+    other = agents.root / "other"
+    other.mkdir()
+    (skills / "forget").symlink_to(other)
+    agents.ok("plugins", "install", "claude-code")
+    (skills / "forget" / "EXTRA.md").write_text("mine")
+    agents.ok("plugins", "uninstall", "claude-code")
+    assert (skills / "forget" / "EXTRA.md").read_text() == "mine" and not (skills / "forget" / "SKILL.md").exists()
+    assert (agents.user / ".claude" / "settings.json").read_bytes() == SETTINGS
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"plugins": []}', '{"plugins": null}', '{"plugins": {"entries": null}}', '{"plugins": {"entries": {"memsearch": true}}}',
+     "{// c\n plugins: {entries: {x: 1, x: 2, memsearch: {}, y: 3}}}", '{"a": 1e400}'],
+)  # fmt: skip
+def test_settings_of_an_odd_shape_are_named_and_left(agents, text):
+    config = agents.user / ".openclaw" / "openclaw.json"
+    config.write_text(text)
+    refused = agents.run("plugins", "install", "openclaw")
+    assert refused.code == 2 and "Traceback" not in refused.err and config.read_text() == text, refused

@@ -252,3 +252,33 @@ def test_a_session_that_goes_on_is_not_told_again(place, source, lines, told):
         "a prebuilt context",
     )
     assert bool(answer()) is told
+
+
+def test_a_transcript_that_would_keep_the_hook_does_not(place, tmp_path):
+    """A result that repeats our fence, which an agent may have read anywhere; and a pipe."""
+    payload = json.loads(place.payload(TURNS[0], "SessionStart")) | {"source": "resume"}
+    place.transcript.write_text('{"type":"user","message":{"content":"' + "<memsearch-memory id=x>" * 200_000 + '"}}\n')
+    pipe = tmp_path / "pipe.jsonl"
+    os.mkfifo(pipe)
+    for path in (place.transcript, pipe):
+        done = subprocess.run(
+            [sys.executable, "-m", "memsearch_tui.cli.main", "hook", "claude-code", "SessionStart"],
+            input=json.dumps(payload | {"transcript_path": str(path)}).encode(), capture_output=True, timeout=20,
+        )  # fmt: skip
+        assert done.returncode == 0
+
+
+def test_one_question_that_begins_like_ours_costs_no_other_turn(place):
+    lines = []
+    for number, words in enumerate(
+        ("Pin foo below 2.0", "[memsearch asks a model] why do I see this?", "Rename the loader")
+    ):
+        common = {"sessionId": SESSION, "uuid": f"{number}0000000-0000-4000-8000-000000000000", "cwd": str(place.project),
+                  "timestamp": f"2026-01-01T00:00:{number:02d}Z"}  # fmt: skip
+        lines.append({**common, "type": "user", "promptSource": "typed", "message": {"content": words}})
+        said = [{"type": "text", "text": f"It is done, number {number}."}]
+        lines.append({**common, "uuid": f"{number}1", "type": "assistant", "message": {"content": said}})
+    place.transcript.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    place.run("import", "claude-code", "--yes")
+    bodies = [entry["body"] for entry in json.loads(place.run("entries", "--json").stdout)["entries"]]
+    assert len(bodies) == 2 and any("Pin foo" in body for body in bodies) and any("Rename" in body for body in bodies)

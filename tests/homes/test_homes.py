@@ -173,3 +173,19 @@ def test_every_insert_names_its_columns():
     bare = re.compile(r"INSERT (?:OR \w+ )?INTO \"?[\w.]+\"? (?:VALUES|SELECT)")
     found = [f"{path.name}: {match[0]}" for path in engine.rglob("*.py") for match in bare.finditer(path.read_text())]
     assert found == []
+
+
+def test_a_turn_that_an_older_program_deleted_since_stays_deleted(tmp_path):
+    """It writes no name of a turn: what it deleted is caught up with when the database is opened."""
+    path = tmp_path / "history.db"
+    opened = history.History(path)
+    gone = b"### 10:00\n<!-- session:s turn:0123456789abcdef0123 transcript:/x -->\n- gone\n"
+    change = history.Change("b", "delete", "m", "p", "e", "t", 0, gone, b"", "", "")
+    seq = opened.record(change)
+    opened.confirm(seq)
+    opened.close()
+    with closing(sqlite3.connect(path)) as db, db:
+        db.execute("DELETE FROM deleted_turns")
+    again = history.History(path)
+    assert again.deleted_turn("0123456789abcdef0123") and not again.deleted_turn("0123456789abcdef0124")
+    again.close()

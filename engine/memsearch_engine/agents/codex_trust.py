@@ -75,11 +75,19 @@ def without(config: bytes, source: str) -> bytes:
     """``config.toml`` without the trust that hooks of the file *source* were given by us. Other hooks of that file would be
     asked about again: their keys count positions, which have moved."""
     import tomlkit
+    from tomlkit.exceptions import ParseError
 
-    document: Any = tomlkit.parse(config.decode())
-    state = document.get("hooks", {}).get("state", {})
-    for key in [key for key in state if key.startswith(f"{source}:")]:
-        del state[key]
+    try:
+        document: Any = tomlkit.parse(config.decode())
+    except (ParseError, ValueError) as error:
+        raise UsageError(
+            f"Codex' config.toml is not TOML that can be changed safely: {error}", "correct it, then try again"
+        ) from error
+    hooks = document.get("hooks")
+    state: Any = hooks.get("state") if isinstance(hooks, dict) else None
+    if isinstance(state, dict):
+        for key in [key for key in state if key.startswith(f"{source}:")]:
+            del state[key]
     return tomlkit.dumps(document).encode()
 
 

@@ -37,6 +37,8 @@ def changed(text: str, table: dict[str, Any]) -> str:
 def _merge(node: Any, now: dict[str, Any], wanted: dict[str, Any], depth: int) -> None:
     """Make the object *node*, which holds *now*, hold *wanted*; *depth* is the indentation of its keys."""
     names = list(now)
+    if len(names) != len(node.keys):
+        raise ValueError("a name stands twice in one table")
     for name in [name for name in names if name not in wanted]:
         at = names.index(name)
         del node.keys[at], node.values[at], names[at]

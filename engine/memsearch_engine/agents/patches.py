@@ -19,7 +19,7 @@ from pathlib import Path
 import msgspec
 
 from memsearch_engine import __version__
-from memsearch_engine.errors import Conflict, Unreachable
+from memsearch_engine.errors import Conflict, Unreachable, UsageError
 from memsearch_engine.home import Home
 
 
@@ -31,12 +31,13 @@ class Link(msgspec.Struct, frozen=True):
 
 class Patch(msgspec.Struct, frozen=True):
     """One file: ``before`` is None where it does not exist, ``after`` None where it goes. A link in ``before`` gives way itself;
-    what it points to is somebody else's."""
+    what it points to is somebody else's. ``own``: the file is wholly ours."""
 
     path: str
     before: bytes | Link | None
     after: bytes | None
     why: str = ""
+    own: bool = False
 
     @property
     def changes(self) -> bool:
@@ -48,6 +49,7 @@ class _Kept(msgspec.Struct):
     before: str | None
     after: str | None
     link: str = ""  # where a link pointed that stood there before
+    edited: bool = False  # somebody changed it between two of our writes: ``before`` is no longer all that is his
 
 
 class Record(msgspec.Struct):
@@ -84,7 +86,9 @@ def apply(home: Home, agent: str, patches: list[Patch]) -> list[Patch]:
     for patch in wanted:
         kept = _Kept(patch.path, None, _encode(patch.after))
         if patch.path in first:
-            kept.before, kept.link = first[patch.path].before, first[patch.path].link
+            old_one = first[patch.path]
+            kept.before, kept.link = old_one.before, old_one.link
+            kept.edited = old_one.edited or (not patch.own and _standing(patch) != _decode(old_one.after))
         elif isinstance(patch.before, Link):
             kept.link = patch.before.to
         else:
@@ -121,11 +125,17 @@ def _put_back(patches: list[Patch]) -> None:
                 _write(patch.path, patch.before)
 
 
-def _link_again(path: str, target: str) -> None:
-    """Put a link back, in the place of a file of ours or of nothing."""
+def _link_again(path: str, target: str) -> bool:
+    """Put a link back, in the place of a file of ours, of an empty folder or of nothing. Returns whether it could be."""
+    if os.path.isdir(path) and not os.path.islink(path):
+        try:
+            os.rmdir(path)
+        except OSError:
+            return False
     Path(path).unlink(missing_ok=True)
     Path(path).parent.mkdir(parents=True, exist_ok=True)
     os.symlink(target, path)
+    return True
 
 
 def _standing(patch: Patch) -> bytes | Link | None:
@@ -148,34 +158,40 @@ def _check_writable(path: str) -> None:
 
 
 def revert(
-    home: Home, agent: str, strip: Callable[[str, bytes], bytes | None], *, dry_run: bool = False
+    home: Home, agent: str, strip: Callable[[str, bytes, bytes | None], bytes | None], *, dry_run: bool = False
 ) -> list[Patch]:
-    """Undo an installation: files that still stand as they were written get their old bytes back; from others *strip* takes
-    what is ours. Returns what changed."""
+    """Undo an installation: files that still stand as they were written get their old bytes back; from others *strip* (path, the
+    bytes now, those before us) takes what is ours. All is looked at before the first is written. Returns what changed."""
     kept = record(home, agent)
     if kept is None:
         return []
-    done = []
+    planned: list[tuple[_Kept, Patch]] = []
     for file in reversed(kept.files):
-        now = read(file.path)
-        untouched = now == _decode(file.after)
+        before, after = _decode(file.before), _decode(file.after)
         if file.link:
-            if untouched:  # ours is there, or nothing at all
-                done.append(Patch(file.path, now, b"", "link restored"))
-                if not dry_run:
-                    _link_again(file.path, file.link)
+            planned.append((file, Patch(file.path, None, b"", f"link to {file.link}")))
             continue
-        if now is None:
+        now = read(file.path)
+        if now is None or now == before:  # gone, or put back by a run that was interrupted
             continue
-        then = _decode(file.before) if untouched else strip(file.path, now)
+        untouched = now == after and not file.edited
+        then = before if untouched else strip(file.path, now, before)
         patch = Patch(file.path, now, then, "ours" if then is None else "restored" if untouched else "ours removed")
         if patch.changes:
-            done.append(patch)
-            if not dry_run:
-                _check_writable(file.path)
-                _write(file.path, then)
-    if not dry_run:
-        _path(home, agent).unlink(missing_ok=True)
+            planned.append((file, patch))
+    if dry_run:
+        return [patch for _, patch in planned]
+    for file, patch in planned:
+        if not file.link:
+            _check_writable(patch.path)
+    done = []
+    for file, patch in planned:
+        if not file.link:
+            _write(patch.path, patch.after)
+        elif not _link_again(file.path, file.link):
+            continue  # somebody has put files of his there
+        done.append(patch)
+    _path(home, agent).unlink(missing_ok=True)
     return done
 
 
@@ -205,7 +221,7 @@ def _write(path: str, data: bytes | None, mode: int | None = None) -> None:
     target = Path(os.path.realpath(path))
     if data is None:
         target.unlink(missing_ok=True)
-        for folder in list(target.parents)[:2]:
+        for folder in list(target.parents)[:2] if not os.path.islink(path) else []:
             try:
                 folder.rmdir()
             except OSError:
@@ -246,6 +262,10 @@ def json_text(value: object, like: bytes | None) -> bytes:
             break
     end = "\n" if like is None or like.endswith(b"\n") else ""
     try:
-        return (json.dumps(value, indent=indent, ensure_ascii=False) + end).encode()
-    except UnicodeEncodeError:  # half of a surrogate pair, written as an escape
-        return (json.dumps(value, indent=indent) + end).encode()
+        return (json.dumps(value, indent=indent, ensure_ascii=False, allow_nan=False) + end).encode()
+    except ValueError as error:
+        if isinstance(error, UnicodeEncodeError):
+            return (json.dumps(value, indent=indent) + end).encode()
+        raise UsageError(
+            "a number in it is larger than JSON's own programs read", "correct it, then try again"
+        ) from error

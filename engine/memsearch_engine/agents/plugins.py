@@ -204,7 +204,7 @@ class _Agent:
         """*patches*, and what lets the agent look things up without asking each time."""
         return patches
 
-    def strip(self, path: str, now: bytes) -> bytes | None:
+    def strip(self, path: str, now: bytes, before: bytes | None) -> bytes | None:
         """*now*, which somebody changed, without what is ours; None where all of it is. A skill that was edited stays."""
         return now if path.endswith("SKILL.md") else None
 
@@ -225,7 +225,7 @@ def _own(path: Path, text: str, why: str, *, anew: bool = False) -> Patch:
     before: bytes | Link | None = None if anew else link(path) or read(path)
     if isinstance(before, Link) and read(path) == text.encode():
         before = text.encode()  # the user's own link to the very same file
-    return Patch(str(path), before, text.encode(), why)
+    return Patch(str(path), before, text.encode(), why, own=True)
 
 
 def _with_command(text: str) -> str:
@@ -265,9 +265,9 @@ class Claude(_Agent):
         found = [f"plugin {key} in {self.settings}" for key in _peer_plugins(table)]
         return found + [f"hook `{line}` in {self.settings}" for line in _commands(table) if _PEERS.search(line)]
 
-    def strip(self, path: str, now: bytes) -> bytes | None:
+    def strip(self, path: str, now: bytes, before: bytes | None) -> bytes | None:
         if path != str(self.settings):
-            return super().strip(path, now)
+            return super().strip(path, now, before)
         table = _json(self.settings, now)
         _drop_hooks(table, _OURS)
         permissions = table.get("permissions")
@@ -277,7 +277,8 @@ class Claude(_Agent):
             and isinstance(allowed, list)
             and any(_RULE.fullmatch(str(rule)) for rule in allowed)
         ):
-            permissions["allow"] = [rule for rule in allowed if not _RULE.fullmatch(str(rule))]
+            his = before or b""  # a rule that he had already is his
+            permissions["allow"] = [r for r in allowed if not _RULE.fullmatch(str(r)) or json.dumps(r).encode() in his]
             if not permissions["allow"]:
                 del permissions["allow"]
             if not permissions:
@@ -292,9 +293,16 @@ class Claude(_Agent):
         if not names:
             return ""
         file = self.base / "plugins" / "installed_plugins.json"
-        listed = _json(file, read(file)).get("plugins")
+        try:
+            listed = _json(file, read(file)).get("plugins")
+        except UsageError:
+            listed = None
         entries = listed.get(names[0]) if isinstance(listed, dict) else None
-        found = [str(entry.get("version")) for entry in entries or [] if isinstance(entry, dict)]
+        found = (
+            [str(entry.get("version")) for entry in entries if isinstance(entry, dict)]
+            if isinstance(entries, list)
+            else []
+        )
         return found[0] if found else "of an unknown version"
 
     def hooked(self) -> bool:
@@ -420,10 +428,12 @@ class Codex(_Agent):
         lines = _commands(_json(self.hooks, read(self.hooks)))
         return [f"hook `{line}` in {self.hooks}" for line in lines if _PEERS.search(line)]
 
-    def strip(self, path: str, now: bytes) -> bytes | None:
+    def strip(self, path: str, now: bytes, before: bytes | None) -> bytes | None:
         if path == str(self.hooks):
             return _without_hooks(path, now)
-        return codex_trust.without(now, str(self.hooks)) if path == str(self.config) else super().strip(path, now)
+        return (
+            codex_trust.without(now, str(self.hooks)) if path == str(self.config) else super().strip(path, now, before)
+        )
 
 
 class OpenCode(_Agent):
@@ -471,10 +481,10 @@ class OpenClaw(_Agent):
         before = read(self.config)
         table = _json(self.config, before, comments=True)
         folder = self.base / "extensions" / "memsearch"
-        plugins = table.setdefault("plugins", {})
-        entry = plugins.setdefault("entries", {}).setdefault("memsearch", {})
+        plugins = _table_in(table, "plugins", self.config)
+        entry = _table_in(_table_in(plugins, "entries", self.config), "memsearch", self.config)
         entry["enabled"] = True
-        entry.setdefault("hooks", {}).update(allowConversationAccess=True, allowPromptInjection=True)
+        _table_in(entry, "hooks", self.config).update(allowConversationAccess=True, allowPromptInjection=True)
         if isinstance(plugins.get("allow"), list) and "memsearch" not in plugins["allow"]:
             plugins["allow"].append("memsearch")
         made = [Patch(str(self.config), before, _json_like(table, before), "plugin entry")]
@@ -491,14 +501,16 @@ class OpenClaw(_Agent):
             return [f"plugin in {folder}"]
         return []
 
-    def strip(self, path: str, now: bytes) -> bytes | None:
+    def strip(self, path: str, now: bytes, before: bytes | None) -> bytes | None:
         if path != str(self.config):
-            return super().strip(path, now)
+            return super().strip(path, now, before)
         table = _json(self.config, now, comments=True)
-        plugins = table.get("plugins", {})
-        plugins.get("entries", {}).pop("memsearch", None)
-        if isinstance(plugins.get("allow"), list):
-            plugins["allow"] = [name for name in plugins["allow"] if name != "memsearch"]
+        plugins = table.get("plugins")
+        if isinstance(plugins, dict):
+            if isinstance(plugins.get("entries"), dict):
+                plugins["entries"].pop("memsearch", None)
+            if isinstance(plugins.get("allow"), list):
+                plugins["allow"] = [name for name in plugins["allow"] if name != "memsearch"]
         return _json_like(table, now)
 
 
@@ -535,6 +547,14 @@ def _json(path: Path, data: bytes | None, *, comments: bool = False) -> dict[str
     return value
 
 
+def _table_in(table: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
+    """The table *name* in another, made where it is not there. Raises UsageError where something else stands there."""
+    found = table.setdefault(name, {})
+    if not isinstance(found, dict):
+        raise UsageError(f"`{name}` in {path} is no table", "correct it, then try again")
+    return found
+
+
 def _json_like(table: dict[str, Any], before: bytes | None) -> bytes:
     """*table* as the file would be written; the very bytes of *before* where nothing changed in it."""
     if before is None or not before.strip():
@@ -543,7 +563,12 @@ def _json_like(table: dict[str, Any], before: bytes | None) -> bytes:
         return before if json.loads(before) == table else json_text(table, before)
     except ValueError:  # with comments, since it could be read
         text = before.decode()
-        return before if commented.parse(text) == table else commented.changed(text, table).encode()
+        try:
+            return before if commented.parse(text) == table else commented.changed(text, table).encode()
+        except ValueError as error:
+            raise UsageError(
+                f"settings with comments can't be changed safely: {error}", "correct it, then try again"
+            ) from error
 
 
 def _merge_hooks(table: dict[str, Any], agent: str) -> None:

@@ -143,10 +143,12 @@ def _count(
     notes: list[SeenTurn] = []
     recorded = keeper.ledger.outcomes(where.agent, conversation.session)
     known = {conversation.aliases.get(name, name): outcome for name, outcome in recorded.items()}
-    for turn in conversation.each():
+    for number, turn in enumerate(conversation.each()):
         if turn.is_ours:
-            count.summarisers += 1
-            return
+            if number == 0:  # a session of a question of ours
+                count.summarisers += 1
+                return
+            continue  # words of the user's that begin like one: the others are his
         when = local_time(turn.started)
         day = when.date().isoformat() if when else ""
         if choice.since and day < choice.since:

@@ -34,6 +34,8 @@ _FINISHING = {"Stop", "StopFailure", "SessionEnd", "PreCompact", "Interrupt"}
 #: Lines of recent notes that a new session is given.
 CONTEXT_LINES = {"claude-code": 30, "codex": 30, "opencode": 15, "openclaw": 15}
 _LEAST_PROMPT = 10
+_LINE_HEAD = 8192  # bytes of a line in which it says what it is
+_LOOK_S = 0.5
 _LOOKED_THROUGH = 64 * 1024 * 1024  # bytes of a transcript, from its end
 _MOST_LOG = 1_000_000  # bytes; the older half of what went wrong is hook.log.1
 _MOST = 4096  # characters of an id or a path
@@ -133,20 +135,30 @@ def _was_told(payload: dict) -> bool:
     if source != "resume":
         return source == "fork"
     import mmap
+    import stat
 
     path = payload.get("transcript_path")
     if not isinstance(path, str) or not path:
         return False
+    end = time.monotonic() + _LOOK_S
     try:
-        with open(path, "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-            oldest = max(0, len(data) - _LOOKED_THROUGH)
-            begin = max(data.rfind(mark, oldest) for mark in (b'"subtype":"compact_boundary"', b'"type":"compacted"'))
-            at = data.rfind(b"<memsearch-memory id=", max(begin, oldest))
-            while at >= 0:
-                head = data[data.rfind(b"\n", 0, at) + 1 : at]
-                if b'"hook_additional_context"' in head or b'"role":"developer"' in head:
-                    return True
-                at = data.rfind(b"<memsearch-memory id=", max(begin, oldest), at)
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would keep us
+        with open(fd, "rb"):
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                return False
+            with mmap.mmap(fd, 0, access=mmap.ACCESS_READ) as data:
+                oldest = max(0, len(data) - _LOOKED_THROUGH)
+                marks = (b'"subtype":"compact_boundary"', b'"type":"compacted"')
+                oldest = max(oldest, *(data.rfind(mark, oldest) for mark in marks))
+                at = data.rfind(b"<memsearch-memory id=", oldest)
+                while at >= 0 and time.monotonic() < end:
+                    line = data.rfind(b"\n", oldest, at) + 1 or oldest
+                    head = data[line : min(at, line + _LINE_HEAD)]
+                    if b'"hook_additional_context"' in head or b'"role":"developer"' in head:
+                        return True
+                    at = data.rfind(
+                        b"<memsearch-memory id=", oldest, line
+                    )  # once for each line, however often it says so
     except (OSError, ValueError):  # not there, or empty
         pass
     return False

@@ -73,6 +73,15 @@ def _note_turns(db: sqlite3.Connection, seq: int, before: bytes) -> None:
     db.executemany("INSERT OR IGNORE INTO deleted_turns (turn, seq) VALUES (?,?)", rows)
 
 
+def _catch_up(db: sqlite3.Connection) -> None:
+    """Name the turns of deletions that an older program has written since: it knows nothing of that table."""
+    query = (
+        "SELECT seq, before FROM changes WHERE op='delete' AND seq > (SELECT coalesce(max(seq), 0) FROM deleted_turns)"
+    )
+    for seq, before in db.execute(query).fetchall():
+        _note_turns(db, seq, before)
+
+
 _STEPS = (_name_deleted_turns,)
 
 
@@ -129,6 +138,7 @@ class History:
                 db.execute("PRAGMA journal_mode=WAL")
                 db.execute("PRAGMA synchronous=FULL")
                 db.executescript(_SCHEMA)
+                _catch_up(db)
             except sqlite3.Error as error:
                 db.close()
                 raise _unusable(self._path, error) from error
@@ -336,6 +346,8 @@ class History:
                     db.execute("UPDATE changes SET before=?, after=?, title=?, state=? WHERE seq=?", values)
             self._execute("VACUUM")
             self._execute("PRAGMA wal_checkpoint(TRUNCATE)")
+            for copy in (self._path.parent / "backups").glob(f"{self._path.name}.layout*"):
+                copy.unlink(missing_ok=True)  # from before an update: they hold what is forgotten now
         return len(gone)
 
     def _batch(self, newest: list[Change], state: str, *, newest_first: bool) -> list[Change]:

@@ -304,10 +304,12 @@ class _Capped(MemsearchError):
 
 def _turns(conversation: Conversation) -> Iterator[Turn]:
     """A session's turns as they may be shown to a model."""
-    for turn in conversation.each():
+    for number, turn in enumerate(conversation.each()):
         if turn.is_ours:
-            yield turn
-            return
+            if number == 0:
+                yield turn
+                return
+            continue
         if not is_trivial(turn):
             yield redacted(turn)
 
