@@ -271,3 +271,29 @@ def test_its_upgrade_hint_is_warned_of(box):
     (box.home.root / ".pypi-latest").write_text("0.4.23")
     told = box.run("doctor")
     assert told.code == 5 and "pip install --upgrade memsearch" in told.out
+
+
+def test_its_drafts_of_skills_are_told_at_a_session_s_start(box):
+    """The one call of its plugins at each start; drafting and installing are not done here."""
+    assert box.ok("skills", "status", "--hint").out == ""
+    assert "No candidate skill" in box.ok("skills", "status").out and "No skills" in box.ok("skills", "list").out
+    store = box.project / ".memsearch" / "skill-candidates"
+    text = b"---\nname: x\n---\nDo it.\n"
+    now = "gitblob:" + hashlib.sha1(b"blob %d\0" % len(text) + text).hexdigest()
+    for name, installed in {"made": "", "changed": "gitblob:0", "done": now}.items():
+        (store / name).mkdir(parents=True)
+        (store / name / "SKILL.md").write_bytes(text)
+        meta = {"description": f"{name}\x1b[2J it", "occurrences": 3, "installed_hash": installed}
+        (store / name / "meta.json").write_text(json.dumps(meta))
+    (store / "broken").mkdir()
+    (store / "broken" / "meta.json").write_text("[")
+    hint = box.ok("skills", "status", "--hint").out
+    assert (
+        hint
+        == "SKILLS: 2 candidate skill versions pending install - run the memory-to-skill skill to review and install.\n"
+    )
+    assert "New: made; updated: changed." in box.ok("skills", "status").out
+    state = box.ok("skills", "status", "-j").json
+    assert (state["candidate_count"], state["pending_count"], state["pending_names"]) == (3, 2, ["changed", "made"])
+    listed = box.ok("skills", "list").out
+    assert "- done [candidate, seen 3x, installed]" in listed and "\x1b" not in listed

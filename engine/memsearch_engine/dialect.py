@@ -16,6 +16,8 @@ import time
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 _AGENTS = ("claude-code", "claude_code", "codex", "opencode", "openclaw", "dsh")
 _TASKS: dict[str, dict[str, Any]] = {
     "project_review": {"output_file": ".memsearch/PROJECT.md"},
@@ -121,6 +123,37 @@ def note_indexed(folder: str) -> None:
             with open(inside.open_in(opened, made, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as out:
                 json.dump(state, out, indent=2)
             os.replace(made, name, src_dir_fd=opened, dst_dir_fd=opened)
+
+
+class Candidate(msgspec.Struct):
+    """A skill that memsearch has drafted from memory. ``pending``: its text is not the one that was installed."""
+
+    name: str
+    description: str
+    seen: int
+    pending: bool
+    is_new: bool
+
+
+def skill_candidates(folder: str) -> list[Candidate]:
+    """The drafts in a ``.memsearch`` folder (``skill-candidates/NAME/SKILL.md`` and ``meta.json``), by name. Read only."""
+    from memsearch_engine import inside
+
+    store = os.path.join(folder, "skill-candidates")
+    found = []
+    with contextlib.suppress(OSError):
+        for name in sorted(os.listdir(store)):
+            with contextlib.suppress(OSError, ValueError):
+                text = inside.read(os.path.join(store, name, "SKILL.md"), inside.MAX_SETTINGS)
+                meta = json.loads(inside.read(os.path.join(store, name, "meta.json"), inside.MAX_SETTINGS))
+                if not isinstance(meta, dict):
+                    continue
+                installed = str(meta.get("installed_hash") or "")
+                now = "gitblob:" + hashlib.sha1(b"blob %d\0" % len(text) + text, usedforsecurity=False).hexdigest()
+                count = meta.get("occurrences")
+                seen = len(count) if isinstance(count, list) else count if isinstance(count, int) else 0
+                found.append(Candidate(name, str(meta.get("description") or ""), seen, installed != now, not installed))
+    return found
 
 
 def urges_its_upgrade(home: Path, version: str) -> bool:

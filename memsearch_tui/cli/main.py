@@ -57,6 +57,7 @@ COMMANDS = {
         "remember": ("longterm", "remember", "Note a fact down; every new session is told."),
         "forget": ("longterm", "forget", "Take facts out of the long-term memory."),
         "longterm": ("longterm", "longterm", "Learn from sessions, review, show, clear."),
+        "skills": ("peer", "skills", "Skills that memsearch has drafted: which there are."),
     },
     "Trust": {
         "secrets": ("trust", "secrets", "Find secrets, and take them out everywhere."),

@@ -139,3 +139,13 @@ def test_identifiers_whole_and_in_parts():
     assert {"plat_4821", "4821", "getuserbyid", "user", "order_service", "run"} <= found
     assert set(analyze.query_terms("order service")) & found
     assert set(analyze.terms("蓝绿发布")) >= {"蓝绿", "绿发", "发布"}
+
+
+def test_a_time_and_an_anchor_alone_are_no_hit():
+    document = parse(
+        b"## Session 10:00\n\n### 10:00\n<!-- session:s turn:t transcript:/x -->\n\n### 10:05\n- said\n", "2026-02-09"
+    )
+    chunks = [chunk for entry in document.entries for chunk in chunks_of(entry)]
+    assert [chunk.embedded for chunk in chunks] == ["- said"]
+    (headed,) = [c for e in parse(b"## Decided: Postgres\n", "2026-02-09").entries for c in chunks_of(e)] or [None]
+    assert headed is None or "Postgres" in headed.embedded

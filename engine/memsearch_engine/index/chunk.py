@@ -52,6 +52,8 @@ def chunks_of(entry: Entry, max_chars: int = 1500) -> list[Chunk]:
         text = body[start:stop].strip("\n")
         clean = _COMMENT.sub("", text).strip()
         embedded = f"{context}\n{clean}" if context else clean
+        if not embedded:  # a time and an anchor, and nothing said
+            continue
         name = text_hash(embedded)
         found.append(
             Chunk(
