@@ -26,7 +26,7 @@ HEALTH = {
 }  # fmt: skip
 ACTIVITY = {
     "capturing": {"claude-code": 1.0}, "percent": 97, "seen": 41, "trivial": 3, "alarms": ["codex: 2 turns are not in memory: capture has stopped (`memsearch plugins status codex`)"],
-    "days": [{"day": "2026-02-09", "agent": "claude-code", "captured": 21, "trivial": 3, "seen": 24}, {"day": "2026-02-09", "agent": "codex", "captured": 15, "trivial": 0, "seen": 17}],
+    "days": [{"day": "2026-02-09", "agent": "claude-code", "captured": 21, "trivial": 3, "covered": 24, "seen": 24}, {"day": "2026-02-09", "agent": "codex", "captured": 15, "trivial": 0, "covered": 15, "seen": 17}],
     "waiting": [{"event": "1795292537.json", "reason": "the transcript is not there"}], "error": "", "summaries": {"done": 12, "waiting": 1},
     "failures": [{"entry_id": "3fa9c1d2b1c0", "tries": 2, "reason": "https://api.example.com answered 429"}],
     "spend": [{"day": "2026-02-09", "provider": "native", "model": "haiku", "calls": 12, "input_tokens": 18400, "output_tokens": 2100, "usd": 0.0}],
