@@ -18,9 +18,10 @@ from tests.conftest import Box
 from tests.homes.make import SAMPLE, SESSION
 
 HOMES = sorted(path.name for path in Path(__file__).parent.iterdir() if (path / "notes.json").exists())
+_ALWAYS = ("first", "attacks")  # the oldest and the newest; those between are slow tests
 
 
-@pytest.fixture(params=HOMES)
+@pytest.fixture(params=[pytest.param(name, marks=() if name in _ALWAYS else pytest.mark.slow) for name in HOMES])
 def moved_in(request: pytest.FixtureRequest, box: Box) -> Box:
     folder = Path(__file__).parent / request.param
     places = {"@ROOT@/project": box.project, "@ROOT@/home": box.home.root, "@ROOT@/claude": box.user / ".claude"}
