@@ -97,6 +97,28 @@ def test_the_best_hit_is_under_the_cursor_until_a_hand_moves_it(world):
     drive(app, steps)
 
 
+@pytest.mark.parametrize("keys", [["enter"], ["enter", "enter"], ["tab"]])
+def test_who_has_gone_to_a_hit_keeps_it_when_later_answers_put_another_first(world, keys):
+    """Meaning comes after words, and an index that is still being made brings other hits: a command is for the note that is read."""
+    app, query = world.app(), "after:2020-01-01"
+
+    async def steps(pilot):
+        await pilot.press("slash")
+        app.screen.query_one(Input).value = query
+        await settled(pilot)
+        await pilot.press(*keys)
+        await settled(pilot)
+        seen = app.screen.item.key
+        answer = app.screen.library.memory.lexical(query, 50)
+        answer.hits.reverse()
+        assert len(answer.hits) > 1 and app.screen.library.items(answer)[0].key != seen
+        app.screen._show_hits(answer)
+        await settled(pilot)
+        assert app.screen.item.key == app.screen.entries.key == seen
+
+    drive(app, steps)
+
+
 def test_letters_typed_right_after_the_slash_are_text_not_commands(world):
     app = world.app()
 
