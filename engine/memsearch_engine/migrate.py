@@ -1,8 +1,8 @@
 """Durable databases, brought to the layout of this program when they are opened.
 
 A database says its layout in ``PRAGMA user_version`` (SQLite, pragma.html#pragma_user_version): how many of its steps were done.
-Steps are only ever added at the end. Each runs in one transaction with the number that it leads to, so that a crash leaves the
-layout before or the one after. Caches are no business of this room: they are thrown away instead.
+Steps are only ever added at the end. All that a file has not seen are done in one transaction with the number that they lead to, so
+that a crash, and whoever else opens it meanwhile, finds the layout before or the newest, nothing between. Caches are no business of this room: they are thrown away instead.
 """
 
 from __future__ import annotations
@@ -33,24 +33,29 @@ def bring_up(db: sqlite3.Connection, path: Path, steps: Sequence[Step], backups:
         Unreachable: a newer memsearch has written it, and nothing was touched; or it can't be written.
         sqlite3.Error: it is no database, or it is in use.
     """
-    layout = layout_of(db)
+    if _known(layout_of(db), path, steps) == len(steps):
+        return
+    db.execute("BEGIN IMMEDIATE")  # waits for another process that does the same; then there may be nothing left to do
+    try:
+        layout = _known(layout_of(db), path, steps)
+        if layout < len(steps) and tables_of(db):
+            _keep(path, backups, layout)
+        for step in steps[layout:]:
+            step(db)
+        db.execute(f"PRAGMA user_version={len(steps)}")
+    except BaseException:
+        db.execute("ROLLBACK")
+        raise
+    db.execute("COMMIT")
+
+
+def _known(layout: int, path: Path, steps: Sequence[Step]) -> int:
     if layout > len(steps):
         raise Unreachable(
             f"{path} was written by a newer memsearch (layout {layout}, this one knows {len(steps)})",
             "update memsearch; nothing was changed",
         )
-    if layout < len(steps) and tables_of(db):
-        _keep(db, backups, path.name, layout)
-    for number in range(layout, len(steps)):
-        db.execute("BEGIN IMMEDIATE")
-        try:
-            if layout_of(db) == number:  # no other process was faster
-                steps[number](db)
-                db.execute(f"PRAGMA user_version={number + 1}")
-        except BaseException:
-            db.execute("ROLLBACK")
-            raise
-        db.execute("COMMIT")
+    return layout
 
 
 def layout_of(db: sqlite3.Connection) -> int:
@@ -61,10 +66,10 @@ def tables_of(db: sqlite3.Connection) -> set[str]:
     return {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type='table'")}
 
 
-def _keep(db: sqlite3.Connection, backups: Path, name: str, layout: int) -> None:
-    """A copy of a database of that layout, whole or not at all; one that is there already stays. Where another process has brought
-    the database up meanwhile, that one made the copy."""
-    target = backups / f"{name}.layout{layout}"
+def _keep(path: Path, backups: Path, layout: int) -> None:
+    """A copy of the database at *path*, whole or not at all; one of that layout that is there already stays. The caller holds the
+    write lock, so what is copied is what the steps begin with; a connection that writes can't be copied from (SQLITE_LOCKED)."""
+    target = backups / f"{path.name}.layout{layout}"
     if target.exists():
         return
     for left in backups.glob(f".{target.name}.*"):  # by a process that was killed over it
@@ -75,12 +80,10 @@ def _keep(db: sqlite3.Connection, backups: Path, name: str, layout: int) -> None
     try:
         backups.mkdir(mode=0o700, exist_ok=True)
         private(made)
-        with contextlib.closing(sqlite3.connect(made)) as copy:
+        with contextlib.closing(sqlite3.connect(path)) as db, contextlib.closing(sqlite3.connect(made)) as copy:
             db.backup(copy)
-            as_it_was = layout_of(copy) == layout
         with contextlib.suppress(FileExistsError):
-            if as_it_was:
-                os.link(made, target)
+            os.link(made, target)
     except OSError as error:
         raise Unreachable(
             f"{target} can't be written: {error.strerror}", "nothing was changed: a copy comes first"

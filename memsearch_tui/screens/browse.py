@@ -210,7 +210,8 @@ class BrowseScreen(Editing, Screen[None]):
         if event.widget is not self.focused:
             return  # told late: the focus has gone on meanwhile, and must not be pulled back
         if self.query_text and not isinstance(event.widget, Input):
-            self._moved = True  # who has left the query for a hit has chosen it: later answers don't put another in its place
+            # who has left the query for a hit has chosen it: later answers don't put another in its place
+            self._moved = True
         if isinstance(event.widget, Input) and not self.query_text:
             self._before_search = (self.days.key, self.entries.key)
         if isinstance(event.widget, LineList) and event.widget.id and self.level != event.widget.id:

@@ -163,6 +163,9 @@ def test_the_archive_keeps_one_copy_and_prunes_the_oldest(tmp_path):
     assert (archive.status().turns, archive.status().contents) == (2, 1)
     longer = Turn("codex", "a", "t1", user="question", assistant="a longer answer")
     assert archive.put(longer) and archive.get("codex", "a", "t1") == longer
+    assert archive.status().contents == 2  # the fork's name still has the first words
+    assert archive.put(Turn("codex", "fork", "t1", user="question", assistant="a longer answer"))
+    assert archive.status().contents == 1
     archive.put(Turn("codex", "b", "t2", user="second"))
     gone = archive.prune(max_bytes=200, dry_run=True)
     assert ("codex", "b", "t2") not in gone and archive.status().turns == 3

@@ -384,3 +384,16 @@ def test_settings_of_an_odd_shape_are_named_and_left(agents, text):
     config.write_text(text)
     refused = agents.run("plugins", "install", "openclaw")
     assert refused.code == 2 and "Traceback" not in refused.err and config.read_text() == text, refused
+
+
+def test_an_edited_file_in_the_place_of_a_link_stays(agents):
+    file = agents.user / ".config" / "opencode" / "plugins" / "memsearch.ts"
+    file.parent.mkdir(parents=True)
+    other = agents.root / "other.ts"
+    other.write_text("// the peer's")
+    file.symlink_to(other)
+    agents.ok("plugins", "install", "opencode", "--replace")
+    edited = file.read_text() + "// and mine\n"
+    file.write_text(edited)
+    agents.ok("plugins", "uninstall", "opencode")
+    assert not file.is_symlink() and file.read_text() == edited

@@ -282,3 +282,30 @@ def test_one_question_that_begins_like_ours_costs_no_other_turn(place):
     place.run("import", "claude-code", "--yes")
     bodies = [entry["body"] for entry in json.loads(place.run("entries", "--json").stdout)["entries"]]
     assert len(bodies) == 2 and any("Pin foo" in body for body in bodies) and any("Rename" in body for body in bodies)
+
+
+def test_the_hook_s_log_has_an_end(place):
+    log = place.home.log.parent / "hook.log"
+    log.parent.mkdir(parents=True)
+    log.write_text("old\n" * 300_000)
+    place.run("hook", "claude-code", "Stop", stdin=b"not json")
+    assert 0 < log.stat().st_size < 1000 and (log.parent / "hook.log.1").stat().st_size == 1_200_000
+
+
+def test_of_what_sessions_could_be_told_only_what_one_was_told_is_kept(place, monkeypatch):
+    from memsearch_engine.capture import context
+    from memsearch_engine.state import using
+
+    memory = place.project / ".memsearch" / "memory"
+    names = []
+    for number in range(4):
+        place.run("add", f"Fact number {number}")
+        assert context.prebuild(place.home, str(memory), 1500, longterm="", hint=False) or number == 0
+        names.append(json.loads(place.home.context(str(memory)).read_bytes())["id"])
+        if number == 1:
+            context.log_injection(place.home, 1e10, "claude-code", "s", "SessionStart", "/p", names[1])
+        with using(place.home, context._SCHEMA) as db:
+            db.execute("UPDATE injected_texts SET at = at - 7200")  # two hours later
+    with using(place.home, context._SCHEMA) as db:
+        kept = {name for (name,) in db.execute("SELECT id FROM injected_texts")}
+    assert kept == {names[1], names[3]}  # what was told, and what may be in a moment

@@ -151,19 +151,16 @@ def test_a_step_that_fails_leaves_the_layout_before(tmp_path):
         db.execute("CREATE TABLE half (a)")
         raise sqlite3.OperationalError("the disk is full")
 
-    with closing(sqlite3.connect(tmp_path / "x.db", isolation_level=None)) as db:
+    path, backups = tmp_path / "x.db", tmp_path / "backups"
+    with closing(sqlite3.connect(path, isolation_level=None)) as db:
+        bring_up(db, path, (first,), backups)
         with pytest.raises(sqlite3.OperationalError):
-            bring_up(db, tmp_path / "x.db", (first, broken), tmp_path / "backups")
+            bring_up(db, path, (first, lambda db: db.execute("CREATE TABLE second (a)"), broken), backups)
         assert layout_of(db) == 1 and tables_of(db) == {"kept"}
-        bring_up(
-            db,
-            tmp_path / "x.db",
-            (first, lambda db: db.execute("INSERT INTO kept (a) VALUES (1)")),
-            tmp_path / "backups",
-        )
+        bring_up(db, path, (first, lambda db: db.execute("INSERT INTO kept (a) VALUES (1)")), backups)
         assert layout_of(db) == 2
-    with closing(sqlite3.connect(tmp_path / "backups" / "x.db.layout1")) as db:
-        assert layout_of(db) == 1 and tables_of(db) == {"kept"}
+    with closing(sqlite3.connect(backups / "x.db.layout1")) as db:
+        assert layout_of(db) == 1 and tables_of(db) == {"kept"} and db.execute("SELECT a FROM kept").fetchall() == []
 
 
 def test_every_insert_names_its_columns():

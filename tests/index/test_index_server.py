@@ -323,7 +323,6 @@ def test_an_index_that_is_emptier_than_the_ledger_is_noticed_or_mended(remote, s
     remote.index()
     server.drop(*server.names())
     search(remote)
-    time.sleep(2)
     remote.run("doctor", "--fix")
     remote.run("index", "--force")
     until(lambda: rows(server) == NOTES or not index_check(remote)["ok"], 10, "mended, or named")

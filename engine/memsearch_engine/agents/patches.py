@@ -169,6 +169,8 @@ def revert(
     for file in reversed(kept.files):
         before, after = _decode(file.before), _decode(file.after)
         if file.link:
+            if after is not None and read(file.path) not in (None, after):
+                continue  # the link is back, or what stands in its place was edited
             planned.append((file, Patch(file.path, None, b"", f"link to {file.link}")))
             continue
         now = read(file.path)

@@ -156,9 +156,7 @@ def _was_told(payload: dict) -> bool:
                     head = data[line : min(at, line + _LINE_HEAD)]
                     if b'"hook_additional_context"' in head or b'"role":"developer"' in head:
                         return True
-                    at = data.rfind(
-                        b"<memsearch-memory id=", oldest, line
-                    )  # once for each line, however often it says so
+                    at = data.rfind(b"<memsearch-memory id=", oldest, line)  # a line once, however often it says so
     except (OSError, ValueError):  # not there, or empty
         pass
     return False
