@@ -222,6 +222,7 @@ def collection(folder) -> str:
     return f"ms_{folder.name}_{hashlib.sha256(str(folder).encode()).hexdigest()[:8]}"
 
 
+@pytest.mark.slow
 def test_its_collections_and_paths_name_a_project_from_wherever_it_calls(box):
     """OpenClaw's gateway runs in the user's home; each workspace's notes are its own."""
     works = []

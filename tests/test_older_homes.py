@@ -49,6 +49,7 @@ def test_a_home_of_the_first_layouts_goes_on(box):
     assert "0 left" in done.out
 
 
+@pytest.mark.slow
 def test_a_catalog_that_was_set_aside_is_scrubbed_with_the_caches(box):
     box.fill()
     box.index()
@@ -60,6 +61,7 @@ def test_a_catalog_that_was_set_aside_is_scrubbed_with_the_caches(box):
     assert "0 left" in done.out and not copy.exists()
 
 
+@pytest.mark.slow
 def test_rows_of_a_lost_ledger_do_not_stay_in_milvus(box):
     box.fill()
     box.index()
@@ -81,6 +83,7 @@ def test_rows_of_a_lost_ledger_do_not_stay_in_milvus(box):
         store.close()
 
 
+@pytest.mark.slow
 def test_a_disk_that_is_full_while_vectors_move_loses_none(box, monkeypatch):
     box.fill()
     box.index()

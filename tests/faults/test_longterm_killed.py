@@ -68,6 +68,7 @@ def steps(root: Path) -> int:
         desk.model.close()
 
 
+@pytest.mark.slow
 def test_killed_at_some_steps_everything_is_made_up_for(tmp_path):
     total = steps(tmp_path / "counted")
     assert total > 50

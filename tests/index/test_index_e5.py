@@ -24,6 +24,7 @@ def test_english_is_told_from_other_languages(text, english):
     assert is_english(text) == english
 
 
+@pytest.mark.slow
 def test_a_corpus_that_is_not_english_is_offered_the_other_model(box):
     box.write(
         "2026-02-09",

@@ -48,6 +48,7 @@ def test_an_emptied_catalog(box):
     heals(box)
 
 
+@pytest.mark.slow
 def test_a_catalog_with_damaged_pages(box):
     """The header is good, the rest is not: the likeliest damage of a crash or a full disk."""
     path = stopped(box).home.cache_db

@@ -101,6 +101,7 @@ def test_a_model_is_fetched_used_and_searched_with(box, hub, no_weights):
     assert "multilingual-e5-small" in box.ok("health", "--json").json["fingerprint"]
 
 
+@pytest.mark.slow
 def test_a_fetch_that_breaks_leaves_nothing_that_looks_whole(box, hub, no_weights):
     hub.broken.add("/intfloat/multilingual-e5-small/resolve/main/onnx/tokenizer.json")
     done = box.run("models", "pull", "multilingual-e5-small")
@@ -110,6 +111,7 @@ def test_a_fetch_that_breaks_leaves_nothing_that_looks_whole(box, hub, no_weight
     box.ok("models", "pull", "multilingual-e5-small")
 
 
+@pytest.mark.slow
 def test_a_hub_that_has_it_not_and_one_that_is_not_there(box, hub, no_weights):
     done = box.run("models", "pull", "bge-m3")
     assert done.code == 3 and "could not fetch bge-m3" in done.err and "embedding.model" in done.err

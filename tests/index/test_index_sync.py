@@ -79,6 +79,7 @@ def test_an_empty_corpus(box):
     assert box.run("search", "anything", "-j").json == []
 
 
+@pytest.mark.slow
 def test_two_folders_of_one_name_share_nothing(box):
     one, two = box.other_project("a", "api"), box.other_project("b", "api")
     box.write("2026-01-01", "### 10:00\n- alpha secret of the first\n", one / ".memsearch" / "memory")
@@ -111,6 +112,7 @@ def test_the_same_note_in_two_projects_is_each_projects_own(box):
     assert {hit["source"] for hit in everywhere} == {str(f / ".memsearch/memory/2026-01-01.md") for f in (one, two)}
 
 
+@pytest.mark.slow
 def test_editing_a_hit_changes_this_projects_file(box):
     """The catalog knows both files; an id that both have means the one here."""
     one, two = box.other_project("one"), box.other_project("two")
@@ -124,6 +126,7 @@ def test_editing_a_hit_changes_this_projects_file(box):
         assert f"changed in {folder.name}" in (folder / ".memsearch/memory/2026-01-01.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_folder_that_two_projects_index_belongs_to_both(box):
     docs = box.root / "docs"
     box.write("guide.md", "# Guide\n- the deploy train leaves on Tuesdays\n", docs)
@@ -326,6 +329,7 @@ def test_a_catalog_of_another_layout_is_set_aside_and_said(tmp_path):
     assert list(path.parent.glob("cache.db.broken-*"))
 
 
+@pytest.mark.slow
 def test_a_root_that_passes_over_what_another_holds_does_not_lose_it(box):
     """`index .` beside the memory folder in it, which is hidden: each pass took the notes out, or brought them back."""
     box.write("2026-02-09", "### 10:00\n- giraffes eat leaves\n")

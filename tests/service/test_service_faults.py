@@ -29,6 +29,7 @@ def searchable(box: Box, words: str, seconds: float = 10) -> None:
     until(lambda: box.run("search", words, "--json").code == 0, seconds, f"{words!r} found")
 
 
+@pytest.mark.slow
 def test_five_searches_watch_index_and_edit_at_once(box):
     """On a home that nobody used yet: the first searches also make the collection."""
     box.fill()
@@ -142,6 +143,7 @@ def test_a_note_in_a_project_that_had_no_memory_yet_is_found_soon(box):
     searchable(box, "Elasticsearch", 5)
 
 
+@pytest.mark.slow
 def test_a_memory_folder_that_was_removed_and_made_again_is_watched(box):
     """As git does it when branches are changed."""
     box.fill()
@@ -211,6 +213,7 @@ def test_no_wait_never_starts_a_service(box):
     assert box.processes() == []
 
 
+@pytest.mark.slow
 def test_a_damaged_registry_does_not_stop_search(box):
     box.fill()
     box.index()

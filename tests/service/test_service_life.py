@@ -122,6 +122,7 @@ def test_a_home_of_150_bytes(tmp_path):
     shutil.rmtree(box.home.socket.parent, ignore_errors=True)
 
 
+@pytest.mark.slow
 def test_a_long_home_and_another_tmpdir_find_the_same_service(tmp_path):
     """Agents run commands with a TMPDIR of their own; the one service must still be found."""
     box = Box(tmp_path, tmp_path / ("d" * 90) / "home").fill()
@@ -202,6 +203,7 @@ def test_idle_exit_and_not_while_a_client_is_attached(box):
     assert box.ok("service", "start", "--json").json["pid"] != first["pid"]
 
 
+@pytest.mark.slow
 def test_an_older_service_makes_room_for_a_newer_client(box):
     box.fill()
     old = start(box, "import memsearch_engine; memsearch_engine.__version__ = '0.0.1'")

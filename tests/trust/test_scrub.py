@@ -154,6 +154,7 @@ def test_the_owner_s_settings_and_uninstall_s_memory_are_listed_and_left(box):
     assert SHAPED in box.home.config.read_text() and everywhere(box, SHAPED) == []
 
 
+@pytest.mark.slow
 def test_interrupted_it_says_so_and_goes_on(box):
     spread(box, SECRET)
     projects = [offline_project(locate(str(box.project), box.home))]
@@ -196,6 +197,7 @@ def test_what_the_owner_calls_no_secret_is_none(box, monkeypatch):
     assert os.path.exists(box.home.root / "secrets-allowed")
 
 
+@pytest.mark.slow
 def test_the_long_term_memory_still_runs_after_it(box):
     spread(box, SECRET)
     box.ok("secrets", "scrub", "--text", SECRET, "--yes")
@@ -236,6 +238,7 @@ def test_nothing_outside_the_memory_folder_is_touched(box, tmp_path):
     assert SECRET in (repo / "src.py").read_text() and SECRET not in (repo / "memory" / "2026-02-09.md").read_text()
 
 
+@pytest.mark.slow
 def test_a_text_that_anchors_hold_is_refused_and_a_column_s_name_is_no_secret(box):
     box.fill()
     box.index()
@@ -246,6 +249,7 @@ def test_a_text_that_anchors_hold_is_refused_and_a_column_s_name_is_no_secret(bo
     assert "0 left" in box.run("secrets", "scrub", "--text", "entry_id", "--yes").out
 
 
+@pytest.mark.slow
 def test_a_write_that_fails_tears_nothing(box, monkeypatch):
     spread(box, SECRET)
     text = "## Everywhere\n" + "".join(f"- line {n} {SECRET}\n" for n in range(2000))

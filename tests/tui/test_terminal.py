@@ -67,13 +67,13 @@ def test_found_by_meaning_opened_at_its_turn_edited_deleted_undone(desk):
     before = day(desk).read_bytes()
     app = Terminal(desk)
     app.see("2026-11-21")
-    app.press("/", *"second turn of the resumed codex session")
+    app.press("/", "second turn of the resumed codex session")  # at once: no rest in which a part of it is answered
     app.see("hybrid")
     app.press("enter", "enter", "enter")
     app.see("turn 2 of 2")
     app.press("h", "e")
     app.see("ctrl+s saves")
-    app.press("end", *" (edited here)", "ctrl+s")
+    app.press("end", " (edited here)", "ctrl+s")
     app.see("saved")
     edited = day(desk).read_bytes()
     assert edited != before and edited.count(b"(edited here)") == 1
