@@ -41,8 +41,8 @@ from pathlib import Path
 
 import psutil
 from common import Corpus, Product, Report, arguments, make_corpus, median, p95, workplace
-from memsearch_engine import client
-from memsearch_engine.client import Memory
+from memsearch_engine import Memory
+from memsearch_engine.service import launch
 
 from memsearch_tui.library import Library
 
@@ -82,7 +82,7 @@ def main() -> None:
         if options.entries > options.real:
             product.fill()
         product.warm(corpus.queries[:3])
-        library = Library(Memory(product.home, str(product.root)))
+        library = Library(Memory(str(product.root), home=product.home))
         desk = Desk(product, library, options.apps)
         print(f"{options.entries:,} entries in {corpus.files:,} days, terminal {COLUMNS}x{ROWS}")
         start(report, desk, options.times)
@@ -250,7 +250,7 @@ def _start(desk: Desk, name: str) -> Start:
 def _start_without_service(desk: Desk) -> Start:
     desk.product.stop()
     done = _start(desk, OURS)
-    client.connect(desk.product.home, wait_s=60).close()  # what is still starting can't be stopped
+    launch.connect(desk.product.home, wait_s=60).close()  # what is still starting can't be stopped
     return done
 
 

@@ -27,12 +27,12 @@ from typing import Any
 ROOT = Path(__file__).absolute().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from memsearch_engine import client  # noqa: E402
 from memsearch_engine.home import Home  # noqa: E402
 from memsearch_engine.journal.model import Anchor  # noqa: E402
 from memsearch_engine.journal.text import escape_line  # noqa: E402
 from memsearch_engine.projects import Place, locate  # noqa: E402
 from memsearch_engine.search.hits import Answer  # noqa: E402
+from memsearch_engine.service import launch  # noqa: E402
 
 from memsearch_tui.demo.history import Story, fillers, stories  # noqa: E402
 
@@ -166,13 +166,13 @@ class Product:
     def command(self, *arguments: str) -> list[str]:
         return [MEMSEARCH, *arguments]
 
-    def start(self) -> client.Connection:
+    def start(self) -> launch.Connection:
         """A connection to a service that has nothing left to do."""
-        connection = client.connect(self.home, wait_s=60)
+        connection = launch.connect(self.home, wait_s=60)
         self.settle(connection)
         return connection
 
-    def settle(self, connection: client.Connection) -> None:
+    def settle(self, connection: launch.Connection) -> None:
         """Wait until the service has opened its index and worked its queue off."""
         connection.call("index", list[dict], timeout_s=7200, place=self.place_param)
 
@@ -184,7 +184,7 @@ class Product:
         connection.close()
 
     def stop(self) -> None:
-        client.stop(self.home, wait_s=60)
+        launch.stop(self.home, wait_s=60)
 
     def fill(self) -> None:
         """Index with random vectors instead of the model's (see fill.py)."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, ClassVar
 
-from memsearch_engine.client import Memory
+from memsearch_engine import Memory
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.journal.text import shown
 from memsearch_engine.settings import Settings, load
@@ -162,7 +162,7 @@ class MemsearchApp(App[int]):
         def chosen(root: str | None) -> None:
             if root and isinstance(browse, BrowseScreen):
                 home = self.library.memory.home
-                self.library = Library(Memory(home, None if root == "*" else root, everything=root == "*"))
+                self.library = Library(Memory(None if root == "*" else root, home=home, everything=root == "*"))
                 browse.open(self.library)
 
         browse: Screen = self.screen
@@ -178,7 +178,7 @@ def run(*, project: str | None = None, everything: bool = False, theme: str | No
         cwd = next((p.root for p in known if project in (p.slug, p.name, p.id)), None)
         if cwd is None:
             raise MemsearchError(f"no project named {project!r}", "`memsearch project --all` lists them")
-    memory = Memory(cwd=cwd, everything=everything)
+    memory = Memory(cwd, everything=everything)
     settings = load(memory.home, memory.place.settings_file)
     app = MemsearchApp(Library(memory), settings, theme=theme or "")
     code = app.run(mouse=settings.tui.mouse)

@@ -7,6 +7,7 @@ import os
 from pathlib import Path
 
 import msgspec
+from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
 
 
@@ -17,11 +18,11 @@ class Draft(msgspec.Struct):
     text: str
 
 
-def _file(home: Path, path: str, entry_id: str) -> Path:
-    return home / "drafts" / f"{digest(path, entry_id)}.json"
+def _file(home: Home, path: str, entry_id: str) -> Path:
+    return home.root / "drafts" / f"{digest(path, entry_id)}.json"
 
 
-def keep(home: Path, draft: Draft) -> None:
+def keep(home: Home, draft: Draft) -> None:
     """Write *draft* (secrets replaced: it is written before anybody saved it)."""
     from memsearch_engine.secrets.scan import redact  # 20 ms, and most starts need none
 
@@ -29,24 +30,24 @@ def keep(home: Path, draft: Draft) -> None:
     with contextlib.suppress(OSError):
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         temporary = file.with_suffix(".tmp")
-        temporary.write_bytes(msgspec.json.encode(msgspec.structs.replace(draft, text=redact(draft.text)[0])))
+        temporary.write_bytes(msgspec.json.encode(msgspec.structs.replace(draft, text=redact(draft.text, home)[0])))
         os.replace(temporary, file)
 
 
-def load(home: Path, path: str, entry_id: str) -> Draft | None:
+def load(home: Home, path: str, entry_id: str) -> Draft | None:
     return _read(_file(home, path, entry_id))
 
 
-def every(home: Path) -> list[Draft]:
+def every(home: Home) -> list[Draft]:
     """All drafts, the one that was written last first."""
     try:
-        files = sorted((home / "drafts").glob("*.json"), key=lambda file: file.stat().st_mtime, reverse=True)
+        files = sorted((home.root / "drafts").glob("*.json"), key=lambda file: file.stat().st_mtime, reverse=True)
     except OSError:
         return []
     return [draft for file in files if (draft := _read(file))]
 
 
-def drop(home: Path, path: str, entry_id: str) -> None:
+def drop(home: Home, path: str, entry_id: str) -> None:
     _file(home, path, entry_id).unlink(missing_ok=True)
 
 

@@ -12,7 +12,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 import msgspec
-from memsearch_engine.client import Memory
+from memsearch_engine import Memory
 from memsearch_engine.errors import MemsearchError, NotFound
 from memsearch_engine.journal.files import DayFile, count_entries, list_days
 from memsearch_engine.journal.model import Entry
@@ -20,7 +20,7 @@ from memsearch_engine.search.hits import Answer
 
 if TYPE_CHECKING:  # what the first frame does not need
     from memsearch_engine.journal.write import Target
-    from memsearch_engine.transcripts.locate import Found
+    from memsearch_engine.transcripts.locate import Excerpt
     from memsearch_engine.transcripts.model import Turn
 
 #: Turns on both sides of the one that is opened.
@@ -143,7 +143,7 @@ class Library:
             self._evidence[key] = self.memory.evidence(entry)
         return self._evidence[key]
 
-    def conversation(self, entry: Entry, turn: str = "") -> Found:
+    def conversation(self, entry: Entry, turn: str = "") -> Excerpt:
         """The conversation around the entry's turn, or around another *turn* of it."""
         return self.memory.conversation(entry, turn=turn, context=AROUND)
 
@@ -207,7 +207,7 @@ class Library:
 
     def projects(self) -> list[ProjectRow]:
         """Every known project, the one with the newest memory first."""
-        everything = Memory(self.memory.home, self.memory.place.root, everything=True)
+        everything = Memory(self.memory.place.root, home=self.memory.home, everything=True)
         rows = []
         for project in everything.projects:
             counts = everything.catalog.counts(project.id) if everything.catalog else {}

@@ -122,16 +122,15 @@ class Plain:
     def _talk(self, number: str) -> None:
         found = self.library.conversation(self.library.entry(self._item(number)))
         for turn in found.turns[max(found.index, 0) : max(found.index, 0) + 1]:
-            self.say(f"You: {plain(redact(turn.user)[0])}")
+            self.say(f"You: {plain(redact(turn.user, self.memory.home)[0])}")
             for tool in turn.tools:
                 self.say(
-                    f"{'Failed tool' if tool.failed else 'Tool'} {plain(tool.name)}: {plain(redact(tool.input)[0])[:300]}"
+                    f"{'Failed tool' if tool.failed else 'Tool'} {plain(tool.name)}: {plain(redact(tool.input, self.memory.home)[0])[:300]}"
                 )
-            self.say(f"{turn.agent}: {plain(redact(turn.assistant)[0])}")
+            self.say(f"{turn.agent}: {plain(redact(turn.assistant, self.memory.home)[0])}")
 
     def _edit(self, number: str) -> None:
         import click
-        from memsearch_engine.journal.write import Target
 
         item = self._item(number)
         entry = self.library.entry(item)
@@ -139,9 +138,7 @@ class Plain:
         if text is None or text.strip("\n") == entry.body.strip("\n"):
             self.say("nothing was changed")
             return
-        self.memory.journal.edit(
-            self.memory.memory_of(item.path), Target(item.path, entry.id, entry.hash), redact(text)[0]
-        )
+        self.memory.edit(entry.id, text, if_match=entry.hash, path=item.path)
         self.say("saved; undo takes it back")
 
     def _delete(self, number: str) -> None:

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
-from memsearch_engine.client import Memory
+from memsearch_engine import Memory
 from memsearch_engine.errors import MemsearchError
 
 from memsearch_tui import drafts
@@ -231,7 +231,7 @@ def _decide_secret(memory: Memory, case: Case, yes: bool, text: str | None) -> s
     if not yes:
         allow(memory.home, fingerprint)
         return "allowed: it is not reported any more"
-    everything = Memory(memory.home, memory.place.root, everything=True)
+    everything = Memory(memory.place.root, home=memory.home, everything=True)
     wanted = [s for s in scrub.known(memory.home, everything.projects, rule=rule) if s.fingerprint == fingerprint]
     report = scrub.scrub(memory.home, load(memory.home), everything.projects, wanted, memory.folders)
     left = sum(place.count for place in report.left)
@@ -249,12 +249,12 @@ def _drafts(memory: Memory) -> list[Case]:
             [[(draft.path, "dim")], [], *([(line, "text")] for line in draft.text.splitlines()), [], [("e on the entry goes on with it", "dim")]],
             no="drop", subject=draft,
         )
-        for draft in drafts.every(memory.home.root)
+        for draft in drafts.every(memory.home)
     ]  # fmt: skip
 
 
 def _decide_draft(memory: Memory, case: Case, yes: bool, text: str | None) -> str:
-    drafts.drop(memory.home.root, case.subject.path, case.subject.entry_id)
+    drafts.drop(memory.home, case.subject.path, case.subject.entry_id)
     return "dropped"
 
 

@@ -9,8 +9,8 @@ from datetime import date
 from pathlib import Path
 from tempfile import gettempdir
 
-from memsearch_engine import client
-from memsearch_engine.client import Memory
+from memsearch_engine import Memory
+from memsearch_engine.service import launch
 
 from memsearch_tui.app import MemsearchApp
 from memsearch_tui.demo.command import prepare
@@ -51,14 +51,14 @@ def main() -> None:
     folder = Path(gettempdir()) / "memsearch-pictures"  # the same every time: paths are in the pictures
     home, project = prepare(folder, fresh=True, end=date(2026, 11, 20))
     os.chdir(project)
-    memory = Memory(home, str(project))
+    memory = Memory(str(project), home=home)
     try:
         memory.call("index", list[dict], timeout_s=600, place=memory.place_param)
         for name, (theme, keys) in SCENES.items():
             asyncio.run(scene(Library(memory), name, theme, keys))
             print(f"screenshots/{name}.svg")
     finally:
-        client.stop(home)
+        launch.stop(home)
         os.chdir(HERE)
         shutil.rmtree(folder)
 

@@ -19,9 +19,9 @@ from typing import Any
 
 import psutil
 import pytest
-from memsearch_engine import client
 from memsearch_engine.home import Home
 from memsearch_engine.journal.origin import Origin
+from memsearch_engine.service import launch
 
 # tests that ran the index in this process fork terminals and programs later: gRPC must not follow them there
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
@@ -175,11 +175,11 @@ class Box:
 
     # -- the service
 
-    def connect(self) -> client.Connection:
+    def connect(self) -> launch.Connection:
         """A connection of this process; the service was started by a command, in this box's environment."""
         if not self.home.socket.exists():
             self.ok("service", "start")
-        return client.connect(self.home, start=False)
+        return launch.connect(self.home, start=False)
 
     def place(self, project: Path | None = None) -> dict[str, str]:
         root = os.path.realpath(project or self.project)
@@ -220,7 +220,7 @@ class Box:
 
     def clean(self) -> None:
         with contextlib.suppress(Exception):
-            client.stop(self.home, 10)
+            launch.stop(self.home, 10)
         left = self.processes()
         for process in left:
             with contextlib.suppress(psutil.Error):

@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 import click
-from memsearch_engine.client import Memory
+from memsearch_engine import Memory
 from memsearch_engine.errors import UsageError
 from memsearch_engine.home import Home
 
@@ -151,10 +151,7 @@ def coverage(since: str | None, listed: str | None, json_: bool) -> int:
 @as_json
 def context(agent: str, log_: bool, session: str, json_: bool) -> int:
     """Show exactly what a new session of AGENT in this folder would be told, and how many tokens that is."""
-    from memsearch_engine.capture.context import build, injections
-    from memsearch_engine.capture.hook import CONTEXT_LINES
-    from memsearch_engine.longterm.recall import told
-    from memsearch_engine.settings import load
+    from memsearch_engine.capture.context import injections
 
     memory = Memory()
     if log_ or session:
@@ -169,11 +166,7 @@ def context(agent: str, log_: bool, session: str, json_: bool) -> int:
         if not rows and not json_:
             output.say("no session was told anything yet")
         return 0 if rows else 1
-    settings = load(memory.home)
-    recall, longterm = settings.recall, settings.longterm
-    kept = told(memory.home, memory.project.id, longterm.max_tokens) if recall.inject else ""
-    most, may = recall.max_tokens if recall.inject else 0, memory.journal.origin
-    made = build(memory.place.memory, CONTEXT_LINES[agent], most, longterm=kept, origin=may)
+    made = memory.context(agent)
     if json_:
         output.emit(
             {

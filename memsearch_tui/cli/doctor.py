@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from memsearch_engine.client import Memory
+from memsearch_engine import Memory
 from memsearch_engine.errors import MemsearchError
 
 from memsearch_tui.counted import many
@@ -81,8 +81,8 @@ def _settings(memory: Memory) -> dict[str, Any]:
 
 
 def _registry(memory: Memory) -> dict[str, Any]:
-    if memory.note:
-        return _check("project", False, memory.note)
+    if memory.shortfall:
+        return _check("project", False, memory.shortfall)
     return _check("project", True, f"{memory.project.slug} at {memory.place.root}, {memory.project.collection}")
 
 
@@ -147,7 +147,7 @@ def _conversations(memory: Memory, *, fix: bool) -> dict[str, Any]:
     """Conversations that memories cite and whose agent will delete them soon."""
     from memsearch_engine.capture.retention import archive_all, survey
 
-    everything = Memory(memory.home, memory.place.root, everything=True)
+    everything = Memory(memory.place.root, home=memory.home, everything=True)
     found = survey(memory.home, everything.projects, memory.folders)
     soon = [expiring for expiring in found.expiring if expiring.unkept]
     if soon and fix:

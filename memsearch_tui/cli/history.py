@@ -8,7 +8,7 @@ import threading
 from typing import Any
 
 import click
-from memsearch_engine.client import Memory
+from memsearch_engine import Memory
 from memsearch_engine.errors import MemsearchError, UsageError
 
 from memsearch_tui.cli import output
@@ -171,8 +171,8 @@ def _memory_of(memory: Memory, project: str | None) -> str:
     if not project:
         return ""
     if os.path.isdir(project):
-        return Memory(memory.home, project).place.memory
-    return Memory(memory.home, project=project).place.memory
+        return Memory(project, home=memory.home).place.memory
+    return Memory(home=memory.home, project=project).place.memory
 
 
 def _folder(path: str | None) -> str:

@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 
 import click
-from memsearch_engine import dialect
-from memsearch_engine.client import Memory
+from memsearch_engine import IndexResult, Memory, dialect
 from memsearch_engine.errors import Unreachable
 
 from memsearch_tui.cli import output
@@ -27,28 +26,19 @@ _LONG_S = 24 * 3600
 @as_json
 def index(paths: tuple[str, ...], force: bool, project: str | None, everything: bool, bare: bool, json_: bool) -> int:
     """Bring the index up to date; PATHS are indexed with this project from now on."""
-    memory = memory_at(project, False, paths)
+    memory = memory_at(project, everything, paths)
     progress = output.Progress()
     try:
-        results = memory.call(
-            "index",
-            list[dict],
-            timeout_s=_LONG_S,
-            progress=progress,
-            place=memory.place_param,
-            paths=[os.path.abspath(path) for path in paths],
-            force=force,
-            all_projects=memory.everything or everything,
-        )
+        results = memory.index(*paths, force=force, progress=progress)
     finally:
         progress.close()
     total = {
-        key: sum(result[key] for result in results)
+        key: sum(getattr(result, key) for result in results)
         for key in ("files", "changed", "removed", "entries", "chunks", "embedded", "deleted", "seconds")
     }
     total["seconds"] = round(total["seconds"], 3)
-    failed = [item for result in results for item in result["failed"]]
-    reason = next((result["reason"] for result in results if result["reason"]), "")
+    failed = [item for result in results for item in result.failed]
+    reason = next((result.reason for result in results if result.reason), "")
     if json_ or bare:
         output.emit({**total, "failed": failed, "reason": reason, "projects": results})
     else:
@@ -58,15 +48,15 @@ def index(paths: tuple[str, ...], force: bool, project: str | None, everything: 
             f"in {total['seconds']:.1f} s"
         )
     for result in results:
-        for warning in result["warnings"]:
+        for warning in result.warnings:
             output.say(f"warning: {output.safe(warning)}")
     for item in failed:
-        output.say(f"failed: {output.safe(item['path'])}: {item['reason']}")
+        output.say(f"failed: {output.safe(item.path)}: {item.reason}")
     if reason:
         output.say(f"note: words only: {output.safe(reason)}")
     if not failed:
         dialect.note_indexed(os.path.dirname(memory.place.memory))
-    share = max((result["not_english"] for result in results), default=0.0)
+    share = max((result.not_english for result in results), default=0.0)
     if share > 0.1:
         output.say(
             f"note: {share:.0%} of these notes are not English, which this model hardly knows - `memsearch models use "
@@ -91,7 +81,12 @@ def watch(paths: tuple[str, ...], project: str | None, everything: bool, json_: 
     connection = memory.connect()
     try:
         connection.call(
-            "index", list[dict], timeout_s=_LONG_S, progress=output.Progress(), place=memory.place_param, paths=more
+            "index",
+            list[IndexResult],
+            timeout_s=_LONG_S,
+            progress=output.Progress(),
+            place=memory.place_param,
+            paths=more,
         )
         output.say(f"watching {memory.place.memory} - ctrl+c ends this, the service goes on until it is idle")
         version = 0
@@ -267,9 +262,9 @@ def models_pull(name: str, json_: bool) -> None:
 @as_json
 def models_use(name: str, yes: bool, json_: bool) -> None:
     """Switch to a model (a name, or a folder with model.onnx and tokenizer.json); everything is embedded again once."""
-    from memsearch_engine import client
     from memsearch_engine.home import Home
     from memsearch_engine.index import models as known
+    from memsearch_engine.service import launch
     from memsearch_engine.settings import set_value
 
     home = Home.from_env()
@@ -283,7 +278,7 @@ def models_use(name: str, yes: bool, json_: bool) -> None:
         f"{many(chunks, 'chunk')} will be embedded with {name} in the background. Go ahead?", yes or chunks < 100
     )
     set_value(home, "embedding.model", name)
-    client.stop(home)
+    launch.stop(home)
     memory.connect().close()
     if json_:
         output.emit({"model": name, "chunks": chunks})

@@ -7,7 +7,7 @@ from datetime import date, datetime
 from typing import Any, Literal
 
 import click
-from memsearch_engine.client import Memory
+from memsearch_engine import Memory
 from memsearch_engine.errors import UsageError
 from memsearch_engine.home import Home
 
@@ -24,15 +24,13 @@ from memsearch_tui.counted import many
 @as_json
 def remember(fact: str, everywhere: bool, json_: bool) -> None:
     """Note a fact down for good: every new session is told, from the next one on."""
-    from memsearch_engine.longterm.notes import remember as keep
-    from memsearch_engine.longterm.recall import refresh, told
+    from memsearch_engine.longterm.recall import told
     from memsearch_engine.settings import load
 
     memory = Memory()
     project, settings = memory.project, load(memory.home)
     fact = fact.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # argv may hold any bytes
-    note = keep(memory.home, fact, project="" if everywhere else project.id, name=project.name)
-    refresh(memory.home, settings)
+    note = memory.remember(fact, everywhere=everywhere)
     if note.id not in told(memory.home, project.id, settings.longterm.max_tokens):
         output.say("! there is more than a session is told: raise `longterm.max_tokens`, or forget something")
     if json_:
@@ -203,7 +201,7 @@ def show(name: str, text: bool, everything: bool, forgotten: bool, json_: bool) 
     """What is remembered, where it comes from, how it is used, and when it will be forgotten."""
     import msgspec
     from memsearch_engine.longterm import recall
-    from memsearch_engine.longterm.notes import notes
+    from memsearch_engine.longterm.facts import facts as remembered
     from memsearch_engine.longterm.store import Store, note_read
     from memsearch_engine.settings import load
 
@@ -228,7 +226,7 @@ def show(name: str, text: bool, everything: bool, forgotten: bool, json_: bool) 
         for row in recall.overview(home, load(home).longterm.unused_days)
         if (everything or row["project"] in ("", project.name)) and bool(row["forgotten"]) == forgotten
     ]
-    facts = [n for n in notes(home) if everything or n.scope in ("", project.id[:8])] if not forgotten else []
+    facts = [n for n in remembered(home) if everything or n.scope in ("", project.id[:8])] if not forgotten else []
     trash = recall.trash(home) if forgotten else []
     if json_:
         output.emit({"memories": rows, "notes": msgspec.to_builtins(facts), "forgotten_by_hand": trash})

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import sys
 from datetime import date, datetime
 
 import click
-from memsearch_engine.client import Memory
-from memsearch_engine.errors import Conflict, NotFound, UsageError
-from memsearch_engine.journal.history import Change
-from memsearch_engine.journal.write import target_of
+from memsearch_engine import Change, Conflict, Memory, Note, UsageError
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, scope
-from memsearch_tui.cli.recall import entry_json
+from memsearch_tui.cli.recall import note_json
 from memsearch_tui.counted import many
 
 
@@ -27,45 +23,21 @@ from memsearch_tui.counted import many
 @as_json
 def add(text: str | None, day: str | None, json_: bool) -> None:
     """Write a note into today (from the argument or stdin)."""
-    from memsearch_engine.secrets.scan import redact
-
     body = _given(text) if text is not None or not sys.stdin.isatty() else None
     if body is None or not body.strip():
         raise UsageError("nothing to write", "memsearch add 'what to remember', or pipe the text in")
-    written_on = _day(day) if day else date.today().isoformat()
-    memory = Memory()
-    from memsearch_engine.journal.text import escape_block
-
-    clean, found = redact(body.strip("\n"))
-    if not clean.lstrip().startswith(("-", "*", "#", ">", "|", "`")):
-        clean = "\n".join(f"- {line}" if i == 0 else f"  {line}" for i, line in enumerate(clean.splitlines()))
-    added = memory.journal.add_note(
-        memory.place.memory,
-        written_on,
-        datetime.now().strftime("%H:%M"),
-        escape_block(clean),
-    )
-    _tell_next_session(memory)
-    for finding in found:
-        output.say(f"note: a secret was replaced by {finding.placeholder}")
+    note = Memory().add(body, day=_day(day) if day else "")
+    _say_replaced(note)
     if json_:
-        output.emit({"entry_id": added.entry_id, "source": added.path})
+        output.emit({"entry_id": note.id, "source": note.path})
     else:
-        output.echo(added.entry_id)
-        output.say(
-            f"written to {added.path} - `memsearch expand {added.entry_id}` shows it, `memsearch undo` takes it back"
-        )
+        output.echo(note.id)
+        output.say(f"written to {note.path} - `memsearch expand {note.id}` shows it, `memsearch undo` takes it back")
 
 
-def _tell_next_session(memory: Memory) -> None:
-    """Make what the next session is told include this note, also where no service runs."""
-    from memsearch_engine.errors import MemsearchError
-    from memsearch_engine.longterm.recall import prepare
-    from memsearch_engine.settings import load
-
-    with contextlib.suppress(OSError, MemsearchError):
-        # asking for the project registers it, so that the service will know it
-        prepare(memory.home, load(memory.home), memory.place.memory, memory.project.id)
+def _say_replaced(note: Note) -> None:
+    for placeholder in note.replaced:
+        output.say(f"note: a secret was replaced by {placeholder}")
 
 
 @click.command(
@@ -78,29 +50,16 @@ def _tell_next_session(memory: Memory) -> None:
 def edit(name: str, text: str | None, hash_: str, json_: bool) -> None:
     """Change an entry's text; its heading, anchor and marks stay."""
     memory = Memory()
-    section = memory.section(name)
-    entry = section.entry
+    before = memory.expand(name)
     if text is None and sys.stdin.isatty():
-        text = _editor(entry.body)
-        if text is None or text.strip("\n") == entry.body:
+        text = _editor(before.text)
+        if text is None or text.strip("\n") == before.text:
             output.say("nothing was changed")
             return
-    body = _given(text)
-    target = target_of(section.path, entry)
-    if hash_ and hash_ != entry.hash:
-        raise Conflict(
-            f"entry {entry.id} changed since it was read (hash {hash_} expected, {entry.hash} found)",
-            f"read it again: `memsearch expand {entry.id}`",
-            current=entry.content,
-        )
-    from memsearch_engine.secrets.scan import redact
-
-    clean, found = redact(body)
-    now = memory.journal.edit(memory.memory_of(section.path), target, clean)
-    for finding in found:
-        output.say(f"note: a secret was replaced by {finding.placeholder}")
+    now = memory.edit(before.id, _given(text), if_match=hash_ or before.hash, path=before.path)
+    _say_replaced(now)
     if json_:
-        output.emit(entry_json(now, section.path))
+        output.emit(note_json(now))
     else:
         output.say(f"entry {now.id} changed - `memsearch undo` takes it back")
 
@@ -116,20 +75,17 @@ def edit(name: str, text: str | None, hash_: str, json_: bool) -> None:
 def delete(names: tuple[str, ...], dry_run: bool, hash_: str, yes: bool, json_: bool) -> None:
     """Delete entries. What goes is shown first; `undo` brings all of it back."""
     memory = Memory()
-    sections = [memory.section(name) for name in dict.fromkeys(names)]
-    if hash_ and (len(sections) != 1 or sections[0].entry.hash != hash_):
+    notes = [memory.expand(name) for name in dict.fromkeys(names)]
+    if hash_ and (len(notes) != 1 or notes[0].hash != hash_):
         raise Conflict("the entry changed since it was read", f"`memsearch expand {names[0]}` shows it as it is")
     if not json_:
-        for section in sections:
-            output.say(output.style(f"{section.path}:{section.entry.start_line}", dim=True))
-            output.say(output.safe(section.entry.content) + "\n")
+        for note in notes:
+            output.say(output.style(f"{note.path}:{note.start_line}", dim=True))
+            output.say(output.safe(note.content) + "\n")
     if not dry_run:
-        output.confirm(f"Delete {len(sections)} {'entry' if len(sections) == 1 else 'entries'}?", yes)
-        memory.journal.delete(
-            memory.memory_of(sections[0].path),
-            [target_of(section.path, section.entry) for section in sections],
-        )
-    gone = [entry_json(section.entry, section.path) for section in sections]
+        output.confirm(f"Delete {len(notes)} {'entry' if len(notes) == 1 else 'entries'}?", yes)
+        memory.delete(*notes)  # as they were shown
+    gone = [note_json(note) for note in notes]
     if json_:
         output.emit({"deleted": [] if dry_run else gone, "would_delete": gone if dry_run else []})
     else:
@@ -140,10 +96,7 @@ def delete(names: tuple[str, ...], dry_run: bool, hash_: str, yes: bool, json_: 
 
 def _step(name: str | None, everything: bool, json_: bool, *, back: bool) -> int:
     memory = Memory()
-    entry_id = _entry_id(memory, name) if name else ""
-    scope_ = "" if everything or entry_id else os.path.abspath(memory.place.memory)
-    step = memory.journal.undo if back else memory.journal.redo
-    changes = step(scope_, entry_id)
+    changes = (memory.undo if back else memory.redo)(name or "", everywhere=everything)
     verb = "undone" if back else "redone"
     if json_:
         output.emit({verb: [_change_json(change) for change in changes]})
@@ -190,18 +143,18 @@ def redo(name: str | None, everything: bool, json_: bool) -> int:
 def history(name: str | None, limit: int, diff: bool, prune_days: float | None, yes: bool, json_: bool) -> int:
     """List changes, newest first: of this project, or of one entry (also a deleted one)."""
     memory = Memory()
-    log = memory.journal.history
     if prune_days is not None:
+        log = memory.journal.history
         days = prune_days or 1e-9
         count = log.prune(max_days=days, dry_run=True)
         output.confirm(f"Forget {many(count, 'change')}? They can't be undone any more.", yes)
         log.prune(max_days=days)
         output.emit({"pruned": count}) if json_ else output.echo(f"{many(count, 'change')} forgotten")
         return 0
-    changes = log.of_entry(_entry_id(memory, name)) if name else log.recent(os.path.abspath(memory.place.memory), limit)
+    changes = memory.history(name or "", limit=limit)
     if json_:
-        output.emit({"changes": [_change_json(change, full=True) for change in changes[:limit]]})
-    for change in changes[:limit] if not json_ else ():
+        output.emit({"changes": [_change_json(change, full=True) for change in changes]})
+    for change in changes if not json_ else ():
         when = datetime.fromtimestamp(change.at).strftime("%Y-%m-%d %H:%M")
         state = "" if change.state == "done" else f" [{change.state}]"
         output.echo(
@@ -219,7 +172,7 @@ def history(name: str | None, limit: int, diff: bool, prune_days: float | None, 
 @as_json
 def restore(change: int, json_: bool) -> None:
     """Bring an entry back to how it stood before CHANGE (a number from `history`)."""
-    record = Memory().journal.restore(change)
+    record = Memory().restore(change)
     if json_:
         output.emit({"restored": _change_json(record)})
     else:
@@ -289,24 +242,22 @@ def export(
     memory = Memory(everything=everything, project=project)
     span = _day(day) if day else ""
     if query:
-        sections = [memory.section(hit.row.entry_id) for hit in memory.search(query, 200).hits]
-        rows = [(section.entry, section.path) for section in sections]
+        notes = [memory.expand(hit.id) for hit in memory.search(query, 200)]
     else:
-        files = [file for file in memory.days() if not span or file.day == span]
-        rows = [(entry, file.path) for file in files for entry in memory.read(file)]
+        notes = memory.entries(span)
     if json_ or format_ == "json":
-        entries = [entry_json(entry, path) for entry, path in rows]
+        entries = [note_json(note) for note in notes]
         encoded = msgspec.json.encode({"schema_version": output.SCHEMA_VERSION, "entries": entries})
         data = msgspec.json.format(encoded, indent=2).decode()
     else:
-        data = output.safe("\n\n".join(f"<!-- {os.path.basename(path)} -->\n{entry.content}" for entry, path in rows))
+        data = output.safe("\n\n".join(f"<!-- {os.path.basename(note.path)} -->\n{note.content}" for note in notes))
     if target:
         with open(target, "w", encoding="utf-8") as out:
             out.write(data + "\n")
-        output.say(f"{many(len(rows), 'entry')} written to {target}")
+        output.say(f"{many(len(notes), 'entry')} written to {target}")
     else:
         output.echo(data)
-    return 0 if rows else 1
+    return 0 if notes else 1
 
 
 def _day(text: str) -> str:
@@ -320,23 +271,13 @@ def _day(text: str) -> str:
 
 
 def _mark(name: str, mark: str, value: str | None, json_: bool) -> None:
-    memory = Memory()
-    section = memory.section(name)
-    now = memory.journal.mark(memory.memory_of(section.path), target_of(section.path, section.entry), mark, value)
+    now = Memory().mark(name, mark, value)
     if json_:
-        output.emit(entry_json(now, section.path))
+        output.emit(note_json(now))
     else:
         output.say(
             f"entry {now.id}: {', '.join(f'{k} {v}'.strip() for k, v in now.marks.items() if k != 'id') or 'no marks'}"
         )
-
-
-def _entry_id(memory: Memory, name: str) -> str:
-    """An entry's full id, also of one that was deleted."""
-    try:
-        return memory.section(name).entry.id
-    except NotFound:
-        return name
 
 
 def _given(text: str | None) -> str:

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import click
-from memsearch_engine import dialect
-from memsearch_engine.client import Memory
+from memsearch_engine import Memory, dialect
 from memsearch_engine.home import Home
 
 from memsearch_tui.cli import output
@@ -46,7 +45,7 @@ def memory_at(project: str | None = None, everything: bool = False, paths: tuple
         end = os.path.join("", ".memsearch", "memory")
         named = os.path.abspath(paths[0]) if len(paths) == 1 else ""
         root = named.removesuffix(end) if named.endswith(end) and os.path.isdir(named) else _known_root()
-    return Memory(cwd=root, everything=everything, project=project)
+    return Memory(root, everything=everything, project=project)
 
 
 def _known_root() -> str | None:

@@ -32,7 +32,9 @@ def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
 
 
 def emit(value: Any) -> None:
-    """Print *value* as JSON; an object gets ``schema_version`` first."""
+    """Print *value* (also a struct) as JSON; an object gets ``schema_version`` first."""
+    if isinstance(value, msgspec.Struct):
+        value = msgspec.structs.asdict(value)
     if isinstance(value, dict):
         value = {"schema_version": SCHEMA_VERSION, **value}
     data = msgspec.json.format(msgspec.json.encode(value), indent=2).decode("utf-8", "replace")
@@ -46,8 +48,8 @@ def say(text: str) -> None:
 
 def half(memory: Any) -> None:
     """Say why a list is shorter than it could be (the registry can't be read here)."""
-    if memory.note and memory.projects is not None:
-        say(f"note: this project only: {safe(memory.note)}")
+    if memory.shortfall and memory.projects is not None:
+        say(f"note: this project only: {safe(memory.shortfall)}")
 
 
 def safe(text: str) -> str:

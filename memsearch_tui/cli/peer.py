@@ -6,8 +6,7 @@ import os
 import sys
 
 import click
-from memsearch_engine import dialect
-from memsearch_engine.client import Memory
+from memsearch_engine import Memory, dialect
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json

@@ -120,9 +120,9 @@ def _tokens_a_day(home: Home, names: tuple[str, ...]) -> int:
     """What a summariser would have read each day of the last two weeks."""
     from datetime import date, timedelta
 
+    from memsearch_engine import Memory
     from memsearch_engine.capture import backfill
     from memsearch_engine.capture.keep import Keeper
-    from memsearch_engine.client import Memory
 
     keeper = Keeper(home)
     progress = output.Progress()
@@ -132,7 +132,7 @@ def _tokens_a_day(home: Home, names: tuple[str, ...]) -> int:
         made = backfill.plan(
             home,
             keeper,
-            Memory(home).folders,
+            Memory(home=home).folders,
             choice,
             lambda phase, done, total: progress({"phase": phase, "done": done, "total": total}),
         )

@@ -6,10 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import click
-from memsearch_engine import dialect, inside
-from memsearch_engine.client import Memory
-from memsearch_engine.errors import NotFound, UsageError
-from memsearch_engine.journal.files import day_of
+from memsearch_engine import Memory, Note, UsageError, dialect, inside
 from memsearch_engine.search.hits import Answer, Hit
 
 from memsearch_tui.cli import output
@@ -184,7 +181,7 @@ def expand(
     found = memory.section(name)
     entry = found.entry
     note_read(memory.home, entry.agent, entry.session)
-    shown = {**entry_json(entry, found.path), "chunk_hash": _chunk_of(found), "heading": entry.heading}
+    shown = {**note_json(Note.of(entry, found.path)), "chunk_hash": _chunk_of(found), "heading": entry.heading}
     if lines is not None or not section:
         shown |= _around(found, lines or 0, section)
     if json_ or bare:
@@ -221,23 +218,23 @@ def _around(found: Section, lines: int, section: bool) -> dict[str, Any]:
     return {"start_line": first, "end_line": last, "content": "\n".join(text[first - 1 : last])}
 
 
-def entry_json(entry: Any, path: str) -> dict[str, Any]:
-    anchor = entry.anchor
+def note_json(note: Note) -> dict[str, Any]:
+    anchor = note.anchor
     return {
-        "entry_id": entry.id,
-        "hash": entry.hash,
-        "day": day_of(path),
-        "time": entry.time,
-        "agent": entry.agent,
-        "session": entry.session,
-        "turn": entry.turn,
-        "kind": entry.kind,
-        "source": path,
-        "start_line": entry.start_line,
-        "end_line": entry.end_line,
-        "content": entry.content,
-        "body": entry.body,
-        "marks": entry.marks,
+        "entry_id": note.id,
+        "hash": note.hash,
+        "day": note.day,
+        "time": note.time,
+        "agent": note.agent,
+        "session": note.session,
+        "turn": note.turn,
+        "kind": note.kind,
+        "source": note.path,
+        "start_line": note.start_line,
+        "end_line": note.end_line,
+        "content": note.content,
+        "body": note.text,
+        "marks": note.marks,
         "anchor": {"session": anchor.session, "turn": anchor.turn, anchor.kind or "path": anchor.path}
         if anchor
         else None,
@@ -265,24 +262,12 @@ def transcript(
     TARGET is an entry, a chunk, a transcript file or an agent's database. Where the agent has deleted it, the kept copy is
     shown. Without --turn, a file is shown whole.
     """
-    from memsearch_engine.transcripts.locate import open_file
 
     memory = Memory()
     if os.path.sep in target or os.path.exists(target):
-        if not os.path.isfile(target):
-            raise NotFound(f"no transcript file {target}")
-        found = open_file(target, turn, session, context=context, cache=memory.home.offsets)
+        found = memory.transcript_file(target, turn=turn, session=session, context=context, full=full, raw=raw)
     else:
-        from memsearch_engine.longterm.store import note_read
-
-        entry = memory.section(target).entry
-        found = memory.conversation(entry, turn=turn, context=context)
-        note_read(memory.home, entry.agent, entry.session)
-    if not raw:  # what one agent was told must not reach another's model
-        from memsearch_engine.capture.clean import without_secrets
-
-        found.turns = [without_secrets(item) for item in found.turns]
-    cut = 0 if full else _shorten(found.turns)
+        found = memory.transcript(target, turn=turn, context=context, full=full, raw=raw)
     if bare:
         output.emit([message for item in found.turns for message in _messages(item)])
         return
@@ -293,13 +278,13 @@ def transcript(
                 "state": found.state,
                 "first": found.first,
                 "total": found.total,
-                "left_out": cut,
+                "left_out": found.left_out,
                 "turns": found.turns,
             }
         )
         return
-    if cut:
-        output.say(f"note: {many(cut, 'character')} left out; --full has them")
+    if found.left_out:
+        output.say(f"note: {many(found.left_out, 'character')} left out; --full has them")
     if found.state == "archived":
         output.say("note: the agent no longer has this conversation; this is the copy that was kept")
     for number, item in enumerate(found.turns):
@@ -316,31 +301,6 @@ def transcript(
         output.echo(output.style(item.agent, bold=True) + f"  {output.safe(item.assistant)}")
     if not found.turns:
         output.say("no turn in it")
-
-
-_MOST_TOOL, _MOST_TEXT, _MOST_TURNS = 1_500, 12_000, 40
-
-
-def _shorten(turns: list[Turn]) -> int:
-    """Take the middle out of what is long: an agent reads this with its tokens. Returns how many characters went."""
-    left_out = sum(len(text) for item in turns[_MOST_TURNS:] for text in (item.user, item.assistant))
-    del turns[_MOST_TURNS:]
-
-    def short(text: str, most: int) -> str:
-        nonlocal left_out
-        if len(text) <= most:
-            return text
-        left_out += len(text) - most
-        return f"{text[: most * 2 // 3]}\n[… {len(text) - most} characters left out: --full …]\n{text[-most // 3 :]}"
-
-    for item in turns:
-        item.user, item.assistant = short(item.user, _MOST_TEXT), short(item.assistant, _MOST_TEXT)
-        for tool in item.tools:
-            tool.input, tool.output = short(tool.input, _MOST_TOOL), short(tool.output, _MOST_TOOL)
-        if len(item.tools) > _MOST_TURNS:
-            left_out += sum(len(tool.input) + len(tool.output) for tool in item.tools[_MOST_TURNS:])
-            del item.tools[_MOST_TURNS:]
-    return left_out
 
 
 def _messages(item: Turn) -> list[dict[str, Any]]:
@@ -368,7 +328,7 @@ def show(day: str, project: str | None, everything: bool, json_: bool) -> int:
     memory = Memory(everything=everything, project=project)
     files = [file for file in memory.days() if file.day == span[0]]
     if json_:
-        entries = [entry_json(entry, file.path) for file in files for entry in memory.read(file)]
+        entries = [note_json(note) for note in memory.entries(span[0])]
         output.emit({"day": span[0], "files": [file.path for file in files], "entries": entries})
         return 0 if files else 1
     for file in files:
@@ -422,19 +382,17 @@ def entries(day: str | None, agent: str | None, limit: int, project: str | None,
     for file in memory.days():
         if span and not span[0] <= file.day <= span[1]:
             continue
-        for entry in memory.read(file):
-            if not agent or entry.agent == agent:
-                rows.append((entry, file.path))
+        rows += [Note.of(entry, file.path) for entry in memory.read(file) if not agent or entry.agent == agent]
         if len(rows) >= limit:
             break
     rows = rows[:limit]
     output.half(memory)
     if json_:
-        output.emit({"entries": [entry_json(entry, path) for entry, path in rows]})
+        output.emit({"entries": [note_json(note) for note in rows]})
     else:
-        for entry, path in rows:
-            head = f"{entry.id}  {day_of(path)} {entry.time or '     '}  {entry.agent or 'note':11s}"
-            output.echo(f"{output.style(head, dim=True)}  {output.clip(entry.title, output.width() - len(head) - 2)}")
+        for note in rows:
+            head = f"{note.id}  {note.day} {note.time or '     '}  {note.agent or 'note':11s}"
+            output.echo(f"{output.style(head, dim=True)}  {output.clip(note.title, output.width() - len(head) - 2)}")
         if not rows:
             output.say("no entries here - `memsearch days --all` looks in all projects")
     return 0 if rows else 1
@@ -447,12 +405,9 @@ def entries(day: str | None, agent: str | None, limit: int, project: str | None,
 @as_json
 def why_not(query: str, name: str, project: str | None, everything: bool, json_: bool) -> None:
     """Say why the note NAME is not among the hits of QUERY."""
-    from memsearch_engine.search.explain import why_not as explain
-
-    memory = Memory(everything=everything, project=project)
-    found = explain(memory.catalog, memory.projects, memory.section(name), query, memory.search)
+    found = Memory(everything=everything, project=project).why_not(query, name)
     if json_:
         output.emit(found)
         return
-    for reason in found["reasons"]:
+    for reason in found.reasons:
         output.echo(f"- {output.safe(reason)}")

@@ -8,10 +8,10 @@ import sys
 from typing import TYPE_CHECKING, Any
 
 import click
-from memsearch_engine import __version__, client
-from memsearch_engine.client import Memory
+from memsearch_engine import Memory, __version__
 from memsearch_engine.errors import MemsearchError, SettingsError, Unreachable
 from memsearch_engine.home import Home
+from memsearch_engine.service import launch
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.main import is_terminal
@@ -302,7 +302,7 @@ def config_init() -> None:
     if changed:
         set_values(home, changed)
     if model != using or answers["milvus.uri"] != current.milvus.uri:
-        client.stop(home)  # the next command starts it with these
+        launch.stop(home)  # the next command starts it with these
     output.say(f"\nwritten to {home.config}: {', '.join(changed)}" if changed else "\nnothing changed")
     if missing:
         output.say(
@@ -355,7 +355,7 @@ def service_start(json_: bool) -> None:
 @as_json
 def service_stop(json_: bool) -> None:
     """Stop it; nothing is lost, the next command starts it again."""
-    stopped = client.stop(Home.from_env())
+    stopped = launch.stop(Home.from_env())
     output.emit({"stopped": stopped}) if json_ else output.say("stopped" if stopped else "it was not running")
 
 

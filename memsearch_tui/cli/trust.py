@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import click
-from memsearch_engine.client import Memory
+from memsearch_engine import Memory
 from memsearch_engine.errors import NotFound, UsageError
 
 from memsearch_tui.cli import output
@@ -92,7 +92,11 @@ def secrets_scrub(text: str | None, rule: str, entry: str, dry_run: bool, yes: b
     if text:
         scrub.check_text(memory.projects, text)
     entry = memory.section(entry).entry.id if entry else ""
-    wanted = [Finding("text", text)] if text else scrub.known(memory.home, memory.projects, rule=rule, entry=entry)
+    wanted = (
+        [Finding.of(memory.home, "text", text)]
+        if text
+        else scrub.known(memory.home, memory.projects, rule=rule, entry=entry)
+    )
     if not wanted:
         output.emit({"changed": [], "left": [], "others": [], "looked_at": 0}) if json_ else output.say(
             "no secret found"
@@ -152,12 +156,14 @@ def secrets_allow(fingerprints: tuple[str, ...], off: bool, json_: bool) -> None
     from memsearch_engine.home import Home
     from memsearch_engine.secrets.scan import allow, allowed
 
+    home = Home.from_env()
     for fingerprint in fingerprints:
         try:
-            allow(Home.from_env(), fingerprint, off=off)
+            allow(home, fingerprint, off=off)
         except ValueError as error:
             raise UsageError(str(error)) from error
-    output.emit({"allowed": sorted(allowed())}) if json_ else output.echo(f"{len(allowed())} allowed")
+    fine = sorted(allowed(home))
+    output.emit({"allowed": fine}) if json_ else output.echo(f"{len(fine)} allowed")
 
 
 _WHY = {"outside": "content from outside", "suspect": "reads like an order", "arrived": "not written here"}

@@ -10,9 +10,9 @@ from datetime import date
 from pathlib import Path
 
 import click
-from memsearch_engine import client
-from memsearch_engine.client import Memory
+from memsearch_engine import Memory
 from memsearch_engine.home import Home
+from memsearch_engine.service import launch
 
 from memsearch_tui.cli import output
 from memsearch_tui.demo.history import build
@@ -34,7 +34,7 @@ def prepare(root: Path, *, fresh: bool, end: date | None = None) -> tuple[Home, 
     if root.is_symlink() or (root.exists() and root.stat().st_uid != os.getuid()):
         raise PermissionError(13, "not a folder of this user", str(root))
     if fresh or not stamp.is_file() or stamp.read_text() != end.isoformat():
-        client.stop(home)
+        launch.stop(home)
         for name in ("projects", "agents", "home"):
             shutil.rmtree(root / name, ignore_errors=True)
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -53,8 +53,8 @@ def run(*, open_app: bool, fresh: bool, json_: bool) -> int:
     os.chdir(project)
     interactive = sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
     for folder in sorted((root / "projects").iterdir()):
-        _ = Memory(home, str(folder)).projects  # registers it
-    memory = Memory(home, str(project))
+        _ = Memory(str(folder), home=home).projects  # registers it
+    memory = Memory(str(project), home=home)
     if open_app and interactive:
         from memsearch_tui.app import run as open_
 
@@ -71,7 +71,7 @@ def run(*, open_app: bool, fresh: bool, json_: bool) -> int:
         )
     finally:
         progress.close()
-    answer = Memory(home, str(project), everything=True).search(_QUERY, 3)
+    answer = Memory(str(project), home=home, everything=True).search(_QUERY, 3)
     total = {key: sum(result[key] for result in results) for key in ("files", "entries", "chunks", "embedded")}
     if json_:
         hits = [{"entry_id": hit.row.entry_id, "day": hit.row.day, "content": hit.row.text} for hit in answer.hits]

@@ -8,7 +8,7 @@ from pathlib import Path
 from memsearch_engine.home import Home
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm import review
-from memsearch_engine.longterm.notes import remember
+from memsearch_engine.longterm.facts import remember
 from memsearch_engine.longterm.store import SCHEMA, SessionMemory, Store, id_of
 from memsearch_engine.projects import locate
 from memsearch_engine.registry import Registry

@@ -35,7 +35,7 @@ from memsearch_tui.widgets.lines import LineList, Row, TextView
 from memsearch_tui.widgets.query import FilterSuggester, QueryBox
 
 if TYPE_CHECKING:
-    from memsearch_engine.transcripts.locate import Found
+    from memsearch_engine.transcripts.locate import Excerpt
 
 LEVELS = ("days", "entries", "section", "turn")
 _REST_S = 0.14
@@ -99,7 +99,7 @@ class BrowseScreen(Editing, Screen[None]):
         self.items: dict[tuple[str, str], Item] = {}
         self.entry: Entry | None = None
         self.item: Item | None = None
-        self.found: Found | None = None
+        self.found: Excerpt | None = None
         self.turn = 0
         self.unfolded = False
         self._generation = 0
@@ -131,7 +131,7 @@ class BrowseScreen(Editing, Screen[None]):
         self.days.border_title, self.reader.border_title = "days", "section"
         self._load_days(self.app.kept.get("day"))  # type: ignore[attr-defined]
         self.say("all projects" if memory.everything else memory.project.name)
-        if draft := next(iter(drafts.every(memory.home.root)), None):
+        if draft := next(iter(drafts.every(memory.home)), None):
             self.notify(f"An edit of “{draft.title[:40]}” was not saved. Press e on it to go on.", timeout=8)
         if self.app.live:  # type: ignore[attr-defined]
             follower = threading.Thread(target=self._follow, name="follow", daemon=True)

@@ -55,7 +55,7 @@ class Editing(_Base):
     async def action_edit(self) -> None:
         if self.entry is None or self.item is None or self.editing:
             return
-        draft = drafts.load(self.library.memory.home.root, self.item.path, self.entry.id)
+        draft = drafts.load(self.library.memory.home, self.item.path, self.entry.id)
         await self._open_editor(draft.text if draft else self.entry.body)
         if draft:
             self.notify("this is your unsaved draft · ctrl+s saves · ctrl+g drops it", timeout=6)
@@ -74,7 +74,7 @@ class Editing(_Base):
 
     def _close_editor(self, *, keep_draft: bool = False) -> None:
         if not keep_draft and self.item and self.entry:
-            drafts.drop(self.library.memory.home.root, self.item.path, self.entry.id)
+            drafts.drop(self.library.memory.home, self.item.path, self.entry.id)
         if self._draft_timer is not None:
             self._draft_timer.stop()
         self.set_focus(None)  # keys typed before the pane is back are commands, never text of the search box
@@ -109,7 +109,7 @@ class Editing(_Base):
         for editor in self.query("#editor").results(TextArea):
             if self.item and self.entry and editor.text.strip("\n") != self.entry.body:
                 draft = drafts.Draft(self.item.path, self.entry.id, self.entry.title, editor.text)
-                drafts.keep(self.library.memory.home.root, draft)
+                drafts.keep(self.library.memory.home, draft)
                 return True
         return False
 
@@ -133,13 +133,8 @@ class Editing(_Base):
 
     def _save(self, text: str, seen: str) -> None:
         assert self.entry is not None and self.item is not None
-        memory = self.library.memory
-        from memsearch_engine.journal.write import Target
-        from memsearch_engine.secrets.scan import redact
-
-        clean, found = redact(text)
         try:
-            memory.journal.edit(memory.memory_of(self.item.path), Target(self.item.path, self.entry.id, seen), clean)
+            note = self.library.memory.edit(self.entry.id, text, if_match=seen, path=self.item.path)
         except Conflict as conflict:
             self._conflict(text, conflict)
             return
@@ -148,7 +143,10 @@ class Editing(_Base):
             return
         self._close_editor()
         self.action_reload()
-        self.notify("saved · u takes it back" + (f" · {len(found)} secret replaced" if found else ""), timeout=4)
+        self.notify(
+            "saved · u takes it back" + (f" · {many(len(note.replaced), 'secret')} replaced" if note.replaced else ""),
+            timeout=4,
+        )
 
     def _conflict(self, mine: str, conflict: Conflict) -> None:
         from memsearch_tui.screens.conflict import ConflictScreen

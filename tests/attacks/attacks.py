@@ -27,7 +27,6 @@ from urllib.parse import quote
 
 import msgspec
 import pexpect
-from memsearch_engine import client
 from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.capture.worker import work
 from memsearch_engine.errors import Conflict, MemsearchError, NotFound
@@ -37,6 +36,7 @@ from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.write import Journal, target_of
 from memsearch_engine.secrets.scan import redact
+from memsearch_engine.service import launch
 from memsearch_engine.transcripts import claude_code
 from memsearch_engine.transcripts.model import Session, Turn, brings_outside
 
@@ -518,7 +518,7 @@ def a_text_takes_for_ever(folder: Path, size: float) -> Tally:
     longest = 0.0
     for unit in _UNITS:
         started = time.process_time()
-        redact("private " + unit * (length // len(unit)))
+        redact("private " + unit * (length // len(unit)), Home.from_env())
         longest = max(longest, time.process_time() - started)
         tally.check(
             time.process_time() - started < 8,
@@ -527,7 +527,7 @@ def a_text_takes_for_ever(folder: Path, size: float) -> Tally:
     for wrapped in (False, True):
         packed = base64.encodebytes(random.Random(1).randbytes(length)) if wrapped else base64.b64encode(bytes(length))
         started = time.process_time()
-        redact("private\n" + packed.decode())
+        redact("private\n" + packed.decode(), Home.from_env())
         longest = max(longest, time.process_time() - started)
         tally.check(time.process_time() - started < 8, f"base64: {time.process_time() - started:.1f} s")
     tally.why = f"the longest took {longest:.1f} s of CPU"
@@ -595,12 +595,12 @@ def secrets_are_missed(folder: Path, size: float) -> Tally:
     for kind in ("positive", "positive_more"):
         for line in (SECRETS / f"{kind}.jsonl").read_text(encoding="utf-8").splitlines():
             case = json.loads(line)
-            clean = redact(case["text"])[0]
+            clean = redact(case["text"], Home.from_env())[0]
             tally.check(not any(secret in clean for secret in case["secrets"]), case["name"])
     for kind in ("negative", "negative_more"):
         for line in (SECRETS / f"{kind}.jsonl").read_text(encoding="utf-8").splitlines():
             case = json.loads(line)
-            tally.check(redact(case["text"])[0] == case["text"], f"false alarm: {case['name']}")
+            tally.check(redact(case["text"], Home.from_env())[0] == case["text"], f"false alarm: {case['name']}")
     return tally
 
 
@@ -638,7 +638,7 @@ def a_fake_service_answers(folder: Path, size: float) -> Tally:
             os.chmod(place, mode)
             os.chown(place, owner, -1)
             try:
-                client.Connection(home)
+                launch.Connection(home)
                 tally.check(False, f"connected, mode {mode:o}, owner {owner}")
             except MemsearchError:
                 tally.check(not asked, f"was asked, mode {mode:o}, owner {owner}")

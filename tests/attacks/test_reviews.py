@@ -46,28 +46,28 @@ def memory(tmp_path) -> str:
     ],
 )
 def test_the_line_after_a_secret_stays(text, kept):
-    assert redact(text)[0].endswith(kept) and redact(text)[1]
+    assert redact(text, Home.from_env())[0].endswith(kept) and redact(text, Home.from_env())[1]
 
 
 @pytest.mark.parametrize("before", ["[REDACTED:x:00000000]", "[REDACTED]", "<redacted>"])
 def test_a_forged_placeholder_shields_nothing(before):
-    assert "hunter2" not in redact(f"password={before}hunter2-Gr4nite!")[0]
+    assert "hunter2" not in redact(f"password={before}hunter2-Gr4nite!", Home.from_env())[0]
 
 
 def test_half_a_surrogate_pair_is_no_reason_to_fail():
-    assert redact("caf\udce9 password=hG7kq2ZpQw91xL")[0].startswith("caf\ufffd password=[REDACTED")
+    assert redact("caf\udce9 password=hG7kq2ZpQw91xL", Home.from_env())[0].startswith("caf\ufffd password=[REDACTED")
 
 
 def test_a_secret_in_a_tool_s_name_is_replaced():
     token = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
     turn = Turn("codex", "s", "t", user="x", tools=[ToolCall(f"mcp__{token}", "{}")])
-    assert token not in redacted(turn).tools[0].name
+    assert token not in redacted(turn, Home.from_env()).tools[0].name
 
 
 def test_two_secrets_that_share_a_stretch_cut_nothing_between():
     head = "eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJzdWIi"
     secrets = [
-        Finding("jwt", f"{head}OiAiNDcxMSJ9.{tail}")
+        Finding.of(Home.from_env(), "jwt", f"{head}OiAiNDcxMSJ9.{tail}")
         for tail in ("NHcgfq8JHr5M3Qgn4zEmbDdQ", "Zq7cgfq8JHr5M3Qgn4zEmbDd")
     ]
     text = f"- token began {head} and the rest was cut. Deploy"
@@ -212,7 +212,7 @@ def test_no_free_descriptor_does_not_end_the_service(box, monkeypatch):
     import errno
     import threading
 
-    from memsearch_engine import client
+    from memsearch_engine.service import launch
     from memsearch_engine.service.server import Server
 
     box.home.ensure().ensure_socket_folder()
@@ -234,7 +234,7 @@ def test_no_free_descriptor_does_not_end_the_service(box, monkeypatch):
     thread = threading.Thread(target=server.run, daemon=True)
     thread.start()
     try:
-        connection = client.Connection(box.home)
+        connection = launch.Connection(box.home)
         assert len(refused) == 2 and connection.server["protocol"]
         connection.close()
     finally:

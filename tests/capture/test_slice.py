@@ -10,12 +10,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from memsearch_engine import client
 from memsearch_engine.capture import extract, worker
 from memsearch_engine.capture.worker import events
 from memsearch_engine.home import Home
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.secrets.scan import redact
+from memsearch_engine.service import launch
 from memsearch_engine.settings import Capture, Settings
 from memsearch_engine.transcripts.model import ToolCall, Turn
 
@@ -47,7 +47,7 @@ def place(tmp_path, monkeypatch):
     monkeypatch.delenv("MEMSEARCH_DIR", raising=False)
     monkeypatch.chdir(project)
     yield Place(project, transcript, Home(tmp_path / "home"))
-    client.stop(Home(tmp_path / "home"))
+    launch.stop(Home(tmp_path / "home"))
 
 
 class Place:
@@ -174,8 +174,8 @@ def test_secrets_never_reach_the_disk(place):
     "postgres://app:s3cretPass@db/x", "-----BEGIN RSA PRIVATE KEY-----\nMIIE\nabc\n-----END RSA PRIVATE KEY-----",
 ])  # fmt: skip
 def test_secrets_are_found(text):
-    clean, found = redact(text)
-    assert found and found[0].secret not in clean and redact(clean)[1] == []
+    clean, found = redact(text, Home.from_env())
+    assert found and found[0].secret not in clean and redact(clean, Home.from_env())[1] == []
 
 
 @pytest.mark.parametrize("text", [
@@ -183,7 +183,7 @@ def test_secrets_are_found(text):
     "the password must have twelve signs", "sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=", "token budget: 2500",
 ])  # fmt: skip
 def test_what_only_looks_like_a_secret_stays(text):
-    assert redact(text)[0] == text
+    assert redact(text, Home.from_env())[0] == text
 
 
 def test_extraction_reads_like_notes():

@@ -177,7 +177,7 @@ def test_a_summary_keeps_the_users_language(desk):
 )
 def test_what_is_no_summary_is_refused(text):
     with pytest.raises(ModelError):
-        summaries.checked(text, "<turn>\n[User] why?\n[Agent] x\n</turn>")
+        summaries.checked(text, "<turn>\n[User] why?\n[Agent] x\n</turn>", Home.from_env())
 
 
 def test_prompts_can_be_the_users_own_and_settings_choose_by_agent(desk):

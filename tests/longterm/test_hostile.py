@@ -15,8 +15,8 @@ from memsearch_engine.llm.providers import complete
 from memsearch_engine.llm.reply import ModelError, Reply
 from memsearch_engine.longterm import consolidate, pipeline, recall, review, workspace
 from memsearch_engine.longterm.extract import transcript
+from memsearch_engine.longterm.facts import facts, remember
 from memsearch_engine.longterm.jobs import learning
-from memsearch_engine.longterm.notes import notes, remember
 from memsearch_engine.longterm.store import Store, id_of
 from memsearch_engine.network import is_local
 from memsearch_engine.settings import Llm, Provider
@@ -70,7 +70,7 @@ def test_a_fact_noted_while_it_runs_is_news_to_the_next_run(desk):
     desk.edit = lambda desk: [*desk.write_all(), *([] if remember(desk.home, "Noted meanwhile") else [])]
     desk.run()
     review.decide(desk.home, "accepted")
-    assert [c.path for c in workspace.Baseline(desk.home).diff(desk.home.longterm)] == [notes(desk.home)[0].path]
+    assert [c.path for c in workspace.Baseline(desk.home).diff(desk.home.longterm)] == [facts(desk.home)[0].path]
 
 
 def test_a_project_s_section_can_t_be_filled_from_another_project(desk):
@@ -225,7 +225,7 @@ def test_backups_never_replace_one_another_and_a_failed_one_frees_the_lock(desk,
     with pytest.raises(ZeroDivisionError):
         pipeline.clear(desk.home)
     monkeypatch.undo()
-    assert [n.text for n in notes(desk.home)] == ["one more"] and pipeline.clear(desk.home)
+    assert [n.text for n in facts(desk.home)] == ["one more"] and pipeline.clear(desk.home)
 
 
 def test_a_scrub_and_learning_keep_off_each_other(desk):
@@ -260,7 +260,7 @@ def test_a_clock_that_was_ahead_does_not_stop_everything(desk):
 def test_the_newest_facts_are_told_where_not_all_can_be(desk):
     for n in range(60):
         remember(desk.home, f"fact number {n} " + "x" * 200)
-    newest = sorted(notes(desk.home), key=lambda note: note.path)[-1]
+    newest = sorted(facts(desk.home), key=lambda note: note.path)[-1]
     assert newest.text in recall.told(desk.home, "f" * 32, 1000)
 
 

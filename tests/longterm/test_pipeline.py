@@ -9,6 +9,7 @@ import pytest
 from memsearch_engine.capture.clean import redacted
 from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.errors import Conflict, SettingsError, Unreachable
+from memsearch_engine.home import Home
 from memsearch_engine.llm import spend
 from memsearch_engine.longterm import consolidate, extract, pipeline, recall, review, workspace
 from memsearch_engine.longterm.jobs import Claim, Jobs
@@ -313,7 +314,7 @@ def test_reading_counts_less_than_citing_and_once_a_day(desk):
 
 
 def test_citations_are_no_part_of_what_is_kept(desk):
-    turn = redacted(Turn("codex", "s", "t", user="u", assistant="Use pnpm. [mem:3f9a2c1b]"))
+    turn = redacted(Turn("codex", "s", "t", user="u", assistant="Use pnpm. [mem:3f9a2c1b]"), Home.from_env())
     assert turn.assistant == "Use pnpm."
 
 

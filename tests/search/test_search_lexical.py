@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memsearch_engine.client import Memory
+from memsearch_engine import Memory
 
 
 def test_one_letter_gives_the_notes_indexed_last_that_begin_a_word_with_it(box):
@@ -13,7 +13,7 @@ def test_one_letter_gives_the_notes_indexed_last_that_begin_a_word_with_it(box):
     ):
         box.write(day, f"### 10:00\n- {words}\n")
     box.index()
-    memory = Memory(box.home, str(box.project))
+    memory = Memory(str(box.project), home=box.home)
     try:
         assert [hit.row.day for hit in memory.lexical("r").hits] == ["2026-01-03", "2026-01-01"]
         assert [hit.row.day for hit in memory.lexical("redis r").hits] == [

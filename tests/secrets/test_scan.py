@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memsearch_engine.home import Home
 from memsearch_engine.secrets import scan
 from memsearch_engine.secrets.scan import find, redact
 
@@ -41,28 +42,32 @@ def cases(name: str) -> list[dict]:
 
 @pytest.mark.parametrize("case", cases("positive"), ids=lambda case: case["name"])
 def test_a_secret_does_not_survive(case):
-    clean, found = redact(case["text"])
+    clean, found = redact(case["text"], Home.from_env())
     left = [secret for secret in case["secrets"] if secret in clean]
     assert bool(left) == (case["name"] in MISSED), clean
     if not left:
-        assert found and redact(clean) == (clean, [])  # what was cleaned stays as it is
+        assert found and redact(clean, Home.from_env()) == (clean, [])  # what was cleaned stays as it is
 
 
 @pytest.mark.parametrize("case", cases("negative"), ids=lambda case: case["name"])
 def test_what_is_no_secret_stays(case):
-    assert redact(case["text"])[0] == case["text"]
+    assert redact(case["text"], Home.from_env())[0] == case["text"]
 
 
 @pytest.mark.parametrize("case", cases("collateral"), ids=lambda case: case["name"])
 def test_only_the_secret_goes(case):
-    clean, _ = redact(case["text"])
+    clean, _ = redact(case["text"], Home.from_env())
     assert not [secret for secret in case["secrets"] if secret in clean]
     assert not [kept for kept in case["keep"] if kept not in clean]
 
 
 def test_our_own_rules_stand_alone_where_the_library_has_no_wheel(monkeypatch):
     monkeypatch.setattr(scan, "_betterleaks", lambda text: [])
-    missed = [c["name"] for c in cases("positive") if any(secret in redact(c["text"])[0] for secret in c["secrets"])]
+    missed = [
+        c["name"]
+        for c in cases("positive")
+        if any(secret in redact(c["text"], Home.from_env())[0] for secret in c["secrets"])
+    ]
     assert set(missed) <= MISSED
 
 
@@ -75,7 +80,7 @@ def test_the_library_is_asked_too_and_in_pieces():
 
 def test_equal_secrets_have_equal_names_and_no_word_of_them():
     secret = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
-    clean, found = redact(f"one {secret} and {secret}, in https://x/{secret}")
+    clean, found = redact(f"one {secret} and {secret}, in https://x/{secret}", Home.from_env())
     assert len(found) == 3 and len({f.placeholder for f in found}) == 1 and clean.count(found[0].placeholder) == 3
     assert secret[:8] not in clean and secret[-8:] not in clean
 
@@ -83,9 +88,9 @@ def test_equal_secrets_have_equal_names_and_no_word_of_them():
 @settings(max_examples=300, deadline=None)
 @given(st.text(max_size=400))
 def test_any_text_can_be_cleaned_and_spans_are_what_they_say(text):
-    clean, found = redact(text)
-    assert all(text[f.start : f.start + len(f.secret)] == f.secret for f in find(text))
-    assert redact(clean)[0] == clean or found
+    clean, found = redact(text, Home.from_env())
+    assert all(text[f.start : f.start + len(f.secret)] == f.secret for f in find(text, Home.from_env()))
+    assert redact(clean, Home.from_env())[0] == clean or found
 
 
 @pytest.mark.parametrize("unit", [
@@ -99,7 +104,7 @@ def test_time_is_linear_in_hostile_text(unit, monkeypatch):
         best = float("inf")
         for _ in range(3):
             start = time.process_time()
-            find(text)
+            find(text, Home.from_env())
             best = min(best, time.process_time() - start)
         return best
 

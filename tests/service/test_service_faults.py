@@ -9,7 +9,7 @@ import shutil
 import threading
 
 import pytest
-from memsearch_engine import client
+from memsearch_engine.service import launch
 
 from tests.conftest import Box, until
 
@@ -56,7 +56,7 @@ def test_eight_first_searches_in_eight_threads_of_one_new_project(box):
     box.ready()
     gate, failed = threading.Barrier(8), []
 
-    def search(connection: client.Connection) -> None:
+    def search(connection: launch.Connection) -> None:
         gate.wait(10)
         try:
             connection.call("search", dict, place=box.place(), query="redis", deadline_s=10, timeout_s=30)

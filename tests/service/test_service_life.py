@@ -15,9 +15,8 @@ import threading
 
 import psutil
 import pytest
-from memsearch_engine import client
 from memsearch_engine.errors import MemsearchError
-from memsearch_engine.service import indexing, protocol
+from memsearch_engine.service import indexing, launch, protocol
 from memsearch_engine.service.engine import Call, Engine
 
 from tests.conftest import Box, until
@@ -342,7 +341,7 @@ def test_new_projects_that_come_at_once_are_all_registered(box):
     gate = threading.Barrier(len(folders))
     failed: list[str] = []
 
-    def search(connection: client.Connection, folder) -> None:
+    def search(connection: launch.Connection, folder) -> None:
         gate.wait(10)
         try:
             connection.call("search", dict, place=box.place(folder), query="redis", mode="lexical", timeout_s=30)

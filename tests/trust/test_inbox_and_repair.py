@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from memsearch_engine import Memory
 from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.capture.suspicion import orders
-from memsearch_engine.client import Memory
 from memsearch_engine.home import Home
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.write import Journal, target_of
@@ -19,7 +19,7 @@ DAY = "2026-02-09"
 def memory(tmp_path) -> Memory:
     project = tmp_path / "project"
     (project / ".memsearch" / "memory").mkdir(parents=True)
-    made = Memory(Home(tmp_path / "home").ensure(), str(project))
+    made = Memory(str(project), home=Home(tmp_path / "home").ensure())
     yield made
     made.close()
 
@@ -246,8 +246,8 @@ def test_notes_of_two_projects_are_never_merged(tmp_path):
         folder = tmp_path / name / ".memsearch" / "memory"
         folder.mkdir(parents=True)
         (folder / f"{DAY}.md").write_text(f"### 10:00\n{LONG}\n")
-        assert Memory(home, str(tmp_path / name)).project
-    assert repair.findings(Memory(home, str(tmp_path / "a"), everything=True)) == []
+        assert Memory(str(tmp_path / name), home=home).project
+    assert repair.findings(Memory(str(tmp_path / "a"), home=home, everything=True)) == []
 
 
 @pytest.mark.parametrize("keep", [0, 1, 2])

@@ -6,7 +6,7 @@ import sqlite3
 import subprocess
 
 import pytest
-from memsearch_engine.client import Memory
+from memsearch_engine import Memory
 from memsearch_engine.home import Home
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.origin import Origin
@@ -19,7 +19,7 @@ DAY = "2026-02-09"
 @pytest.fixture
 def memory(tmp_path) -> Memory:
     (tmp_path / "project").mkdir()
-    made = Memory(Home(tmp_path / "home").ensure(), str(tmp_path / "project"))
+    made = Memory(str(tmp_path / "project"), home=Home(tmp_path / "home").ensure())
     yield made
     made.close()
 
@@ -118,7 +118,7 @@ def test_a_home_of_the_first_version_keeps_what_it_had_and_nothing_that_comes_la
     db.execute("INSERT INTO trust_released VALUES (?, 1)", (entries[1].id,))
     db.commit()
     db.close()
-    memory = Memory(home, str(project))
+    memory = Memory(str(project), home=home)
     assert held(memory) == []
     subprocess.run(["git", "init", "-q"], cwd=project, check=True)
     subprocess.run(["git", "add", "-f", "."], cwd=project, check=True)

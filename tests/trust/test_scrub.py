@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from memsearch_engine.home import AgentFolders
-from memsearch_engine.longterm import notes, pipeline, review
+from memsearch_engine.home import AgentFolders, Home
+from memsearch_engine.longterm import facts, pipeline, review
 from memsearch_engine.longterm.store import SCHEMA, SessionMemory, Store
 from memsearch_engine.longterm.workspace import Baseline
 from memsearch_engine.projects import locate, offline_project
@@ -175,11 +175,11 @@ def test_interrupted_it_says_so_and_goes_on(box):
     assert (
         subprocess.run([sys.executable, "-c", code], env=box.env, cwd=box.project, capture_output=True).returncode == 9
     )
-    assert scrub.interrupted(box.home) == [Finding("text", SECRET).fingerprint]
+    assert scrub.interrupted(box.home) == [Finding.of(box.home, "text", SECRET).fingerprint]
     assert SECRET.encode() not in (box.home.root / "scrub.json").read_bytes()
     assert "interrupted" in box.run("doctor").out
     assert everywhere(box, SECRET)
-    report = scrub.scrub(box.home, Settings(), projects, [Finding("text", SECRET)], AgentFolders({}))
+    report = scrub.scrub(box.home, Settings(), projects, [Finding.of(box.home, "text", SECRET)], AgentFolders({}))
     assert report.left == [] and everywhere(box, SECRET) == [] and scrub.interrupted(box.home) == []
 
 
@@ -189,9 +189,9 @@ def test_what_the_owner_calls_no_secret_is_none(box, monkeypatch):
     box.ok("secrets", "allow", finding["fingerprint"])
     assert box.ok("secrets", "scan", "--json").json["findings"] == []
     monkeypatch.setenv("MEMSEARCH_HOME", str(box.home.root))
-    assert redact(f"x {SHAPED}") == (f"x {SHAPED}", [])
+    assert redact(f"x {SHAPED}", Home.from_env()) == (f"x {SHAPED}", [])
     box.ok("secrets", "allow", finding["fingerprint"], "--off")
-    assert len(find(f"x {SHAPED}")) == 1
+    assert len(find(f"x {SHAPED}", Home.from_env())) == 1
     with pytest.raises(ValueError, match="fingerprint"):
         allow(box.home, "nothing")
     assert os.path.exists(box.home.root / "secrets-allowed")
@@ -201,7 +201,7 @@ def test_what_the_owner_calls_no_secret_is_none(box, monkeypatch):
 def test_the_long_term_memory_still_runs_after_it(box):
     spread(box, SECRET)
     box.ok("secrets", "scrub", "--text", SECRET, "--yes")
-    assert "[REDACTED:text:" in notes.notes(box.home)[0].text
+    assert "[REDACTED:text:" in facts.facts(box.home)[0].text
     assert pipeline.clear(box.home) is not None
 
 
@@ -261,7 +261,7 @@ def test_a_write_that_fails_tears_nothing(box, monkeypatch):
                 box.home,
                 Settings(),
                 [offline_project(locate(str(box.project), box.home))],
-                [Finding("text", SECRET)],
+                [Finding.of(box.home, "text", SECRET)],
                 AgentFolders({}),
             )
         except Exception as error:

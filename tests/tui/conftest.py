@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from memsearch_engine import client
-from memsearch_engine.client import Memory
+from memsearch_engine import Memory
 from memsearch_engine.home import Home
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.write import Journal
+from memsearch_engine.service import launch
 
 from memsearch_tui.app import MemsearchApp
 from memsearch_tui.library import Library
@@ -58,7 +58,7 @@ def world(tmp_path, monkeypatch):
     put("2026-02-09", "15:00", "t3", "- 缓存中间件测试通过")
     journal.history.close()
     yield World(home, project, Path(memory))
-    client.stop(home)
+    launch.stop(home)
 
 
 class World:
@@ -66,7 +66,9 @@ class World:
         self.home, self.project, self.memory = home, project, memory
 
     def app(self, **kwargs) -> MemsearchApp:
-        return MemsearchApp(Library(Memory(self.home, str(self.project))), theme="memsearch-dark", live=False, **kwargs)
+        return MemsearchApp(
+            Library(Memory(str(self.project), home=self.home)), theme="memsearch-dark", live=False, **kwargs
+        )
 
     def day(self, day: str = "2026-02-09") -> Path:
         return self.memory / f"{day}.md"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from memsearch_engine.client import Memory
+from memsearch_engine import Memory
 from memsearch_engine.journal.write import Target
 from memsearch_engine.longterm.review import Hunk, Proposal, propose
 from textual.widgets import Input
@@ -86,7 +86,7 @@ def test_filters_by_key_are_words_of_the_query(world):
 def test_filters_are_completed_while_typing(world):
     import asyncio
 
-    library = Library(Memory(world.home, str(world.project)))
+    library = Library(Memory(str(world.project), home=world.home))
     library.days()
     suggest = FilterSuggester(library)
 
@@ -104,7 +104,7 @@ def test_projects_can_be_walked_between(world, tmp_path):
     memory = other / ".memsearch" / "memory"
     memory.mkdir(parents=True)
     (memory / "2026-03-01.md").write_text("# 2026-03-01\n\n### 10:00\n- The other project\n")
-    Memory(world.home, str(other)).project  # noqa: B018 - registers it
+    Memory(str(other), home=world.home).project  # noqa: B018 - registers it
     app = world.app()
 
     async def steps(pilot):
@@ -150,7 +150,7 @@ ALIKE = "- User asked how the importer retries\n- Agent set five retries with ba
 
 def reviewed(world) -> MemsearchApp:
     """Something of every kind: a proposal, a note from outside, junk, a repetition, a secret."""
-    memory = Memory(world.home, str(world.project))
+    memory = Memory(str(world.project), home=world.home)
     entry = memory.read(memory.days()[0])[0]
     memory.journal.mark(str(world.memory), Target(str(world.day()), entry.id), "trust", "outside")
     world.day("2026-02-10").write_text(
@@ -234,7 +234,7 @@ def test_review_takes_a_secret_out_or_lets_it_be(world):
 
 
 def test_resuming_names_only_what_an_anchor_may_name(world):
-    library = Library(Memory(world.home, str(world.project)))
+    library = Library(Memory(str(world.project), home=world.home))
     library.days()
     entry = library.entry(library.day("2026-02-09")[0])
     argv, folder = library.resume(entry)
@@ -247,7 +247,7 @@ def test_resuming_names_only_what_an_anchor_may_name(world):
 def test_the_app_opens_without_a_service_and_says_so(world, monkeypatch):
     monkeypatch.setenv("MEMSEARCH_HOME", str(world.home.root))
     world.home.run.chmod(0o500)
-    app = MemsearchApp(Library(Memory(world.home, str(world.project))), live=False)
+    app = MemsearchApp(Library(Memory(str(world.project), home=world.home)), live=False)
 
     async def steps(pilot):
         assert len(titles(app)) == 3

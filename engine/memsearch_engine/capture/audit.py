@@ -35,7 +35,7 @@ def audit(home: Home, projects: list[Project], progress: Callable[[str, int, int
         except OSError:
             continue
         text = document.data.decode("utf-8", "replace")
-        for finding in find(text):
+        for finding in find(text, home):
             line = text.count("\n", 0, finding.start) + 1
             entry = next((e for e in document.entries if e.start_line <= line <= e.end_line), None)
             found.append(Place(file.path, line, entry.id if entry else "", finding.rule, finding.fingerprint))
@@ -48,5 +48,5 @@ def audit(home: Home, projects: list[Project], progress: Callable[[str, int, int
         if turn is None:
             continue
         text = "\n".join([turn.user, turn.assistant, *(f"{tool.input}\n{tool.output}" for tool in turn.tools)])
-        found += [Place(f"evidence {'/'.join(name)}", 0, "", f.rule, f.fingerprint) for f in find(text)]
+        found += [Place(f"evidence {'/'.join(name)}", 0, "", f.rule, f.fingerprint) for f in find(text, home)]
     return found

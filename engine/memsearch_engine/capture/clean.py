@@ -5,35 +5,41 @@ from __future__ import annotations
 import msgspec
 
 from memsearch_engine.capture.context import without_injected
+from memsearch_engine.home import Home
 from memsearch_engine.secrets.scan import redact
 from memsearch_engine.transcripts.evidence import shortened
 from memsearch_engine.transcripts.model import Turn
 from memsearch_engine.usage import without_citations
 
 
-def redacted(turn: Turn) -> Turn:
+def redacted(turn: Turn, home: Home) -> Turn:
     """The turn with secrets replaced, outputs without their middle, and neither memory that was injected into it nor the
     citations of such."""
-    user, assistant = (redact(without_citations(without_injected(text)))[0] for text in (turn.user, turn.assistant))
+    user, assistant = (
+        redact(without_citations(without_injected(text)), home)[0] for text in (turn.user, turn.assistant)
+    )
     clean = msgspec.structs.replace(turn, user=user, assistant=assistant)
     clean.tools = [
         msgspec.structs.replace(
             tool,
-            name=redact(tool.name)[0],
-            input=redact(shortened(tool.input))[0],
-            output=redact(shortened(tool.output))[0],
+            name=redact(tool.name, home)[0],
+            input=redact(shortened(tool.input), home)[0],
+            output=redact(shortened(tool.output), home)[0],
         )
         for tool in turn.tools
     ]
     return clean
 
 
-def without_secrets(turn: Turn) -> Turn:
+def without_secrets(turn: Turn, home: Home) -> Turn:
     """The whole turn, to be read by somebody: only secrets are replaced."""
-    clean = msgspec.structs.replace(turn, user=redact(turn.user)[0], assistant=redact(turn.assistant)[0])
+    clean = msgspec.structs.replace(turn, user=redact(turn.user, home)[0], assistant=redact(turn.assistant, home)[0])
     clean.tools = [
         msgspec.structs.replace(
-            tool, name=redact(tool.name)[0], input=redact(tool.input)[0], output=redact(tool.output)[0]
+            tool,
+            name=redact(tool.name, home)[0],
+            input=redact(tool.input, home)[0],
+            output=redact(tool.output, home)[0],
         )
         for tool in turn.tools
     ]

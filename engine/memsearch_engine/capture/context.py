@@ -58,6 +58,7 @@ class Context(msgspec.Struct):
 
 
 def build(
+    home: Home,
     memory: str,
     lines: int,
     max_tokens: int,
@@ -87,7 +88,7 @@ def build(
             room -= len(kept)
             days.append((file.day, kept))
     if not days:
-        return Context(*_fenced(longterm), 0, left_out)
+        return Context(*_fenced(longterm, home), 0, left_out)
     memories = count_entries(files)
     head = (
         f"Notes from earlier sessions of this project: {memories} {'memory' if memories == 1 else 'memories'}, {newest[-1].day} to {newest[0].day}, of all "
@@ -107,14 +108,14 @@ def build(
         day, bullets = days[-1]  # the older day gives way first, its oldest bullet first
         days[-1:] = [(day, bullets[1:])] if len(bullets) > 1 else []
     parts = [longterm, text if days else ""]
-    return Context(*_fenced("\n\n".join(part for part in parts if part)), memories, left_out)
+    return Context(*_fenced("\n\n".join(part for part in parts if part), home), memories, left_out)
 
 
-def _fenced(text: str) -> tuple[str, int]:
+def _fenced(text: str, home: Home) -> tuple[str, int]:
     """The text in its fence, and its tokens; nothing for nothing."""
     if not text:
         return "", 0
-    text = redact(text)[0]
+    text = redact(text, home)[0]
     return f'<memsearch-memory id="{digest(text, size=6)}">\n{text}\n</memsearch-memory>', estimate(text)
 
 
@@ -168,7 +169,7 @@ def prebuild(home: Home, memory: str, max_tokens: int, *, longterm: str, hint: b
     texts: dict[str, str] = {}
     origin = Origin(home)
     for lines in sorted(set(CONTEXT_LINES.values())):
-        context = build(memory, lines, max_tokens, longterm=longterm, origin=origin)
+        context = build(home, memory, lines, max_tokens, longterm=longterm, origin=origin)
         if context.text:
             texts[str(lines)] = context.text
     origin.close()

@@ -77,7 +77,7 @@ class Keeper:
         memory = memory or home_of(cwd, self.home)
         if not memory:
             return self._note(turn, when, cwd, Kept("homeless"), f"{cwd} is gone")
-        clean = redacted(turn)
+        clean = redacted(turn, self.home)
         anchor = Anchor(_id(turn.session), _id(turn.turn), turn.agent, where.kind, where.path)
         body = extract(clean)
         marks = {"trust": "outside" if turn.outside else "suspect"} if turn.outside or orders(body) else {}

@@ -98,7 +98,7 @@ def archive_all(
                 for name in turns:
                     place = conversation.find(name)
                     for turn in conversation.turns(place, place + 1) if place >= 0 else []:
-                        kept += archive.put(redacted(turn))
+                        kept += archive.put(redacted(turn, home))
             except (OSError, MemsearchError) as error:
                 failed.append((where.path, str(error)))
     finally:

@@ -191,7 +191,7 @@ def _summarise(home: Home, journal: Journal, settings: Settings, job: Job) -> st
         settings.llm, who.provider, system, question, agent=job.agent, model=who.model, max_tokens=_ANSWER_TOKENS
     )
     spend.note(home, settings.llm, reply, purpose=PURPOSE, provider=who.provider, model=who.model, agent=job.agent)
-    body = checked(reply.text, question)
+    body = checked(reply.text, question, home)
     try:
         journal.upgrade(job.memory, Target(job.path, job.entry_id, job.hash), body)
     except (Conflict, NotFound):
@@ -221,7 +221,7 @@ def bullets_of(home: Home, settings: Settings, agent: str, text: str, name: str 
             f"memsearch config set plugins.{agent}.summarize.provider NAME ({named})",
         )
     system = prompt(home).replace("{{AGENT_NAME}}", name or agent)
-    question = f"<turn>\n{_short(redact(plain(text))[0], _MOST_FOREIGN)}\n</turn>"
+    question = f"<turn>\n{_short(redact(plain(text), home)[0], _MOST_FOREIGN)}\n</turn>"
     tokens = estimate(system + question) + _ANSWER_TOKENS
     booked = spend.reserve(
         home, purpose=PURPOSE, provider=who.provider, model=who.model, agent=agent, tokens=tokens, cap=settings.capture.daily_tokens
@@ -240,7 +240,7 @@ def bullets_of(home: Home, settings: Settings, agent: str, text: str, name: str 
         spend.settle(home, settings.llm, booked, who.provider, outcome)
         raise
     spend.settle(home, settings.llm, booked, who.provider, reply)
-    return checked(reply.text, question)
+    return checked(reply.text, question, home)
 
 
 def _unmark(journal: Journal, job: Job) -> None:
@@ -259,7 +259,7 @@ def _turn(home: Home, job: Job) -> Turn:
         return kept
     folders = AgentFolders.from_env(seen=known_folders(home))
     found = open_anchor(job.agent, job.session, job.turn, job.transcript, folders, context=0, cache=home.offsets)
-    return redacted(found.turns[found.index])
+    return redacted(found.turns[found.index], home)
 
 
 def prompt(home: Home) -> str:
@@ -293,7 +293,7 @@ def _short(text: str, limit: int) -> str:
     return f"{text[: limit * 2 // 3]} […] {text[-limit // 3 :]}"
 
 
-def checked(text: str, question: str) -> str:
+def checked(text: str, question: str, home: Home) -> str:
     """The bullets of a model's answer, made safe to stand in a day file.
 
     Raises:
@@ -309,5 +309,5 @@ def checked(text: str, question: str) -> str:
     asked = question.partition("[User]")[2].partition("\n[")[0]
     if len(_CJK.findall(asked)) * 4 > len(asked.strip()) and not _CJK.search(" ".join(bullets)):
         raise ModelError("the answer is not in the user's language", again=True)
-    clean = redact("\n".join(f"- {bullet[:600]}" for bullet in bullets))[0]
+    clean = redact("\n".join(f"- {bullet[:600]}" for bullet in bullets), home)[0]
     return escape_block(clean)

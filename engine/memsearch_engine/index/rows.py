@@ -44,6 +44,39 @@ class Row(msgspec.Struct):
         return cls(**{**values, "anchors": _anchors.decode(values["anchors"]), "marks": decode_marks(values["marks"])})
 
 
+class Failure(msgspec.Struct, frozen=True):
+    """A file that could not be read, and why."""
+
+    path: str
+    reason: str
+
+
+class IndexResult(msgspec.Struct):
+    """What one run over a project's files did.
+
+    Attributes:
+        files, entries, chunks: how many there are now; changed, removed: files; embedded, deleted: chunks.
+        meaning: whether the vectors are up to date; reason: why not.
+        not_english: the share of the newest notes that the default model hardly knows, 0 to 1.
+    """
+
+    project: str
+    collection: str
+    files: int
+    changed: int
+    removed: int
+    entries: int
+    chunks: int
+    embedded: int
+    deleted: int
+    failed: list[Failure]
+    meaning: bool
+    reason: str
+    warnings: list[str]
+    seconds: float
+    not_english: float = 0.0
+
+
 class Filter(msgspec.Struct, frozen=True):
     """What the store can sort out by itself. Empty means anything; days are inclusive ISO dates."""
 

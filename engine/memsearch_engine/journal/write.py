@@ -25,7 +25,7 @@ from memsearch_engine.journal.history import Change, History
 from memsearch_engine.journal.model import Anchor, Document, Entry, clean_comment
 from memsearch_engine.journal.origin import CAPTURED, Origin
 from memsearch_engine.journal.parse import FLAG_MARKS, heading_count, parse, parse_end, parse_mark, turn_id
-from memsearch_engine.journal.text import balance_fences
+from memsearch_engine.journal.text import balance_fences, escape_block
 from memsearch_engine.journal.turns import UNIQUE, KnownTurns
 
 log = logging.getLogger("memsearch.journal")
@@ -77,7 +77,7 @@ class Journal:
         Args:
             memory: the project's memory folder.
             day: ISO date; time: ``HH:MM``. The heading under which the entry stands.
-            body: lines that ``text.escape_block`` made safe.
+            body: lines of text; secrets in it and what would forge an entry do not reach the file, whoever calls.
             anchor: with agent, session and turn.
             aliases, times: by what else the turn may be known, as ``KnownTurns.has`` has them.
         """
@@ -91,7 +91,7 @@ class Journal:
                 return Appended(entry_id, path, False, "already there")
             document = parse_end(_read(path), day)
             lines = [] if _last_session(document) == anchor.session else [f"## Session {time}", ""]
-            lines += [f"### {time}", anchor.render(), *_render_marks(marks or {}), body, ""]
+            lines += [f"### {time}", anchor.render(), *_render_marks(marks or {}), self._harmless(body), ""]
             block = _joined(document, lines)
             self.origin.wrote((entry.raw for entry in parse(block, day).entries), CAPTURED)
             self.origin.saw(body)
@@ -106,7 +106,7 @@ class Journal:
             data = _read(path)
             document = parse_end(data, day)
             block = _joined(document, ["## Notes", ""] if not _in_notes(document) else [])
-            block += _lines(document, [f"### {time}", f"<!-- id:{entry_id} -->", body, ""])
+            block += _lines(document, [f"### {time}", f"<!-- id:{entry_id} -->", self._harmless(body), ""])
             first = f"# {day}\n\n".encode()
             self.origin.wrote(entry.raw for entry in parse(block, day).entries)
             change = self._change(
@@ -133,7 +133,7 @@ class Journal:
         """
         if self.origin.has_seen(body):
             return None
-        done = None
+        done, harmless = None, self._harmless(body)
         names = {turn_id(anchor.agent, anchor.session, name) for name in (anchor.turn, *aliases)}
         for path in self.turns(memory).where(anchor, aliases):
             for entry in read_day(path).entries:
@@ -143,7 +143,7 @@ class Journal:
                 def change(document: Document, entry: Entry) -> bytes:
                     old = entry.raw[entry.body_start - entry.start :]
                     new = _with_marks(document, entry, {**entry.marks, **marks}) if marks else entry.raw
-                    return new[: len(new) - len(old)] + body.replace("\n", document.newline).encode("utf-8")
+                    return new[: len(new) - len(old)] + harmless.replace("\n", document.newline).encode("utf-8")
 
                 try:
                     new = self._splice(memory, "edit", [target_of(path, entry)], change)[0]
@@ -174,10 +174,11 @@ class Journal:
     # -- changing -------------------------------------------------------------------------------------------
 
     def edit(self, memory: str, target: Target, text: str, *, undoable: bool = True) -> Entry:
-        """Replace the body of an entry; heading, anchors and marks stay. Returns the entry as it now is."""
+        """Replace the body of an entry; heading, anchors and marks stay, secrets do not get in. Returns the entry as it now is."""
+        from memsearch_engine.secrets.scan import redact
 
         def change(document: Document, entry: Entry) -> bytes:
-            body = _body_of(text, entry)
+            body = _body_of(redact(text, self.home)[0], entry)
             head = _head_with_id(document, entry)
             if not head.endswith(b"\n") and head and body:
                 head += document.newline.encode()
@@ -207,7 +208,7 @@ class Journal:
             if body is None:
                 return new
             old = entry.raw[entry.body_start - entry.start :]
-            return new[: len(new) - len(old)] + body.replace("\n", document.newline).encode("utf-8")
+            return new[: len(new) - len(old)] + self._harmless(body).replace("\n", document.newline).encode("utf-8")
 
         entry = self._splice(memory, "edit", [target], change, undoable=False)[0]
         self.origin.wrote([entry.raw], CAPTURED)
@@ -487,6 +488,12 @@ class Journal:
             self.history.confirm_undo(undo.n) if done else self.history.drop_undo(undo.n)
 
     # -- helpers --------------------------------------------------------------------------------------------
+
+    def _harmless(self, body: str) -> str:
+        """*body* without secrets, as lines that begin no entry, anchor or comment. What was made so before stays as it is."""
+        from memsearch_engine.secrets.scan import redact
+
+        return escape_block(redact(body, self.home)[0])
 
     def _day_path(self, memory: str, day: str) -> str:
         return disk.real_file(os.path.join(memory, f"{date.fromisoformat(day).isoformat()}.md"))

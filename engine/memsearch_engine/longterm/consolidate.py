@@ -26,8 +26,8 @@ from memsearch_engine.llm.reply import ModelError, Reply
 from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.longterm import review, workspace
 from memsearch_engine.longterm.extract import PURPOSE, prompt
+from memsearch_engine.longterm.facts import facts
 from memsearch_engine.longterm.jobs import NOTHING_TO_DO, Claim, Jobs, Refusal
-from memsearch_engine.longterm.notes import notes
 from memsearch_engine.longterm.store import SCHEMA, SessionMemory, Store
 from memsearch_engine.registry import Registry
 from memsearch_engine.settings import Settings
@@ -113,13 +113,13 @@ class _Run:
         selected = self.store.select(self.settings.longterm.memories, self.pinned)
         self._stage(selected)
         workspace.check_sections(self.folder)
-        self.before = workspace.artifacts(self.folder)
+        self.before = workspace.artifacts(self.home, self.folder)
         changes = self.baseline.diff(self.folder)
         waiting = review.pending(self.home)
         if not changes:
             why = "nothing new since the last consolidation" + ("; its changes wait for review" if waiting else "")
             return self._end(selected, Result("unchanged", why, waiting.id if waiting else 0))
-        if not selected and not notes(self.home) and not self._has_artifacts():
+        if not selected and not facts(self.home) and not self._has_artifacts():
             return self._finish(selected, Result("unchanged", "no session has taught anything yet"))
         self._overlay(waiting)
         text = workspace.diff_text(changes)
@@ -127,7 +127,7 @@ class _Run:
         self.asked = True
         self._ask(text)
         self._forget({memory.id for memory in selected})
-        known = {note.id: note.scope for note in notes(self.home)} | {m.id: m.project[:8] for m in selected}
+        known = {note.id: note.scope for note in facts(self.home)} | {m.id: m.project[:8] for m in selected}
         workspace.validate(self.folder, known, self._projects(selected), self.settings.longterm.max_tokens)
         return self._conclude(selected)
 
@@ -147,14 +147,14 @@ class _Run:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, target)
         workspace.prune_resources(self.folder, self.clock())
-        workspace.write_inputs(self.folder, selected)
+        workspace.write_inputs(self.home, self.folder, selected)
 
     def _overlay(self, waiting: review.Proposal | None) -> None:
         """Put what waits for review into the folder: the next proposal takes its place, and must not lose it."""
         for hunk in waiting.waiting if waiting else ():
             current = workspace.read(self.folder, hunk.path)
             try:
-                workspace.write(self.folder, hunk.path, review.apply(hunk, current))
+                workspace.write(self.home, self.folder, hunk.path, review.apply(hunk, current))
             except MemsearchError:
                 continue  # the owner has changed that place meanwhile: his word counts
         for name, empty in (
@@ -162,7 +162,7 @@ class _Run:
             (workspace.SUMMARY, f"{workspace.VERSION}\n\n## Everywhere\n"),
         ):
             if not workspace.read(self.folder, name).strip():
-                workspace.write(self.folder, name, empty)
+                workspace.write(self.home, self.folder, name, empty)
 
     # -- the work -------------------------------------------------------------------------------------------
 
@@ -188,7 +188,7 @@ class _Run:
                 f"choose {' or '.join(native.EDITORS)}, or a name under llm.providers",
             )
         tools.work(
-            self.settings.llm, chosen.provider, chosen.model, system, task, FileTools(self.folder).tools(),
+            self.settings.llm, chosen.provider, chosen.model, system, task, FileTools(self.home, self.folder).tools(),
             most_turns=limits.run_turns, before_turn=self._before_turn, after_turn=self._after_turn,
         )  # fmt: skip
 
@@ -244,12 +244,12 @@ class _Run:
                 + workspace.read(self.home.longterm, workspace.SUMMARY)
             )
         )
-        gone |= before - selected - {note.id for note in notes(self.home)}
+        gone |= before - selected - {note.id for note in facts(self.home)}
         for name in (workspace.MEMORY, workspace.SUMMARY):
             text = workspace.read(self.folder, name)
             clean = without_memories(text, gone)
             if clean != text:
-                workspace.write(self.folder, name, clean)
+                workspace.write(self.home, self.folder, name, clean)
 
     # -- after ----------------------------------------------------------------------------------------------
 
@@ -264,7 +264,7 @@ class _Run:
         if not self.jobs.heartbeat(self.claim):
             raise ModelError("another process took the job over", again=True)
         # against what was there at the start: what the owner writes meanwhile is his, and stays
-        hunks = review.hunks_between(self.before, workspace.artifacts(self.folder), self.store)
+        hunks = review.hunks_between(self.before, workspace.artifacts(self.home, self.folder), self.store)
         proposal = review.Proposal(
             self.clock(),
             hunks,
@@ -278,7 +278,7 @@ class _Run:
             with locked(self.home, str(self.home.longterm)):
                 review.take(self.home, hunks)
             review.clear(self.home)  # what waited was in the folder, and is accepted with it
-            self.before = workspace.artifacts(self.folder)
+            self.before = workspace.artifacts(self.home, self.folder)
             result.state, result.reason = "accepted", "longterm.auto_accept"
         elif hunks:
             result.proposal = review.propose(self.home, proposal)
@@ -289,7 +289,7 @@ class _Run:
         """The evidence into the workspace, the baseline on, the job done; in that order. The baseline is what was weighed, not
         what is there by now."""
         workspace.prune_resources(self.home.longterm, self.clock())
-        workspace.write_inputs(self.home.longterm, selected)
+        workspace.write_inputs(self.home, self.home.longterm, selected)
         evidence = [name for name in workspace.files(self.folder) if not workspace.is_artifact(name)]
         weighed = {name: workspace.read(self.folder, name) for name in evidence if name != workspace.DIFF}
         self.baseline.commit(weighed | self.before)
@@ -327,8 +327,8 @@ def _still(ids: str, gone: set[str]) -> str:
 class FileTools:
     """What a model may do in the folder: look at everything, write what is its own."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self, home: Home, folder: Path) -> None:
+        self.home, self.folder = home, folder
 
     def tools(self) -> list[tools.Tool]:
         return [
@@ -374,7 +374,7 @@ class FileTools:
         if not workspace.is_artifact(path):
             raise ValueError(f"{path} is not yours to write")
         try:
-            workspace.write(self.folder, path, content)
+            workspace.write(self.home, self.folder, path, content)
         except Unreachable as error:
             raise ValueError(str(error)) from error
         return "written"

@@ -211,7 +211,7 @@ class _Work:
 
     def _read(self, claim: Claim, where: Session) -> None:
         conversation = open_session(where, self.home.offsets)
-        turns = list(_turns(conversation))
+        turns = list(_turns(conversation, self.home))
         reason = unfit(conversation, turns)
         if not reason and self._is_polluted(where, turns):
             self.store.set_mode(where.agent, where.session, "polluted")
@@ -279,7 +279,7 @@ class _Work:
             spend.settle(self.home, settings.llm, booked, chosen.provider, reply)
             with self.lock:
                 self.outcome.tokens += reply.input_tokens + reply.output_tokens
-            return checked(reply.text)
+            return checked(reply.text, self.home)
         raise AssertionError("unreachable")
 
     def _reserve(self, agent: str, tokens: int) -> int:
@@ -302,7 +302,7 @@ class _Capped(MemsearchError):
     """A cap of the owner's was reached; the job waits."""
 
 
-def _turns(conversation: Conversation) -> Iterator[Turn]:
+def _turns(conversation: Conversation, home: Home) -> Iterator[Turn]:
     """A session's turns as they may be shown to a model."""
     for number, turn in enumerate(conversation.each()):
         if turn.is_ours:
@@ -311,7 +311,7 @@ def _turns(conversation: Conversation) -> Iterator[Turn]:
                 return
             continue
         if not is_trivial(turn):
-            yield redacted(turn)
+            yield redacted(turn, home)
 
 
 def unfit(conversation: Conversation, turns: list[Turn]) -> str:
@@ -358,7 +358,7 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most * 2 // 3]} […] {text[-most // 3 :]}"
 
 
-def checked(text: str) -> Answer | None:
+def checked(text: str, home: Home) -> Answer | None:
     """A model's answer, free of secrets; None where it says that there is nothing to keep.
 
     Raises:
@@ -371,13 +371,13 @@ def checked(text: str) -> Answer | None:
         raise ModelError(f"the answer is not what was asked for: {error}", again=True) from error
     if not answer.raw_memory.strip() or not answer.rollout_summary.strip():
         return None
-    return Answer(_clean(answer.raw_memory), _clean(answer.rollout_summary), answer.rollout_slug)
+    return Answer(_clean(answer.raw_memory, home), _clean(answer.rollout_summary, home), answer.rollout_slug)
 
 
-def _clean(text: str) -> str:
+def _clean(text: str, home: Home) -> str:
     """Model text as it may stand in our files: no secrets, no terminal escapes, no comments, no citations of its own, and
     headings below ours."""
-    text = without_citations(redact(plain(text.strip()))[0]).replace("<!--", "<\u200b!--")
+    text = without_citations(redact(plain(text.strip()), home)[0]).replace("<!--", "<\u200b!--")
     return re.sub(r"(?m)^#{1,3}(?=\s)", "####", text)[:_MOST_MEMORY]
 
 

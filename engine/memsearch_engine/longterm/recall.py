@@ -21,7 +21,7 @@ from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.longterm import review, workspace
-from memsearch_engine.longterm.notes import notes
+from memsearch_engine.longterm.facts import facts as remembered
 from memsearch_engine.longterm.store import DAY_S, SCHEMA, Store, id_of, plain_line
 from memsearch_engine.registry import Registry
 from memsearch_engine.settings import Settings
@@ -45,7 +45,7 @@ def told(home: Home, project: str, max_tokens: int) -> str:
         project: the identity of the session's project.
     """
     scope = project[:8]
-    facts = [f"- {fact.text} [mem:{fact.id}]" for fact in reversed(notes(home)) if fact.scope in ("", scope)]
+    facts = [f"- {fact.text} [mem:{fact.id}]" for fact in reversed(remembered(home)) if fact.scope in ("", scope)]
     lines = ["Noted by the user, the newest first:", *facts] if facts else []
     lines += workspace.told(workspace.read(home.longterm, workspace.SUMMARY), scope).splitlines()
     if not any(line.strip() for line in lines):
@@ -163,7 +163,7 @@ def find(home: Home, query: str, project: str = "") -> list[Match]:
     # a stem is a beginning of its word in all but few cases: most lines are passed over without being taken apart
     plain_words = [term[:3] for term in wanted if term.isascii() and term.isalpha() and len(term) > 3]
     found = [
-        Match("note", fact.id, fact.text) for fact in notes(home)
+        Match("note", fact.id, fact.text) for fact in remembered(home)
         if (not scope or fact.scope in ("", scope)) and (fact.id == query.strip() or hit(fact.text))
     ]  # fmt: skip
     for name in (workspace.MEMORY, workspace.SUMMARY):
@@ -191,7 +191,7 @@ def forget(home: Home, query: str, matches: list[Match]) -> int:
     for match in matches:
         gone.setdefault((match.kind, match.name), set()).add(match.line)
     images: list[_Image] = []
-    by_id = {fact.id: fact for fact in notes(home)}
+    by_id = {fact.id: fact for fact in remembered(home)}
     with locked(home, str(home.longterm)):
         for (kind, name), lines in gone.items():
             if kind == "note":
@@ -230,7 +230,7 @@ def _rewrite_evidence(home: Home) -> None:
     """Make the evidence files say what the memories say now; the next consolidation sees the difference."""
     if (home.longterm / workspace.RAW).exists():
         weighed = [memory for memory in Store(home).all() if memory.selected and not memory.forgotten]
-        workspace.write_inputs(home.longterm, sorted(weighed, key=lambda memory: memory.id))
+        workspace.write_inputs(home, home.longterm, sorted(weighed, key=lambda memory: memory.id))
 
 
 def restore(home: Home, number: int) -> int:
@@ -296,7 +296,7 @@ def _get(home: Home, image: _Image) -> str:
 def _put(home: Home, kind: str, name: str, text: str) -> None:
     if kind in ("note", "file"):
         if text or kind == "file":
-            workspace.write(home.longterm, name, text)
+            workspace.write(home, home.longterm, name, text)
         else:
             Path(home.longterm, name).unlink(missing_ok=True)
         return

@@ -198,7 +198,7 @@ def decide(
         if text is not None:
             _check_text(chosen, text)
         if text is not None:
-            chosen[0].after = workspace.clean(text.strip("\n")).splitlines()
+            chosen[0].after = workspace.clean(home, text.strip("\n")).splitlines()
         store = Store(home)
         if verdict == "accepted":
             take(home, chosen)  # all or, where one is a conflict, none
@@ -302,7 +302,7 @@ def take(home: Home, hunks: list[Hunk]) -> None:
         texts[hunk.path] = apply(hunk, texts.get(hunk.path, workspace.read(home.longterm, hunk.path)))
     for path, text in texts.items():
         if text:
-            workspace.write(home.longterm, path, text)
+            workspace.write(home, home.longterm, path, text)
         else:
             Path(home.longterm, path).unlink(missing_ok=True)
     for hunk in hunks:

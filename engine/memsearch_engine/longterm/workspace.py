@@ -114,7 +114,7 @@ def read(folder: Path, name: str) -> str:
         return ""
 
 
-def write(folder: Path, name: str, text: str) -> None:
+def write(home: Home, folder: Path, name: str, text: str) -> None:
     """Write a file of the workspace at once; secrets and terminal escapes are taken out, links on the way are refused."""
     path = folder / name
     check_root(folder)
@@ -126,7 +126,7 @@ def write(folder: Path, name: str, text: str) -> None:
     fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
     try:
         with open(fd, "w", encoding="utf-8", errors="replace") as out:
-            out.write(clean(text))
+            out.write(clean(home, text))
             out.flush()
             os.fsync(out.fileno())
         os.replace(temporary, path)
@@ -136,20 +136,20 @@ def write(folder: Path, name: str, text: str) -> None:
         raise
 
 
-def clean(text: str) -> str:
+def clean(home: Home, text: str) -> str:
     """Text as it may stand in the workspace: no secrets, nothing that a terminal would obey."""
-    return redact(plain(text))[0]
+    return redact(plain(text), home)[0]
 
 
-def artifacts(folder: Path) -> dict[str, str]:
+def artifacts(home: Home, folder: Path) -> dict[str, str]:
     """What consolidation made, by path, clean."""
-    return {name: clean(read(folder, name)) for name in files(folder) if is_artifact(name)}
+    return {name: clean(home, read(folder, name)) for name in files(folder) if is_artifact(name)}
 
 
 # -- inputs -------------------------------------------------------------------------------------------------
 
 
-def write_inputs(folder: Path, memories: list[SessionMemory]) -> None:
+def write_inputs(home: Home, folder: Path, memories: list[SessionMemory]) -> None:
     """Make the evidence files say exactly what *memories* say."""
     check_root(folder)
     summaries = folder / SUMMARIES
@@ -159,14 +159,14 @@ def write_inputs(folder: Path, memories: list[SessionMemory]) -> None:
         if path.suffix == ".md" and path.name not in wanted:
             path.unlink()
     for name, text in wanted.items():
-        _write_changed(folder, f"{SUMMARIES}/{name}", text)
-    _write_changed(folder, RAW, _raw(memories))
+        _write_changed(home, folder, f"{SUMMARIES}/{name}", text)
+    _write_changed(home, folder, RAW, _raw(memories))
 
 
-def _write_changed(folder: Path, name: str, text: str) -> None:
+def _write_changed(home: Home, folder: Path, name: str, text: str) -> None:
     now = read(folder, name)
-    if now != text and now != clean(text):
-        write(folder, name, text)
+    if now != text and now != clean(home, text):
+        write(home, folder, name, text)
 
 
 def _recap(memory: SessionMemory) -> str:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+
+import msgspec
 
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
@@ -16,13 +17,24 @@ from memsearch_engine.search.sections import Section
 _DEPTH, _SHOWN = 200, 10
 
 
+class Absence(msgspec.Struct, frozen=True):
+    """Why an entry is not among the hits of a query. ``rank``: where it is all the same, deeper down; 0: not at all."""
+
+    entry_id: str
+    query: str
+    rank: int
+    mode: str
+    shared: list[str]
+    reasons: list[str]
+
+
 def why_not(
     catalog: Catalog | None,
     scope: list[Project],
     section: Section,
     text: str,
     search: Callable[[str, int], Answer],
-) -> dict[str, Any]:
+) -> Absence:
     """Reasons, most telling first: other project, not indexed, filtered out, no shared word, outranked.
 
     Args:
@@ -52,11 +64,4 @@ def why_not(
         reasons.append(f"{len(answer.hits)} other notes are nearer in meaning or share rarer words")
     else:
         reasons.append(f"only words were compared ({answer.reason or 'lexical mode'})")
-    return {
-        "entry_id": entry.id,
-        "query": text,
-        "rank": place,
-        "mode": answer.mode,
-        "shared": shared,
-        "reasons": reasons,
-    }
+    return Absence(entry.id, text, place, answer.mode, shared, reasons)

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
+
 import msgspec
 
 from memsearch_engine.index.rows import Row
+
+_COMMENT = re.compile(r"<!--.*-->")
 
 
 class Hit(msgspec.Struct):
@@ -21,13 +26,53 @@ class Hit(msgspec.Struct):
     reasons: list[str] = []
 
     @property
+    def id(self) -> str:
+        """Of the entry: what ``expand``, ``transcript`` and ``edit`` take."""
+        return self.row.entry_id
+
+    @property
+    def day(self) -> str:
+        """``YYYY-MM-DD``; '' for a file that is no day's."""
+        return self.row.day
+
+    @property
+    def time(self) -> str:
+        """``HH:MM``, as its heading says; may be ''."""
+        return self.row.time
+
+    @property
+    def agent(self) -> str:
+        """Whose turn it is from; '' for what a person wrote."""
+        return self.row.agent
+
+    @property
+    def title(self) -> str:
+        return self.row.title
+
+    @property
+    def text(self) -> str:
+        """Of the best chunk, without heading, anchors and marks; ``expand`` has the whole entry."""
+        lines = self.row.text.split("\n")
+        head = 0
+        if self.row.part == 0:
+            head += bool(self.row.level) and lines[0].startswith("#")
+            while head < len(lines) and (not lines[head].strip() or _COMMENT.fullmatch(lines[head].strip())):
+                head += 1
+        return "\n".join(lines[head:]).strip("\n")
+
+    @property
+    def path(self) -> str:
+        return self.row.path
+
+    @property
     def by_meaning(self) -> bool:
         """Found by meaning alone: no list of words has it."""
         return bool(self.ranks) and "bm25" not in self.ranks and "lexical" not in self.ranks
 
 
 class Answer(msgspec.Struct):
-    """``mode`` is what was really done; ``reason`` says why, where that is less than was asked for.
+    """Hits, best first: iterate over it. ``mode`` is what was really done (``hybrid``, ``dense``, ``bm25``, ``lexical``); ``reason``
+    says why, where that is less than was asked for.
 
     ``corrected``: words that no note has, with near ones that were searched for; ``absent``: those without a near one. There
     is no floor under scores: on the evaluation set one that catches a third of the questions without an answer hides more right
@@ -40,3 +85,13 @@ class Answer(msgspec.Struct):
     corrected: dict[str, list[str]] = {}
     absent: list[str] = []
     took_ms: float = 0.0
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __bool__(self) -> bool:
+        """An answer without hits is an answer."""
+        return True

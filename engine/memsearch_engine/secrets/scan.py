@@ -85,15 +85,16 @@ Span = tuple[int, int, str]
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """A secret and the rule that found it. ``start``: where it stands."""
+    """A secret and the rule that found it. ``start``: where it stands; ``fingerprint``: its name in one home."""
 
     rule: str
     secret: str
-    start: int = 0
+    start: int
+    fingerprint: str
 
-    @property
-    def fingerprint(self) -> str:
-        return fingerprint(Home.from_env(), self.secret)
+    @classmethod
+    def of(cls, home: Home, rule: str, secret: str, start: int = 0) -> Finding:
+        return cls(rule, secret, start, fingerprint(home, secret))
 
     @property
     def placeholder(self) -> str:
@@ -101,18 +102,18 @@ class Finding(msgspec.Struct, frozen=True):
         return f"[REDACTED:{self.rule}:{self.fingerprint}]"
 
 
-def find(text: str) -> list[Finding]:
+def find(text: str, home: Home) -> list[Finding]:
     """Every secret in *text*, in the order they stand; what the owner has allowed is none."""
     text = _HALF.sub("\ufffd", text)
-    found = [Finding(rule, text[start:stop], start) for start, stop, rule in _merged(text)]
-    if found and (fine := allowed()):
+    found = [Finding.of(home, rule, text[start:stop], start) for start, stop, rule in _merged(text)]
+    if found and (fine := allowed(home)):
         return [f for f in found if f.fingerprint not in fine and unkeyed(f.secret) not in fine]
     return found
 
 
-def allowed() -> frozenset[str]:
+def allowed(home: Home) -> frozenset[str]:
     """Fingerprints of what the owner says is no secret, from ``MEMSEARCH_HOME/secrets-allowed``; one a line."""
-    path = Home.from_env().root / _ALLOWED
+    path = home.root / _ALLOWED
     try:
         stamp = path.stat().st_mtime_ns
     except OSError:
@@ -138,10 +139,10 @@ def allow(home: Home, fingerprint: str, *, off: bool = False) -> None:
     os.replace(temporary, path)
 
 
-def redact(text: str) -> tuple[str, list[Finding]]:
+def redact(text: str, home: Home) -> tuple[str, list[Finding]]:
     """*text* with every secret replaced, and what was found. What was replaced before stays as it is."""
     text = _HALF.sub("\ufffd", text)
-    findings = find(text)
+    findings = find(text, home)
     if not findings:
         return text, findings
     parts, end = [], 0

@@ -25,6 +25,7 @@ from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.index import models
 from memsearch_engine.index.analyze import is_english
 from memsearch_engine.index.embed import OtherLength
+from memsearch_engine.index.rows import IndexResult
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.longterm import pipeline
 from memsearch_engine.longterm.recall import prepare
@@ -315,14 +316,14 @@ class Engine:
         paths: list[str] | None = None,
         force: bool = False,
         all_projects: bool = False,
-    ) -> list[dict[str, Any]]:
+    ) -> list[IndexResult]:
         for path in paths or []:
             if not os.path.exists(path):
                 raise UsageError(f"{path} does not exist")
         projects = self.registry.all() if all_projects else [self.project_at(place)]
         results = [self.indexer.run(project, list(paths or []), force, call) for project in projects]
         for project, result in zip(projects, results):
-            result["not_english"] = self._not_english(project)
+            result.not_english = self._not_english(project)
         return results
 
     def _not_english(self, project: Project) -> float:

@@ -27,6 +27,7 @@ from memsearch_engine.errors import MemsearchError, SettingsError, Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.index import embed
 from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.rows import Failure, IndexResult
 from memsearch_engine.index.space import Space, complete_spaces
 from memsearch_engine.index.store import said_by
 from memsearch_engine.index.sync import Scan, scan
@@ -69,7 +70,7 @@ class Job(msgspec.Struct):
     call: Call | None = None
     anew: bool = False
     done: threading.Event = msgspec.field(default_factory=threading.Event)
-    result: dict[str, Any] | None = None
+    result: IndexResult | None = None
     error: Exception | None = None
 
     @property
@@ -132,7 +133,7 @@ class Indexer:
         self._opened_with: tuple[Embedding, Milvus] | None = None
         self._reopen_at, self._pause_s = 0.0, _AGAIN_S
         self._works: list[_Work] = []  # read, and not wholly embedded
-        self._done_before: dict[str, tuple[float, dict[str, Any]]] = {}  # root -> when and what, in the background
+        self._done_before: dict[str, tuple[float, IndexResult]] = {}  # root -> when and what, in the background
         self._lock = threading.RLock()
         self.watcher = Watcher(self._on_files, self.settings.watch.debounce_ms / 1000)
         self._thread = threading.Thread(target=self._worker, name="index", daemon=True)
@@ -155,7 +156,7 @@ class Indexer:
     def state(self) -> str:
         return "ready" if self.space else "broken" if self.problem else "opening"
 
-    def run(self, project: Project, paths: list[str], force: bool, call: Call) -> dict[str, Any]:
+    def run(self, project: Project, paths: list[str], force: bool, call: Call) -> IndexResult:
         """Index a project now and wait for it. Returns what was done, also by a background run that was under way."""
         began = time.monotonic()
         job = Job(project, paths, force, call)
@@ -174,7 +175,7 @@ class Indexer:
         at, before = self._done_before.get(project.root, (0.0, None))
         if before and at >= began:
             for key in ("changed", "removed", "embedded", "deleted"):
-                job.result[key] += before[key]
+                setattr(job.result, key, getattr(job.result, key) + getattr(before, key))
         return job.result
 
     def _forget(self, project: Project) -> None:
@@ -597,25 +598,25 @@ class Indexer:
             self.reopen(reason)
         self._again[work.job.project.root] = time.monotonic() + _AGAIN_S
 
-    def _result(self, work: _Work) -> dict[str, Any]:
+    def _result(self, work: _Work) -> IndexResult:
         project, found = work.job.project, work.found
         counts = self.catalog.counts(project.id)
-        return {
-            "project": project.slug,
-            "collection": project.collection,
-            "files": found.files,
-            "changed": found.changed,
-            "removed": found.removed,
-            "entries": counts["entries"],
-            "chunks": counts["chunks"],
-            "embedded": work.embedded,
-            "deleted": work.deleted,
-            "failed": [{"path": path, "reason": reason} for path, reason in found.failed],
-            "meaning": not work.reason,
-            "reason": work.reason,
-            "warnings": work.warnings,
-            "seconds": round(time.monotonic() - work.began, 3),
-        }
+        return IndexResult(
+            project=project.slug,
+            collection=project.collection,
+            files=found.files,
+            changed=found.changed,
+            removed=found.removed,
+            entries=counts["entries"],
+            chunks=counts["chunks"],
+            embedded=work.embedded,
+            deleted=work.deleted,
+            failed=[Failure(path, reason) for path, reason in found.failed],
+            meaning=not work.reason,
+            reason=work.reason,
+            warnings=work.warnings,
+            seconds=round(time.monotonic() - work.began, 3),
+        )
 
     def _extra_roots(self, project: Project, paths: list[str]) -> list[str]:
         """Folders beside the memory folder that the user asked to index; remembered by the catalog's own files.

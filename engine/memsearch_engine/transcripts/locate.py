@@ -31,7 +31,7 @@ _LONGEST_LOOKED_AT = 1 << 20
 _SESSION = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._:-]{0,199}$")
 
 
-class Found(msgspec.Struct):
+class Excerpt(msgspec.Struct):
     """A stretch of a conversation.
 
     Attributes:
@@ -39,6 +39,7 @@ class Found(msgspec.Struct):
         index: which of them was meant, -1 where none was named.
         first, total: where ``turns`` begins in the whole session, and how many turns that has.
         state: ``live``, or ``archived`` where the agent has it no more.
+        left_out: characters that ``shorten`` took away.
     """
 
     path: str
@@ -47,6 +48,55 @@ class Found(msgspec.Struct):
     first: int = 0
     total: int = 0
     state: str = "live"
+    left_out: int = 0
+
+    def shorten(self) -> None:
+        """Take away what an agent should not have to pay for: the middle of long texts and outputs, then whole turns, those farthest
+        from the one that was meant first. At most about ``MOST`` characters are left."""
+        meant, room = max(self.index, 0), _MOST
+        kept: set[int] = set()
+        for place in sorted(range(len(self.turns)), key=lambda place: (abs(place - meant), place)):
+            turn = self.turns[place]
+            self.left_out += _shorten_turn(turn)
+            size = _size(turn)
+            if kept and (size > room or len(kept) == _MOST_TURNS):
+                self.left_out += size
+                room = 0  # what is farther away goes, too: no gaps
+                continue
+            room -= size
+            kept.add(place)
+        if kept:
+            self.first += min(kept)
+            self.index = max(-1, self.index - min(kept))
+        self.turns = [turn for place, turn in enumerate(self.turns) if place in kept]
+
+
+_MOST, _MOST_TURNS = 60_000, 40
+_MOST_TEXT, _MOST_OUTPUT, _MOST_TOOLS = 12_000, 1_500, 30_000
+
+
+def _size(turn: Turn) -> int:
+    return len(turn.user) + len(turn.assistant) + sum(len(tool.input) + len(tool.output) for tool in turn.tools)
+
+
+def _shorten_turn(turn: Turn) -> int:
+    """Returns how many characters went."""
+    before = _size(turn)
+    turn.user, turn.assistant = _without_middle(turn.user, _MOST_TEXT), _without_middle(turn.assistant, _MOST_TEXT)
+    room = _MOST_TOOLS
+    for number, tool in enumerate(turn.tools):
+        tool.input, tool.output = _without_middle(tool.input, _MOST_OUTPUT), _without_middle(tool.output, _MOST_OUTPUT)
+        room -= len(tool.input) + len(tool.output)
+        if room < 0:
+            del turn.tools[number:]
+            break
+    return max(0, before - _size(turn))
+
+
+def _without_middle(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    return f"{text[: most * 2 // 3]}\n[… {len(text) - most} characters left out: --full …]\n{text[-most // 3 :]}"
 
 
 def all_sessions(agent: str, folders: AgentFolders, failed: list[tuple[str, str]] | None = None) -> Iterator[Session]:
@@ -102,7 +152,7 @@ def open_anchor(
     *,
     context: int | None = None,
     cache: Path | None = None,
-) -> Found:
+) -> Excerpt:
     """The turn behind an anchor with *context* turns around it (None: the whole session). Raises NotFound where the
     agent no longer has it, or the turn is not in it."""
     if agent not in READERS:
@@ -117,7 +167,7 @@ def open_anchor(
 
 def open_file(
     path: str, turn: str = "", session: str = "", *, context: int | None = None, cache: Path | None = None
-) -> Found:
+) -> Excerpt:
     """A transcript file or database that the user named; the agent is known by what it is. Raises UsageError, NotFound."""
     return window(_opened(recognise(path, session), cache), turn, context)
 
@@ -183,7 +233,7 @@ def _opened(where: Session, cache: Path | None) -> Conversation:
         raise NotFound(f"{where.path} can't be read: {error.strerror or error}") from error
 
 
-def window(conversation: Conversation, turn: str, context: int | None) -> Found:
+def window(conversation: Conversation, turn: str, context: int | None) -> Excerpt:
     """*turn* and *context* turns on both sides of it; all turns where *context* is None."""
     place = conversation.find(turn) if turn else -1
     if turn and place < 0:
@@ -196,7 +246,7 @@ def window(conversation: Conversation, turn: str, context: int | None) -> Found:
     except OSError as error:
         raise NotFound(f"{conversation.where.path} can't be read: {error.strerror or error}") from error
     index = next((i for i, t in enumerate(turns) if place >= 0 and t.turn == conversation.ids[place]), -1)
-    return Found(conversation.where.path, turns, index, first, len(conversation.ids))
+    return Excerpt(conversation.where.path, turns, index, first, len(conversation.ids))
 
 
 def _inside(path: str | os.PathLike[str], base: Path) -> bool:

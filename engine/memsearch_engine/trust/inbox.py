@@ -12,11 +12,11 @@ import os
 import msgspec
 
 from memsearch_engine.capture.suspicion import orders
-from memsearch_engine.client import Memory
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.model import RELEASED, UNTRUSTED, Entry
 from memsearch_engine.journal.write import Target
+from memsearch_engine.memory import Memory
 from memsearch_engine.projects import locate
 from memsearch_engine.repository import authors_of
 from memsearch_engine.transcripts.model import Turn

@@ -14,10 +14,10 @@ from zlib import crc32
 
 import msgspec
 
-from memsearch_engine.client import Memory
 from memsearch_engine.journal.files import day_of
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.write import Target
+from memsearch_engine.memory import Memory
 
 Kind = Literal["stub", "error", "echo", "prompt", "duplicate", "vanished"]
 _LEAST_SIGNS = 5

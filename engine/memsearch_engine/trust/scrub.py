@@ -25,7 +25,6 @@ from typing import Any
 
 import msgspec
 
-from memsearch_engine import client
 from memsearch_engine.errors import Unreachable, UsageError
 from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.journal.disk import locked, replace
@@ -35,6 +34,7 @@ from memsearch_engine.longterm.jobs import learning
 from memsearch_engine.longterm.workspace import Baseline
 from memsearch_engine.projects import Project
 from memsearch_engine.secrets.scan import Finding, find
+from memsearch_engine.service import launch
 from memsearch_engine.settings import Milvus, Settings
 from memsearch_engine.transcripts.evidence import Archive
 from memsearch_engine.trust.forms import Forms
@@ -96,7 +96,7 @@ def scrub(
     home.ensure()
     note = home.root / _NOTE
     note.write_text(json.dumps({"at": time.time(), "fingerprints": sorted({s.fingerprint for s in secrets})}))
-    client.stop(home)
+    launch.stop(home)
     with _service_held_off(home), learning(home, alone=True):
         for number, place in enumerate(changed):
             if progress:
@@ -130,7 +130,7 @@ def known(home: Home, projects: list[Project], *, rule: str = "", entry: str = "
     """
     found: dict[str, Finding] = {}
     for text in _texts(home, projects, entry):
-        for finding in find(text):
+        for finding in find(text, home):
             if not rule or finding.rule == rule:
                 found.setdefault(finding.secret, finding)
     return list(found.values())
@@ -309,7 +309,7 @@ def _service_held_off(home: Home) -> Iterator[None]:
                     raise Unreachable(
                         "the service was started again", "close the app and other commands, then run it again"
                     ) from None
-                client.stop(home)
+                launch.stop(home)
         yield
     finally:
         os.close(fd)

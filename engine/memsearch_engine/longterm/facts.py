@@ -22,7 +22,7 @@ _NOTE = re.compile(r"scope: (everywhere|[0-9a-f]{8})[^\n]*\nid: ([0-9a-f]{8})\n\
 _MOST = 2_000
 
 
-class Note(msgspec.Struct, frozen=True):
+class Fact(msgspec.Struct, frozen=True):
     """``scope``: eight hex digits of a project, '' for everywhere. ``path``: inside the workspace."""
 
     id: str
@@ -31,25 +31,25 @@ class Note(msgspec.Struct, frozen=True):
     path: str
 
 
-def notes(home: Home) -> list[Note]:
+def facts(home: Home) -> list[Fact]:
     """Oldest first. A file that is no note is left out."""
     found = []
     for name in workspace.files(home.longterm):
         if name.startswith(f"{workspace.NOTES}/") and (match := _NOTE.fullmatch(workspace.read(home.longterm, name))):
-            found.append(Note(match[2], "" if match[1] == "everywhere" else match[1], match[3].strip(), name))
+            found.append(Fact(match[2], "" if match[1] == "everywhere" else match[1], match[3].strip(), name))
     return sorted(found, key=lambda note: note.path)
 
 
-def remember(home: Home, fact: str, *, project: str = "", name: str = "") -> Note:
+def remember(home: Home, fact: str, *, project: str = "", name: str = "") -> Fact:
     """Note a fact down. Secrets in it are replaced; noting the same again changes nothing.
 
     Args:
         project: the project's identity; '' for everywhere. name: how it is called, for readers of the file.
     """
     text = " ".join(
-        redact(plain(fact))[0].split()
+        redact(plain(fact), home)[0].split()
     )  # what stands over several lines is a secret only as long as it does
-    text = redact(text)[0].replace("<!--", "<!\u200b--")
+    text = redact(text, home)[0].replace("<!--", "<!\u200b--")
     text = text.replace("<memsearch-memory", "<memsearch_memory").replace("</memsearch-memory", "</memsearch_memory")
     if not text:
         raise UsageError("there is nothing to remember")
@@ -58,7 +58,7 @@ def remember(home: Home, fact: str, *, project: str = "", name: str = "") -> Not
     scope = project[:8]
     workspace.check_root(home.longterm)
     with locked(home, str(home.longterm)):
-        for note in notes(home):
+        for note in facts(home):
             if (note.text, note.scope) == (text, scope):
                 return note
         home.longterm.mkdir(mode=0o700, exist_ok=True)
@@ -67,5 +67,5 @@ def remember(home: Home, fact: str, *, project: str = "", name: str = "") -> Not
         path = f"{workspace.NOTES}/{stamp}-{made}.md"  # no word of it: a name is not scrubbed as easily as a text
         called = " ".join(plain(name).split())[:80]
         where = f"scope: {scope or 'everywhere'}" + (f" ({called})" if scope and called else "")
-        workspace.write(home.longterm, path, f"{where}\nid: {made}\n\n{text}\n")
-    return Note(made, scope, text, path)
+        workspace.write(home, home.longterm, path, f"{where}\nid: {made}\n\n{text}\n")
+    return Fact(made, scope, text, path)

@@ -1,0 +1,644 @@
+"""One project's memory, or all of them: every verb that a program, a command or a screen has.
+
+It decides, once and for all callers, which project is meant, what is taken out of a text before it is written, what is compared
+before a note is changed, and who is told of it. It talks to the resident process, starts it when it is needed, and does without it:
+reading never fails for want of it. It knows no screen and no command line.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Callable, Iterator
+from datetime import date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from memsearch_engine.errors import MemsearchError, NotFound, Unreachable, UsageError
+from memsearch_engine.home import Home
+from memsearch_engine.projects import Place, Project, locate, offline_project
+from memsearch_engine.search.hits import Answer
+from memsearch_engine.service.connection import Connection, ServiceGone
+from memsearch_engine.service.launch import connect
+
+if TYPE_CHECKING:  # a search through the service needs none of these
+    from memsearch_engine.capture.context import Context
+    from memsearch_engine.home import AgentFolders
+    from memsearch_engine.index.catalog import Catalog
+    from memsearch_engine.index.rows import IndexResult
+    from memsearch_engine.journal.files import DayFile
+    from memsearch_engine.journal.history import Change
+    from memsearch_engine.journal.model import Entry
+    from memsearch_engine.journal.write import Journal
+    from memsearch_engine.longterm.facts import Fact
+    from memsearch_engine.note import Note
+    from memsearch_engine.search.explain import Absence
+    from memsearch_engine.search.sections import Section
+    from memsearch_engine.transcripts.locate import Excerpt
+    from memsearch_engine.updates import Update
+
+T = TypeVar("T")
+HYBRID_WAIT_S = 4.0
+_CALLS = 3
+_ANSWER_S = 0.5  # what a service may take longer than the deadline that it was given
+_LONG_S = 24 * 3600.0
+
+
+class Memory:
+    """One project's memory (or all of them).
+
+    It may be shared by threads: what is open is locked or bound to none. In asyncio, call it by ``asyncio.to_thread``.
+
+    Args:
+        path: a folder inside the project; the current one by default.
+        home: where indexes, settings and the history lie; ``MEMSEARCH_HOME``, else ``~/.memsearch`` by default.
+        everything: all registered projects instead of one.
+        project: a registered project by name instead of the one at *path* (``*``: all).
+
+    Raises:
+        UsageError: no project of that name.
+
+    >>> with Memory() as memory:
+    ...     note = memory.add("Staging runs Postgres 16")
+    ...     [hit.text for hit in memory.search("which postgres on staging")]
+    ['- Staging runs Postgres 16']
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        home: Home | str | os.PathLike[str] | None = None,
+        everything: bool = False,
+        project: str | None = None,
+    ) -> None:
+        self.home = home if isinstance(home, Home) else Home(Path(home).absolute()) if home else Home.from_env()
+        self.place: Place = locate(path, self.home)
+        self.everything = everything or project == "*"
+        self._catalog: Catalog | None = None
+        self._projects: list[Project] | None = None
+        self._journal: Journal | None = None
+        self._folders: AgentFolders | None = None
+        self.shortfall = ""  # why an answer was less than it could be
+        if project and not self.everything:
+            chosen = self._named([project])[0]
+            self.place = Place(chosen.root, chosen.memory, locate(chosen.root, self.home).common_dir)
+
+    def __enter__(self) -> Memory:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close what was opened. The service goes on."""
+        if self._catalog is not None:
+            self._catalog.close()
+        if self._journal is not None:
+            self._journal.history.close()
+            self._journal.origin.close()
+
+    # -- where ----------------------------------------------------------------------------------------------
+
+    @property
+    def projects(self) -> list[Project]:
+        if self._projects is None:
+            self._projects = self._find_projects()
+        return self._projects
+
+    def _find_projects(self) -> list[Project]:
+        from memsearch_engine.registry import Registry
+
+        registry = Registry(self.home)
+        try:
+            here = registry.at(self.place)
+            return registry.all() if self.everything else [here]
+        except MemsearchError as error:
+            self.shortfall = str(error)
+            return [offline_project(self.place)]
+        finally:
+            registry.close()
+
+    @property
+    def project(self) -> Project:
+        return next((p for p in self.projects if p.root == self.place.root), self.projects[0])
+
+    @property
+    def catalog(self) -> Catalog | None:
+        if self._catalog is None:
+            from memsearch_engine.index.catalog import Catalog
+
+            self._catalog = Catalog.open_readonly(self.home.cache_db)
+        return self._catalog
+
+    @property
+    def journal(self) -> Journal:
+        if self._journal is None:
+            from memsearch_engine.journal.write import Journal
+
+            self._journal = Journal(self.home)
+        return self._journal
+
+    @property
+    def place_param(self) -> dict[str, str]:
+        return {"root": self.place.root, "memory": self.place.memory, "common_dir": self.place.common_dir}
+
+    def connect(self, *, start: bool = True) -> Connection:
+        return connect(self.home, start=start)
+
+    def call(
+        self,
+        method: str,
+        kind: type[T],
+        *,
+        start: bool = True,
+        timeout_s: float = 30.0,
+        progress: Callable[[dict[str, Any]], None] | None = None,
+        **params: Any,
+    ) -> T:
+        """One call to the service; once more where it ended meanwhile (a restart, an update, a kill)."""
+        for attempt in range(_CALLS):
+            connection = connect(self.home, start=start)
+            try:
+                return connection.call(method, kind, timeout_s=timeout_s, progress=progress, **params)
+            except ServiceGone:
+                if attempt == _CALLS - 1:
+                    raise
+            finally:
+                connection.close()
+        raise AssertionError("unreachable")
+
+    # -- L1 -------------------------------------------------------------------------------------------------
+
+    def search(
+        self,
+        query: str,
+        limit: int = 10,
+        mode: str = "hybrid",
+        fusion: str = "",
+        *,
+        wait: bool = True,
+    ) -> Answer:
+        """Search by meaning and words; by words alone where the index can't answer in time.
+
+        Args:
+            wait: start the service if needed and give it ``HYBRID_WAIT_S``; else answer from what is here now.
+        """
+        if mode == "lexical" and not wait:
+            return self.lexical(query, limit)
+        if os.environ.get("MEMSEARCH_OFFLINE", "") not in ("", "0") and (reason := self._would_leave()):
+            return self._fallback(query, limit, reason)
+        start = time.monotonic()
+        query = query.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # argv may hold any bytes
+        try:
+            connection = connect(self.home, start=wait, wait_s=HYBRID_WAIT_S)
+        except Unreachable as error:
+            reason = str(error) if wait else "the service is not running"
+            return self._fallback(query, limit, "" if mode == "lexical" else reason)
+        try:
+            left = max(0.2, HYBRID_WAIT_S - (time.monotonic() - start)) if wait else 0.15
+            return connection.call(
+                "search",
+                Answer,
+                timeout_s=left + _ANSWER_S,
+                deadline_s=left,
+                place=self.place_param,
+                query=query,
+                limit=limit,
+                mode=mode,
+                fusion=fusion,
+                projects=["*"] if self.everything else [],
+            )
+        except MemsearchError as error:
+            if error.exit_code != Unreachable.exit_code:
+                raise
+            return self._fallback(query, limit, str(error))
+        finally:
+            connection.close()
+
+    def _would_leave(self) -> str:
+        """Why the service, which may have been started without ``--offline``, is not asked; '' where it stays on this machine."""
+        from memsearch_engine.network import is_local
+        from memsearch_engine.settings import load
+
+        settings = load(self.home)
+        embedding, uri = settings.embedding, settings.milvus.uri
+        if embedding.provider != "onnx" and not is_local(embedding.base_url or "elsewhere"):
+            return f"offline: {embedding.provider} is not asked"
+        return f"offline: {uri} is not asked" if uri and not is_local(uri) else ""
+
+    def lexical(self, query: str, limit: int = 10) -> Answer:
+        """The lexical answer, made in this process from the catalog and the files."""
+        from memsearch_engine.search import lexical
+        from memsearch_engine.search.query import parse
+
+        query = query.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+        parsed = parse(query)
+        return lexical.search(self.catalog, self._scope(parsed.projects), parsed, limit)
+
+    def _fallback(self, query: str, limit: int, reason: str) -> Answer:
+        answer = self.lexical(query, limit)
+        answer.reason = "; ".join(dict.fromkeys(part for part in (reason, answer.reason, self.shortfall) if part))
+        return answer
+
+    def _scope(self, names: list[str]) -> list[Project]:
+        return self._named(names) if names else self.projects
+
+    def _named(self, names: list[str]) -> list[Project]:
+        from memsearch_engine.registry import Registry
+
+        registry = Registry(self.home)
+        try:
+            known = registry.all()
+        finally:
+            registry.close()
+        chosen = known if "*" in names else [p for p in known if {p.slug, p.name, p.id, p.collection} & set(names)]
+        if not chosen:
+            raise UsageError(
+                f"no project named {', '.join(names)}",
+                f"known: {', '.join(sorted({p.name for p in known})) or 'none'}",
+            )
+        return chosen
+
+    # -- L3 -------------------------------------------------------------------------------------------------
+
+    @property
+    def folders(self) -> AgentFolders:
+        """Where the agents keep their sessions, as far as this machine has shown."""
+        if self._folders is None:
+            from memsearch_engine.capture.ledger import known_folders
+            from memsearch_engine.home import AgentFolders
+
+            self._folders = AgentFolders.from_env(seen=known_folders(self.home))
+        return self._folders
+
+    def conversation(self, entry: Entry, *, turn: str = "", context: int | None = None) -> Excerpt:
+        """The conversation behind an entry, from its agent, else from the archive. Raises NotFound where it is lost.
+
+        Args:
+            turn: another turn of the same session.
+            context: turns on both sides; None for the whole session.
+        """
+        from memsearch_engine.transcripts.evidence import Archive
+        from memsearch_engine.transcripts.locate import Excerpt, open_anchor
+
+        anchor = entry.anchor
+        if anchor is None:
+            raise NotFound(f"entry {entry.id} was written by hand: no conversation stands behind it")
+        turn = turn or anchor.turn
+        try:
+            return open_anchor(
+                anchor.agent, anchor.session, turn, anchor.path, self.folders, context=context, cache=self.home.offsets
+            )
+        except NotFound:
+            kept = Archive(self.home).get(anchor.agent, anchor.session, turn)
+            if kept is None:
+                raise
+            return Excerpt(str(self.home.evidence), [kept], 0, 0, 1, "archived")
+
+    def evidence(self, entry: Entry) -> str:
+        """``live`` where the agent still has the conversation, ``archived`` where we keep it, else ``lost``; '' for notes
+        that a person wrote."""
+        from memsearch_engine.transcripts.evidence import Archive
+        from memsearch_engine.transcripts.locate import find_session
+
+        anchor = entry.anchor
+        if anchor is None or not anchor.agent:
+            return ""
+        if find_session(anchor.agent, anchor.session, anchor.path, self.folders):
+            return "live"
+        return "archived" if Archive(self.home).has(anchor.agent, anchor.session, anchor.turn) else "lost"
+
+    # -- L2 and lists ---------------------------------------------------------------------------------------
+
+    def section(self, name: str) -> Section:
+        """The entry behind an entry or chunk id. Looks in this project, then in all."""
+        from memsearch_engine.search import sections
+
+        try:
+            return sections.find(self.catalog, self.projects, name)
+        except NotFound:
+            if self.everything:
+                raise
+            others = Memory(self.place.root, home=self.home, everything=True)
+            return sections.find(self.catalog, others.projects, name)
+
+    def days(self) -> list[DayFile]:
+        """Dated files, newest first."""
+        from memsearch_engine.journal.files import list_days
+
+        found = [day for project in self.projects for day in list_days(project.memory)]
+        return sorted(found, key=lambda file: (file.day, file.path), reverse=True)
+
+    def files(self) -> list[DayFile]:
+        """All markdown files of the memory folders, also undated ones, newest day first."""
+        from memsearch_engine.journal.files import list_files
+
+        found = [file for project in self.projects for file in list_files(project.memory).files]
+        return sorted(found, key=lambda file: (file.day, file.path), reverse=True)
+
+    def read(self, file: DayFile) -> list[Entry]:
+        """The entries of a day, read from its file."""
+        from memsearch_engine.journal.files import read_day
+
+        return read_day(file.path).entries
+
+    def every_entry(self) -> Iterator[tuple[DayFile, Entry]]:
+        """All entries, newest day first. Files that can't be read are left out (`doctor` names them)."""
+        for file in self.days():
+            with contextlib.suppress(OSError):
+                for entry in self.read(file):
+                    yield file, entry
+
+    def memory_of(self, path: str) -> str:
+        """The memory folder that a file lies in (for the undo history)."""
+        return next((p.memory for p in self.projects if path.startswith(p.memory + os.sep)), os.path.dirname(path))
+
+    def expand(self, name: str) -> Note:
+        """The whole entry behind the id of a hit, an entry or a chunk (or an unambiguous beginning of one). Counts as a use of its session.
+
+        Raises:
+            NotFound: no such entry in any project. UsageError: too short an id, or one of several.
+        """
+        from memsearch_engine.longterm.store import note_read
+        from memsearch_engine.note import Note
+
+        section = self.section(name)
+        note_read(self.home, section.entry.agent, section.entry.session)
+        return Note.of(section.entry, section.path)
+
+    def entries(self, day: str = "", *, agent: str = "", limit: int | None = None) -> list[Note]:
+        """Notes of one *day* (``YYYY-MM-DD``) or of all, newest day first, each day as its file has it."""
+        from memsearch_engine.note import Note
+
+        found: list[Note] = []
+        for file in self.days():
+            if day and file.day != day:
+                continue
+            with contextlib.suppress(OSError):
+                found += [Note.of(e, file.path) for e in self.read(file) if not agent or e.agent == agent]
+            if limit is not None and len(found) >= limit:
+                break
+        return found[:limit]
+
+    def transcript(
+        self, name: str, *, turn: str = "", context: int = 0, full: bool = False, raw: bool = False
+    ) -> Excerpt:
+        """The conversation that an entry came from, from its agent, else from the copy that was kept. Counts as a use of its session.
+
+        Args:
+            turn: another turn of the same session. context: turns on both sides.
+            full: whole texts and outputs; else about 15,000 tokens at most, the nearest turns first (``Excerpt.left_out``).
+            raw: with the secrets that stand in it; they are replaced otherwise.
+
+        Raises:
+            NotFound: no such entry, one that a person wrote, or its conversation is lost.
+        """
+        from memsearch_engine.longterm.store import note_read
+
+        entry = self.section(name).entry
+        found = self.conversation(entry, turn=turn, context=context)
+        note_read(self.home, entry.agent, entry.session)
+        return self._presentable(found, full, raw)
+
+    def transcript_file(
+        self, path: str, *, turn: str = "", session: str = "", context: int = 0, full: bool = False, raw: bool = False
+    ) -> Excerpt:
+        """A transcript of any agent by its file, whole or around a turn; ``session`` where the file is a database of many."""
+        from memsearch_engine.transcripts.locate import open_file
+
+        if not os.path.isfile(path):
+            raise NotFound(f"no transcript file {path}")
+        return self._presentable(open_file(path, turn, session, context=context, cache=self.home.offsets), full, raw)
+
+    def _presentable(self, found: Excerpt, full: bool, raw: bool) -> Excerpt:
+        if not raw:  # what one agent was told must not reach another's model
+            from memsearch_engine.capture.clean import without_secrets
+
+            found.turns = [without_secrets(turn, self.home) for turn in found.turns]
+        if not full:
+            found.shorten()
+        return found
+
+    def why_not(self, query: str, name: str) -> Absence:
+        """Why an entry is not among the first hits of *query*."""
+        from memsearch_engine.search.explain import why_not
+
+        return why_not(self.catalog, self.projects, self.section(name), query, self.search)
+
+    # -- writing --------------------------------------------------------------------------------------------
+
+    def add(self, text: str, *, day: str = "", time: str = "") -> Note:
+        """Write a note into today's file, or into that of *day* (``YYYY-MM-DD``), as of now or of *time* (``HH:MM``). Undoable.
+
+        Secrets are replaced (``Note.replaced``); what would begin another entry, a comment or an anchor is escaped.
+
+        Raises:
+            UsageError: there is nothing in it, or *day* or *time* is none. Unreachable: it can't be written.
+        """
+        from memsearch_engine.note import Note
+        from memsearch_engine.secrets.scan import redact
+
+        clean, found = redact(text.strip("\n"), self.home)
+        if not clean.strip():
+            raise UsageError("nothing to write")
+        if not clean.lstrip().startswith(("-", "*", "#", ">", "|", "`")):
+            clean = "\n".join(f"  {line}" if number else f"- {line}" for number, line in enumerate(clean.splitlines()))
+        day, time = _moment(day, time)
+        added = self.journal.add_note(self.place.memory, day, time, clean)
+        self._tell_next_session()
+        entry = self._entry_in(added.path, added.entry_id)
+        return Note.of(entry, added.path, tuple(finding.placeholder for finding in found))
+
+    def _tell_next_session(self) -> None:
+        """Make what the next session is told include what was just written, also where no service runs."""
+        from memsearch_engine.longterm.recall import prepare
+        from memsearch_engine.settings import load
+
+        with contextlib.suppress(OSError, MemsearchError):
+            # asking for the project registers it, so that the service will know it
+            prepare(self.home, load(self.home), self.place.memory, self.project.id)
+
+    def edit(self, name: str, text: str, *, if_match: str = "", path: str = "") -> Note:
+        """Replace an entry's text; its heading, anchors and marks stay. Secrets in it are replaced. Undoable.
+
+        Args:
+            if_match: the hash that the entry must still have; '' for whatever it has now.
+            path: the file that it stands in, where that is known.
+
+        Raises:
+            NotFound: no such entry. Conflict: it changed since it was read; ``current`` has what stands there.
+            UsageError: the text is empty, or would begin another entry.
+        """
+        from memsearch_engine.journal.write import Target
+        from memsearch_engine.note import Note
+        from memsearch_engine.secrets.scan import redact
+
+        path, entry = self._found(name, path)
+        clean, found = redact(text, self.home)
+        now = self.journal.edit(self.memory_of(path), Target(path, entry.id, if_match or entry.hash), clean)
+        return Note.of(now, path, tuple(finding.placeholder for finding in found))
+
+    def mark(self, name: str, mark: str, value: str | None = "") -> Note:
+        """Set a mark of an entry (``pin``, ``expires``, ``confidence``, ``superseded``), or take it away with None. Undoable."""
+        from memsearch_engine.journal.write import target_of
+        from memsearch_engine.note import Note
+
+        path, entry = self._found(name)
+        return Note.of(self.journal.mark(self.memory_of(path), target_of(path, entry), mark, value), path)
+
+    def delete(self, *notes: str | Note, if_match: str = "") -> list[Note]:
+        """Remove entries, all or none; one step of undo. Returns what was removed.
+
+        Args:
+            notes: ids; or notes as they were read: then each goes only as long as it is still that.
+            if_match: the hash that the entry (one) must still have.
+
+        Raises:
+            NotFound: no such entry. Conflict: one changed since it was read.
+        """
+        from memsearch_engine.journal.write import Target
+        from memsearch_engine.note import Note
+
+        gone = [note if isinstance(note, Note) else self._noted(note) for note in notes]
+        if if_match and len(gone) != 1:
+            raise UsageError("if_match is for one entry")
+        if gone:
+            targets = [Target(note.path, note.id, if_match or note.hash) for note in gone]
+            self.journal.delete(self.memory_of(gone[0].path), targets)
+        return gone
+
+    def _noted(self, name: str) -> Note:
+        from memsearch_engine.note import Note
+
+        path, entry = self._found(name)
+        return Note.of(entry, path)
+
+    def _found(self, name: str, path: str = "") -> tuple[str, Entry]:
+        if path:
+            return path, self._entry_in(path, name)
+        section = self.section(name)
+        return section.path, section.entry
+
+    def _entry_in(self, path: str, name: str) -> Entry:
+        from memsearch_engine.journal.files import read_day
+
+        entry = read_day(path).find(name)
+        if entry is None:
+            raise NotFound(f"no entry {name} in {path}", "`memsearch entries` lists what is there; it may have moved")
+        return entry
+
+    def undo(self, name: str = "", *, everywhere: bool = False) -> list[Change]:
+        """Take back the last change of this project, of one entry (also a deleted one) or of all projects. Works across restarts.
+
+        Returns what was undone, newest first; [] where there is nothing. Raises Conflict where an entry changed since.
+        """
+        return self.journal.undo(*self._step(name, everywhere))
+
+    def redo(self, name: str = "", *, everywhere: bool = False) -> list[Change]:
+        """Do again what was last undone."""
+        return self.journal.redo(*self._step(name, everywhere))
+
+    def _step(self, name: str, everywhere: bool) -> tuple[str, str]:
+        entry_id = self._also_deleted(name) if name else ""
+        return "" if everywhere or entry_id else os.path.abspath(self.place.memory), entry_id
+
+    def _also_deleted(self, name: str) -> str:
+        """An entry's full id; *name* itself where it is not there any more."""
+        try:
+            return self.section(name).entry.id
+        except NotFound:
+            return name
+
+    def history(self, name: str = "", *, limit: int = 20) -> list[Change]:
+        """Changes of this project's notes, or of one entry (also a deleted one), newest first."""
+        log = self.journal.history
+        found = (
+            log.of_entry(self._also_deleted(name)) if name else log.recent(os.path.abspath(self.place.memory), limit)
+        )
+        return found[:limit]
+
+    def restore(self, change: int) -> Change:
+        """Bring an entry back to how it stood before a change (its ``seq``), as a new change that can itself be undone."""
+        return self.journal.restore(change)
+
+    # -- what sessions are told -----------------------------------------------------------------------------
+
+    def remember(self, fact: str, *, everywhere: bool = False) -> Fact:
+        """Note a fact down that every new session of this project (or of all) is told until it is forgotten."""
+        from memsearch_engine.longterm.facts import remember
+        from memsearch_engine.longterm.recall import refresh
+        from memsearch_engine.settings import load
+
+        project = "" if everywhere else self.project.id
+        noted = remember(self.home, fact, project=project, name="" if everywhere else self.project.name)
+        refresh(self.home, load(self.home))
+        return noted
+
+    def facts(self) -> list[Fact]:
+        """Remembered facts that hold here, oldest first."""
+        from memsearch_engine.longterm.facts import facts
+
+        return [fact for fact in facts(self.home) if self.everything or fact.scope in ("", self.project.id[:8])]
+
+    def context(self, agent: str = "claude-code") -> Context:
+        """Exactly what a new session of *agent* in this project would be told, and how many tokens that is."""
+        from memsearch_engine.capture.context import build
+        from memsearch_engine.capture.hook import CONTEXT_LINES
+        from memsearch_engine.longterm.recall import told
+        from memsearch_engine.settings import load
+
+        if agent not in CONTEXT_LINES:
+            raise UsageError(f"no agent named {agent}", f"known: {', '.join(CONTEXT_LINES)}")
+        settings = load(self.home)
+        inject = settings.recall.inject
+        kept = told(self.home, self.project.id, settings.longterm.max_tokens) if inject else ""
+        most = settings.recall.max_tokens if inject else 0
+        return build(
+            self.home, self.place.memory, CONTEXT_LINES[agent], most, longterm=kept, origin=self.journal.origin
+        )
+
+    # -- the index ------------------------------------------------------------------------------------------
+
+    def index(
+        self, *paths: str, force: bool = False, progress: Callable[[dict[str, Any]], None] | None = None
+    ) -> list[IndexResult]:
+        """Bring the index of this project (or of all) up to date now; the service does so by itself a moment after each change.
+
+        Args:
+            paths: files and folders that are indexed with this project from now on.
+            force: read every file again (vectors of known texts are kept).
+            progress: is given ``phase``, ``done`` and ``total`` now and then.
+
+        Raises:
+            Unreachable: the service can't be started.
+        """
+        from memsearch_engine.index.rows import IndexResult
+
+        return self.call(
+            "index", list[IndexResult], timeout_s=_LONG_S, progress=progress, place=self.place_param,
+            paths=[os.path.abspath(path) for path in paths], force=force, all_projects=self.everything,
+        )  # fmt: skip
+
+    def watch(self, *, timeout_s: float | None = None) -> Iterator[Update]:
+        """Notes that are added, changed and removed from now on, by whomever; for ever, or for *timeout_s* seconds."""
+        from memsearch_engine.updates import updates
+
+        return updates(self._listed_anew, self.connect, timeout_s)
+
+    def _listed_anew(self) -> list[DayFile]:
+        if self.everything:
+            self._projects = None  # others come
+        return self.files()
+
+
+def _moment(day: str, time: str) -> tuple[str, str]:
+    """(day, time), those of now where they are ''. Raises UsageError."""
+    now = datetime.now()
+    try:
+        day = date.fromisoformat(day).isoformat() if day else now.date().isoformat()
+        time = datetime.strptime(time, "%H:%M").strftime("%H:%M") if time else now.strftime("%H:%M")
+    except ValueError as error:
+        raise UsageError(str(error), "a day is 2026-02-09, a time 14:30") from error
+    return day, time

@@ -1,0 +1,145 @@
+"""Starting the resident process where it is needed, and ending it. Its own side is ``server``."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import msgspec
+
+from memsearch_engine.errors import Unreachable
+from memsearch_engine.home import Home
+from memsearch_engine.service import protocol
+from memsearch_engine.service.connection import CONNECT_S, Connection, ServiceHung
+
+
+def connect(home: Home, *, start: bool = True, wait_s: float = 10.0) -> Connection:
+    """A connection; starts the service where none runs. Raises Unreachable."""
+    try:
+        connection = Connection(home)
+        if not protocol.newer(protocol.hello()["version"], connection.server["version"]):
+            return connection
+        connection.close()  # an older service is finishing; wait for its place
+    except ServiceHung:
+        raise
+    except Unreachable:
+        if not start:
+            raise
+    process = launch(home)
+    end = time.monotonic() + wait_s
+    pause = 0.02
+    while True:
+        try:
+            return Connection(home)
+        except ServiceHung:
+            raise
+        except Unreachable as error:
+            code = process.poll()
+            if code:
+                raise Unreachable(
+                    f"the service can't start: {_last_words(home)}", f"see {home.log}, or `memsearch service logs`"
+                ) from error
+            if code == 0:  # another one held the lock, and may just have ended
+                process = launch(home)
+            if time.monotonic() > end:
+                raise Unreachable(
+                    f"the service did not start within {wait_s:.0f} s ({error})",
+                    f"see {home.log}, or `memsearch service logs`",
+                ) from error
+        time.sleep(pause)  # the socket file appears when the service listens; there is nothing to wait on before
+        pause = min(pause * 1.5, 0.2)
+
+
+def _last_words(home: Home) -> str:
+    """The end of the service's log: why it ended."""
+    try:
+        lines = home.log.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError as error:
+        return f"{home.root} can't be used ({error.strerror})"
+    return lines[-1] if lines else "it left no word in its log"
+
+
+def launch(home: Home) -> subprocess.Popen:
+    """Start the service detached, stdio on /dev/null. A second one exits by itself."""
+    try:
+        home.ensure()
+    except OSError as error:
+        raise Unreachable(
+            f"{home.root} can't be written: {error.strerror}", "set MEMSEARCH_HOME to a writable folder"
+        ) from error
+    if not os.access(home.run, os.W_OK):
+        raise Unreachable(f"{home.root} can't be written", "set MEMSEARCH_HOME to a writable folder")
+    environment = {**os.environ, "MEMSEARCH_HOME": str(home.root)}
+    try:
+        return subprocess.Popen(
+            [sys.executable, "-m", "memsearch_engine.service.server"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
+            close_fds=True,
+            env=environment,
+        )
+    except OSError as error:
+        raise Unreachable(f"the service can't be started: {error}") from error
+
+
+def stop(home: Home, wait_s: float = 15.0) -> bool:
+    """Ask the service to finish and wait until it has; one that does not answer is ended. Returns whether one was running."""
+    try:
+        connection = Connection(home)
+        with contextlib.suppress(Unreachable):
+            connection.call("shutdown", dict, timeout_s=CONNECT_S)
+        connection.close()
+    except ServiceHung:
+        _end(home, signal.SIGKILL)
+    except Unreachable:
+        return False
+    if _ended(home, wait_s):
+        return True
+    _end(home, signal.SIGKILL)
+    if _ended(home, CONNECT_S * 2):
+        return True
+    raise Unreachable(f"the service did not stop within {wait_s:.0f} s", f"see {home.log}")
+
+
+def _ended(home: Home, wait_s: float) -> bool:
+    end = time.monotonic() + wait_s
+    while time.monotonic() < end:
+        if _lock_is_free(home):
+            return True
+        time.sleep(0.05)  # a file lock can be tried, not awaited with a limit
+    return False
+
+
+def _end(home: Home, number: int) -> None:
+    """Send a signal to the process that says it is this home's service, if it is one."""
+    import psutil
+
+    try:
+        pid = int(msgspec.json.decode(home.service_pid.read_bytes())["pid"])
+        process = psutil.Process(pid)
+        if "memsearch_engine.service.server" in process.cmdline() and process.uids().real == os.getuid():
+            process.send_signal(number)
+    except (OSError, ValueError, KeyError, TypeError, msgspec.DecodeError, psutil.Error):
+        return
+
+
+def _lock_is_free(home: Home) -> bool:
+    import fcntl
+
+    try:
+        fd = os.open(home.service_lock, os.O_RDWR | os.O_CLOEXEC)
+    except OSError:
+        return True
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    finally:
+        os.close(fd)
+    return True
