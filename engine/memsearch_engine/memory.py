@@ -145,6 +145,7 @@ class Memory:
         return {"root": self.place.root, "memory": self.place.memory, "common_dir": self.place.common_dir}
 
     def connect(self, *, start: bool = True) -> Connection:
+        """A connection to the resident process, started where none runs. Raises Unreachable."""
         return connect(self.home, start=start)
 
     def call(
