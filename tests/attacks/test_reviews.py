@@ -127,7 +127,7 @@ def test_what_a_turn_takes_in_late_from_outside_is_not_told(tmp_path, memory):
     (path,) = Path(memory).glob("*.md")
     (entry,) = read_day(path).entries
     assert "42" in entry.body and entry.marks == {"trust": "outside"}
-    assert "42" not in build(memory, 30, 2000).text
+    assert "42" not in build(Home.from_env(), memory, 30, 2000).text
     keeper.close()
 
 

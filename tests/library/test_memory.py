@@ -256,3 +256,11 @@ def test_only_entry_points_ask_the_environment_which_home_is_meant():
         if "Home.from_env()" in path.read_text(encoding="utf-8")
     }
     assert found <= allowed
+
+
+def test_readme_s_page_runs(box):
+    page = (ENGINE.parents[1] / "README.md").read_text().split("## Use it from Python", 1)[1].split("```python\n", 1)[1]
+    done = subprocess.run(
+        [sys.executable, "-c", page.split("```")[0]], cwd=box.project, env=box.env, capture_output=True, text=True
+    )
+    assert done.returncode == 0 and done.stdout.startswith("20") and "Staging runs Postgres 16" in done.stdout, done

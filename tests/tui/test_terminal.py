@@ -39,6 +39,7 @@ class Terminal:
 
     def leave(self) -> int:
         self.child.expect(pexpect.EOF)
+        self.child.wait()  # the terminal is let go of a moment before the process ends
         self.child.close()
         return self.child.exitstatus
 
