@@ -68,7 +68,9 @@ def test_found_by_meaning_opened_at_its_turn_edited_deleted_undone(desk):
     before = day(desk).read_bytes()
     app = Terminal(desk)
     app.see("2026-11-21")
-    app.press("/", "second turn of the resumed codex session")  # at once: no rest in which a part of it is answered
+    app.press("/")
+    app.see("after:7d")  # the box is drawn anew: it has the focus
+    app.press("second turn of the resumed codex session")  # at once: no rest in which a part of it is answered
     app.see("hybrid")
     app.press("enter", "enter", "enter")
     app.see("turn 2 of 2")
