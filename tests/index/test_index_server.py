@@ -458,7 +458,7 @@ def test_an_outage_in_the_middle_of_indexing(remote, server, meaning):
     assert search(remote, "big399")["hits"]
     server.start()
     until(lambda: rows(server) == NOTES + many, _BACK_S, "all is written")
-    until(lambda: finds(remote, "big399"), 20, "and found")
+    until(lambda: finds(remote, "big399"), 60, "and found")
     assert meaning.texts == NOTES + many  # nothing twice
 
 
