@@ -73,7 +73,9 @@ class Memory:
         everything: bool = False,
         project: str | None = None,
     ) -> None:
-        self.home = home if isinstance(home, Home) else Home(Path(home).absolute()) if home else Home.from_env()
+        self.home = (
+            home if isinstance(home, Home) else Home(Path(home).expanduser().absolute()) if home else Home.from_env()
+        )
         self.place: Place = locate(path, self.home)
         self.everything = everything or project == "*"
         self._catalog: Catalog | None = None
@@ -356,18 +358,24 @@ class Memory:
         """The memory folder that a file lies in (for the undo history)."""
         return next((p.memory for p in self.projects if path.startswith(p.memory + os.sep)), os.path.dirname(path))
 
-    def expand(self, name: str) -> Note:
-        """The whole entry behind the id of a hit, an entry or a chunk (or an unambiguous beginning of one). Counts as a use of its session.
+    def note(self, name: str) -> Note:
+        """The entry behind the id of a hit, an entry or a chunk (or an unambiguous beginning of one), as it stands now.
 
         Raises:
             NotFound: no such entry in any project. UsageError: too short an id, or one of several.
         """
-        from memsearch_engine.longterm.store import note_read
         from memsearch_engine.note import Note
 
-        section = self.section(name)
-        note_read(self.home, section.entry.agent, section.entry.session)
-        return Note.of(section.entry, section.path)
+        path, entry = self._found(name)
+        return Note.of(entry, path)
+
+    def expand(self, name: str) -> Note:
+        """The same, read for its content: counts as a use of its session, which is then remembered longer."""
+        from memsearch_engine.longterm.store import note_read
+
+        note = self.note(name)
+        note_read(self.home, note.agent, note.session)
+        return note
 
     def entries(self, day: str = "", *, agent: str = "", limit: int | None = None) -> list[Note]:
         """Notes of one *day* (``YYYY-MM-DD``) or of all, newest day first, each day as its file has it."""
@@ -502,19 +510,13 @@ class Memory:
         from memsearch_engine.journal.write import Target
         from memsearch_engine.note import Note
 
-        gone = [note if isinstance(note, Note) else self._noted(note) for note in notes]
+        gone = [note if isinstance(note, Note) else self.note(note) for note in notes]
         if if_match and len(gone) != 1:
             raise UsageError("if_match is for one entry")
         if gone:
             targets = [Target(note.path, note.id, if_match or note.hash) for note in gone]
             self.journal.delete(self.memory_of(gone[0].path), targets)
         return gone
-
-    def _noted(self, name: str) -> Note:
-        from memsearch_engine.note import Note
-
-        path, entry = self._found(name)
-        return Note.of(entry, path)
 
     def _found(self, name: str, path: str = "") -> tuple[str, Entry]:
         if path:

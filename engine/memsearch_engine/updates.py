@@ -42,12 +42,22 @@ class _Seen(msgspec.Struct):
 def updates(
     list_files: Callable[[], list[DayFile]], connect: Callable[[], Connection], timeout_s: float | None
 ) -> Iterator[Update]:
-    """What changes in *list_files* from now on, until *timeout_s* seconds are over (None: for ever)."""
-    end = None if timeout_s is None else time.monotonic() + timeout_s
+    """What changes in *list_files* from this call on, until *timeout_s* seconds are over (None: for ever)."""
     seen: dict[str, _Seen] = {}
+    for _ in _look(list_files(), seen):  # what is there now is no change
+        pass
+    return _follow(list_files, seen, connect, timeout_s)
+
+
+def _follow(
+    list_files: Callable[[], list[DayFile]],
+    seen: dict[str, _Seen],
+    connect: Callable[[], Connection],
+    timeout_s: float | None,
+) -> Iterator[Update]:
+    end = None if timeout_s is None else time.monotonic() + timeout_s
     connection, version = _connected(connect), 0
     try:
-        list(_look(list_files(), seen))
         while end is None or time.monotonic() < end:
             left = _WAIT_S if end is None else max(0.05, min(_WAIT_S, end - time.monotonic()))
             if connection is None:
@@ -60,7 +70,7 @@ def updates(
                     ).version
                 except Unreachable:
                     connection.close()
-                    connection = None
+                    connection, version = None, 0  # another service counts anew
             yield from _look(list_files(), seen)
     finally:
         if connection is not None:

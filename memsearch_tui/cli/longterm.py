@@ -201,7 +201,6 @@ def show(name: str, text: bool, everything: bool, forgotten: bool, json_: bool) 
     """What is remembered, where it comes from, how it is used, and when it will be forgotten."""
     import msgspec
     from memsearch_engine.longterm import recall
-    from memsearch_engine.longterm.facts import facts as remembered
     from memsearch_engine.longterm.store import Store, note_read
     from memsearch_engine.settings import load
 
@@ -226,7 +225,7 @@ def show(name: str, text: bool, everything: bool, forgotten: bool, json_: bool) 
         for row in recall.overview(home, load(home).longterm.unused_days)
         if (everything or row["project"] in ("", project.name)) and bool(row["forgotten"]) == forgotten
     ]
-    facts = [n for n in remembered(home) if everything or n.scope in ("", project.id[:8])] if not forgotten else []
+    facts = [] if forgotten else Memory(memory.place.root, everything=everything).facts()
     trash = recall.trash(home) if forgotten else []
     if json_:
         output.emit({"memories": rows, "notes": msgspec.to_builtins(facts), "forgotten_by_hand": trash})

@@ -50,7 +50,7 @@ def _say_replaced(note: Note) -> None:
 def edit(name: str, text: str | None, hash_: str, json_: bool) -> None:
     """Change an entry's text; its heading, anchor and marks stay."""
     memory = Memory()
-    before = memory.expand(name)
+    before = memory.note(name)
     if text is None and sys.stdin.isatty():
         text = _editor(before.text)
         if text is None or text.strip("\n") == before.text:
@@ -75,7 +75,7 @@ def edit(name: str, text: str | None, hash_: str, json_: bool) -> None:
 def delete(names: tuple[str, ...], dry_run: bool, hash_: str, yes: bool, json_: bool) -> None:
     """Delete entries. What goes is shown first; `undo` brings all of it back."""
     memory = Memory()
-    notes = [memory.expand(name) for name in dict.fromkeys(names)]
+    notes = [memory.note(name) for name in dict.fromkeys(names)]
     if hash_ and (len(notes) != 1 or notes[0].hash != hash_):
         raise Conflict("the entry changed since it was read", f"`memsearch expand {names[0]}` shows it as it is")
     if not json_:
@@ -242,7 +242,7 @@ def export(
     memory = Memory(everything=everything, project=project)
     span = _day(day) if day else ""
     if query:
-        notes = [memory.expand(hit.id) for hit in memory.search(query, 200)]
+        notes = [memory.note(hit.id) for hit in memory.search(query, 200)]
     else:
         notes = memory.entries(span)
     if json_ or format_ == "json":

@@ -152,7 +152,11 @@ def test_opening_a_note_or_its_conversation_counts_as_reading_its_session(box, m
     def read() -> int:
         return box.ok("longterm", "show", "--json").json["memories"][0]["read"]
 
-    assert read() == 0
+    box.ok("edit", entry["entry_id"], "--text", "- other words")
+    box.ok("export", "--query", "words")
+    box.ok("delete", entry["entry_id"], "--yes")
+    box.ok("undo")
+    assert read() == 0  # what is thrown away has not been of use
     box.ok("expand", entry["entry_id"])
     assert read() == 1
     box.ok("transcript", entry["entry_id"])

@@ -19,6 +19,7 @@ from memsearch_engine import Conflict, Memory, NotFound, UpdateKind, UsageError
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.write import Journal, target_of
+from memsearch_engine.service import launch
 
 from tests.conftest import Box
 from tests.placing import place_samples
@@ -144,8 +145,6 @@ def test_a_memory_of_another_home_touches_nothing_of_the_default_one(tmp_path, m
             assert memory.search("deploy").hits or memory.lexical("now").hits
             assert sum(result.entries for result in memory.index()) == 1
         finally:
-            from memsearch_engine.service import launch
-
             launch.stop(memory.home)
     assert not (tmp_path / "default").exists() and not any((tmp_path / "user").rglob("*memsearch*"))
     assert list(elsewhere.iterdir())
@@ -216,30 +215,36 @@ def test_changes_are_told_as_they_happen(memory, box, service, monkeypatch):
         monkeypatch.setenv("MEMSEARCH_HOME", str(box.home.root))
         monkeypatch.setattr(memory, "connect", lambda **_: (_ for _ in ()).throw(memsearch_engine.Unreachable("none")))
     memory.add("there before")
-    seen, begun = [], threading.Event()
+    seen: list[tuple[UpdateKind, str]] = []
+    changes = memory.watch(timeout_s=40)  # from here on, also before anybody asks for the first
 
     def watch() -> None:
-        for update in memory.watch(timeout_s=40):
-            if "ready" in update.note.text:
-                begun.set()
-                continue
+        for update in changes:
             seen.append((update.kind, update.note.text))
             if update.kind is UpdateKind.REMOVED:
                 return
 
     thread = threading.Thread(target=watch)
-    thread.start()
-    for number in range(200):  # until it has begun to look: what is there then is no change
-        memory.add(f"ready {number}")
-        if begun.wait(0.2):
-            break
     note = memory.add("new")
+    thread.start()
     _until(lambda: len(seen) >= 1)
     memory.edit(note.id, "- changed")
     _until(lambda: len(seen) >= 2)
     memory.delete(note.id)
     thread.join(30)
     assert seen == [(UpdateKind.ADDED, "- new"), (UpdateKind.CHANGED, "- changed"), (UpdateKind.REMOVED, "- changed")]
+
+
+def test_changes_go_on_being_told_when_the_service_was_started_anew(memory, box):
+    changes = memory.watch(timeout_s=60)
+    memory.add("first")
+    assert next(changes).note.text == "- first"
+    for number in range(3):  # its count is ahead of a new one's
+        memory.add(f"more {number}")
+        assert next(changes).note.text == f"- more {number}"
+    launch.stop(box.home)
+    memory.add("second")
+    assert next(changes).note.text == "- second"
 
 
 def _until(done) -> None:

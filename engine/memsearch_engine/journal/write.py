@@ -82,7 +82,7 @@ class Journal:
             aliases, times: by what else the turn may be known, as ``KnownTurns.has`` has them.
         """
         entry_id = turn_id(anchor.agent, anchor.session, anchor.turn)
-        path = self._day_path(memory, day)
+        path, harmless = self._day_path(memory, day), self._harmless(body)
         if self.is_deleted(anchor, aliases):
             return Appended(entry_id, path, False, "deleted by the owner")
         # the folder's lock before the file's: two processes in two time zones would look into two files
@@ -91,7 +91,7 @@ class Journal:
                 return Appended(entry_id, path, False, "already there")
             document = parse_end(_read(path), day)
             lines = [] if _last_session(document) == anchor.session else [f"## Session {time}", ""]
-            lines += [f"### {time}", anchor.render(), *_render_marks(marks or {}), self._harmless(body), ""]
+            lines += [f"### {time}", anchor.render(), *_render_marks(marks or {}), harmless, ""]
             block = _joined(document, lines)
             self.origin.wrote((entry.raw for entry in parse(block, day).entries), CAPTURED)
             self.origin.saw(body)
@@ -100,13 +100,13 @@ class Journal:
 
     def add_note(self, memory: str, day: str, time: str, body: str) -> Appended:
         """Append a hand-written note; undoable. It gets an ``id`` comment, so that it keeps its name for good."""
-        path = self._day_path(memory, day)
+        path, harmless = self._day_path(memory, day), self._harmless(body)
         entry_id = uuid.uuid4().hex[:12]
         with disk.locked(self.home, path):
             data = _read(path)
             document = parse_end(data, day)
             block = _joined(document, ["## Notes", ""] if not _in_notes(document) else [])
-            block += _lines(document, [f"### {time}", f"<!-- id:{entry_id} -->", self._harmless(body), ""])
+            block += _lines(document, [f"### {time}", f"<!-- id:{entry_id} -->", harmless, ""])
             first = f"# {day}\n\n".encode()
             self.origin.wrote(entry.raw for entry in parse(block, day).entries)
             change = self._change(
@@ -177,8 +177,10 @@ class Journal:
         """Replace the body of an entry; heading, anchors and marks stay, secrets do not get in. Returns the entry as it now is."""
         from memsearch_engine.secrets.scan import redact
 
+        clean = redact(text, self.home)[0]
+
         def change(document: Document, entry: Entry) -> bytes:
-            body = _body_of(redact(text, self.home)[0], entry)
+            body = _body_of(clean, entry)
             head = _head_with_id(document, entry)
             if not head.endswith(b"\n") and head and body:
                 head += document.newline.encode()
@@ -201,14 +203,15 @@ class Journal:
     def upgrade(self, memory: str, target: Target, body: str | None) -> Entry:
         """Settle a pending summary: *body* takes the place of the extractive one (None: that one stays), and the mark goes.
         No step of the owner's undo: it is capture's second half. Raises Conflict where somebody edited meanwhile."""
+        harmless = None if body is None else self._harmless(body)
 
         def change(document: Document, entry: Entry) -> bytes:
             marks = {name: value for name, value in entry.marks.items() if name != "summary"}
             new = _with_marks(document, entry, marks)
-            if body is None:
+            if harmless is None:
                 return new
             old = entry.raw[entry.body_start - entry.start :]
-            return new[: len(new) - len(old)] + self._harmless(body).replace("\n", document.newline).encode("utf-8")
+            return new[: len(new) - len(old)] + harmless.replace("\n", document.newline).encode("utf-8")
 
         entry = self._splice(memory, "edit", [target], change, undoable=False)[0]
         self.origin.wrote([entry.raw], CAPTURED)

@@ -52,7 +52,7 @@ class Excerpt(msgspec.Struct):
 
     def shorten(self) -> None:
         """Take away what an agent should not have to pay for: the middle of long texts and outputs, then whole turns, those farthest
-        from the one that was meant first. At most about ``MOST`` characters are left."""
+        from the one that was meant first. About 60,000 characters are left at most."""
         meant, room = max(self.index, 0), _MOST
         kept: set[int] = set()
         for place in sorted(range(len(self.turns)), key=lambda place: (abs(place - meant), place)):
