@@ -9,8 +9,8 @@
 
 Rooms, from the ground up: ``home`` (paths), ``settings``, ``projects``, ``secrets``, ``journal`` (the truth), ``transcripts``
 (what was said), ``index`` (the cache), ``search``, ``capture``, ``longterm``, ``service`` (the resident process) and ``memory``
-(the verbs). Nothing here knows a screen. What stands in ``__all__`` keeps its meaning from version to version; what is deeper may
-change with any.
+(the verbs). Nothing here knows a screen. What stands in ``__all__`` and README's page keeps its meaning from version to
+version; what is deeper, ``Memory``'s own workings among it, may change with any.
 """
 
 from __future__ import annotations

@@ -15,11 +15,12 @@ from pathlib import Path
 
 import memsearch_engine
 import pytest
-from memsearch_engine import Conflict, Memory, NotFound, UpdateKind, UsageError
+from memsearch_engine import Conflict, Excerpt, Memory, NotFound, ToolCall, Turn, UpdateKind, UsageError
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.write import Journal, target_of
 from memsearch_engine.service import launch
+from memsearch_engine.updates import updates
 
 from tests.conftest import Box
 from tests.placing import place_samples
@@ -192,6 +193,27 @@ def test_what_an_agent_gets_of_a_conversation_has_an_end(memory, tmp_path):
     assert [t.turn for t in middle.turns] == [t.turn for t in whole.turns[middle.first :][: len(middle.turns)]]
 
 
+def test_what_is_left_of_a_conversation_has_no_gaps_and_a_turn_of_many_tools_an_end():
+    turns = [
+        Turn("codex", "s", str(n), user="u" * (11_000 if n in (1, 7) else 100), assistant="a" * 11_000)
+        for n in range(9)
+    ]
+    found = Excerpt("/x", turns, 4, first=0, total=9)
+    found.shorten()
+    places = [int(turn.turn) for turn in found.turns]
+    assert places == list(range(places[0], places[-1] + 1)) and found.turns[found.index].turn == "4" and 0 not in places
+    tools = [ToolCall("sh", "i" * 2_000, output="o" * 2_000) for _ in range(60)]
+    found = Excerpt("/x", [Turn("codex", "s", "t", user="u", tools=tools)], 0, total=1)
+    found.shorten()
+    assert (
+        sum(len(tool.input) + len(tool.output) for tool in found.turns[0].tools) <= 30_000 and found.left_out > 200_000
+    )
+
+
+def test_a_home_may_begin_with_a_tilde(tmp_path):
+    assert Memory(tmp_path, home="~/mine").home.root == tmp_path / "mine"
+
+
 def test_threads_and_asyncio_share_one(memory, box):
     def work(number: int) -> str:
         note = memory.add(f"fact number {number} about topic{number}")
@@ -235,16 +257,24 @@ def test_changes_are_told_as_they_happen(memory, box, service, monkeypatch):
     assert seen == [(UpdateKind.ADDED, "- new"), (UpdateKind.CHANGED, "- changed"), (UpdateKind.REMOVED, "- changed")]
 
 
-def test_changes_go_on_being_told_when_the_service_was_started_anew(memory, box):
-    changes = memory.watch(timeout_s=60)
-    memory.add("first")
-    assert next(changes).note.text == "- first"
-    for number in range(3):  # its count is ahead of a new one's
-        memory.add(f"more {number}")
-        assert next(changes).note.text == f"- more {number}"
-    launch.stop(box.home)
-    memory.add("second")
-    assert next(changes).note.text == "- second"
+def test_changes_are_asked_of_another_service_from_its_beginning(memory):
+    """Its count begins anew: asked for what comes after the old one's, it would wait."""
+    asked: list[int] = []
+
+    class Stopping:
+        def call(self, method: str, kind: type, *, version: int, **_: object) -> object:
+            asked.append(version)
+            if len(asked) == 2:
+                raise memsearch_engine.Unreachable("it ended")
+            memory.add(f"change {len(asked)}")
+            return kind(version=7)
+
+        def close(self) -> None:
+            pass
+
+    changes = updates(memory.files, lambda **_: Stopping(), 60)
+    assert [next(changes).note.text for _ in range(2)] == ["- change 1", "- change 3"]
+    assert asked == [0, 7, 0]
 
 
 def _until(done) -> None:
