@@ -194,9 +194,10 @@ def test_what_an_agent_gets_of_a_conversation_has_an_end(memory, tmp_path):
 
 
 def test_what_is_left_of_a_conversation_has_no_gaps_and_a_turn_of_many_tools_an_end():
+    sizes = [10, 22_000, 11_000, 11_000, 11_000, 11_000, 11_000, 22_000, 10]  # the outermost would still fit
     turns = [
-        Turn("codex", "s", str(n), user="u" * (11_000 if n in (1, 7) else 100), assistant="a" * 11_000)
-        for n in range(9)
+        Turn("codex", "s", str(n), user="u" * min(size, 11_000), assistant="a" * (size - 11_000))
+        for n, size in enumerate(sizes)
     ]
     found = Excerpt("/x", turns, 4, first=0, total=9)
     found.shorten()
