@@ -27,8 +27,13 @@ def asked(box, *answers: str, interrupt: bool = False) -> tuple[int, str]:
         child.sendline(answer)
     if interrupt:
         child.expect(r"\]: ")
-        child.sendintr()
-    child.expect(pexpect.EOF)
+        # CPython's `input` can miss a signal that comes between its prompt and its read: a user would press again
+        for _ in range(30):
+            child.sendintr()
+            if child.expect([pexpect.EOF, pexpect.TIMEOUT], timeout=2) == 0:
+                break
+    else:
+        child.expect(pexpect.EOF)
     child.close()
     return child.exitstatus, said + child.before
 
