@@ -602,6 +602,28 @@ class Memory:
             self.home, self.place.memory, CONTEXT_LINES[agent], most, longterm=kept, origin=self.journal.origin
         )
 
+    def forget_project(self, name: str) -> Project:
+        """Know a project no more, by its name or the path of its folder: it is neither watched nor searched, and what is indexed of it is
+        dropped. Its notes and their history stay; working in it makes it known again.
+
+        Raises:
+            UsageError: no project of that name, or several. Unreachable: the service can't be started.
+        """
+        named = self._named([name]) if os.sep not in name else []
+        path = os.path.abspath(name)
+        found = [p for p in named or self._named(["*"]) if named or p.root == path]
+        if len(found) != 1:
+            several = ", ".join(project.root for project in found)
+            raise UsageError(
+                f"several projects are named {name}: {several}" if found else f"no project at {path}",
+                "name one by its path: `memsearch project --all` lists them",
+            )
+        (project,) = found
+        self.call("forget_project", dict, timeout_s=90, root=project.root)
+        self.home.context(project.memory).unlink(missing_ok=True)
+        self._projects = None
+        return project
+
     # -- the index ------------------------------------------------------------------------------------------
 
     def index(

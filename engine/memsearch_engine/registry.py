@@ -107,4 +107,5 @@ class Registry:
 
     def forget(self, root: str) -> None:
         """Stop knowing a path (its files are left alone)."""
-        self._db().execute("DELETE FROM project_paths WHERE root=?", (root,))
+        with self._lock, complaining(self.home):
+            self._db().execute("DELETE FROM project_paths WHERE root=?", (root,))

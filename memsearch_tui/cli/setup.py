@@ -399,11 +399,17 @@ def service_logs(lines: int, json_: bool) -> int:
     return 0
 
 
-@click.command(epilog="\b\nExample:\n  memsearch project")
+@click.group(
+    invoke_without_command=True,
+    epilog="\b\nExamples:\n  memsearch project\n  memsearch project --all\n  memsearch project forget ~/old/website",
+)
 @click.option("--all", "-a", "everything", is_flag=True, help="All known projects.")
 @as_json
-def project(everything: bool, json_: bool) -> None:
+@click.pass_context
+def project(ctx: click.Context, everything: bool, json_: bool) -> None:
     """Show which project this folder belongs to, its memory folder and its collection."""
+    if ctx.invoked_subcommand is not None:
+        return
     memory = Memory(everything=everything)
     rows = [
         {
@@ -423,6 +429,25 @@ def project(everything: bool, json_: bool) -> None:
         output.echo(
             f"{output.safe(row['name'])}  {row['collection']}\n  {output.safe(row['root'])}\n  {output.safe(row['memory'])}"
         )
+
+
+@project.command(
+    "forget", epilog="\b\nExamples:\n  memsearch project forget website\n  memsearch project forget ~/old/website --yes"
+)
+@click.argument("name")
+@click.option("--yes", "-y", is_flag=True, help="Don't ask.")
+@as_json
+def project_forget(name: str, yes: bool, json_: bool) -> None:
+    """Know a project no more (its name, or the path of its folder). Its notes stay where they are."""
+    import os
+
+    name = os.path.expanduser(name)
+    output.confirm(f"Search and watch {name} no more? Its notes and their history stay.", yes)
+    gone = Memory().forget_project(name)
+    if json_:
+        output.emit({"forgotten": {"id": gone.id, "name": gone.name, "root": gone.root, "memory": gone.memory}})
+        return
+    output.say(f"{output.safe(gone.root)} is forgotten; working in it makes it known again")
 
 
 @click.command(

@@ -24,7 +24,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal
 from textual.screen import Screen
-from textual.widgets import Footer, Input, Static
+from textual.widgets import Footer, Input, Static, TextArea
 
 from memsearch_tui import drafts
 from memsearch_tui.counted import many
@@ -59,7 +59,8 @@ class BrowseScreen(Editing, Screen[None]):
 
     AUTO_FOCUS = "#entries"
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("slash", "search", "Search", id="search"),
+        # priority: the app itself goes to the box, before it hands on what was typed right after
+        Binding("slash", "search", "Search", id="search", priority=True),
         Binding("enter,right,l", "deeper", "Open", id="open"),
         Binding("escape,left,h", "back", "Back", id="back"),
         Binding("e", "edit", "Edit", id="edit"),
@@ -366,6 +367,10 @@ class BrowseScreen(Editing, Screen[None]):
             self.reader.scroll_to(y=place, animate=False, force=True)
 
     # -- search ---------------------------------------------------------------------------------------------
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        # a slash that is typed is text: Textual knows which keys a box consumes, but not what character this one makes
+        return not (action == "search" and isinstance(self.focused, Input | TextArea))
 
     def action_search(self) -> None:
         box = self.query_one("#query", Input)

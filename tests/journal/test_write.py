@@ -12,7 +12,7 @@ from memsearch_engine.journal import disk as disk_module
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.text import escape_block
-from memsearch_engine.journal.write import Journal, Target, target_of
+from memsearch_engine.journal.write import Journal, Skipped, Target, target_of
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def test_append_is_idempotent_and_headings_follow_interleaved_sessions(journal, 
     )
     assert [(e.session, e.turn) for e in entries(memory)] == [("a", "1"), ("b", "1"), ("a", "2")]
     again = journal.append_turn(memory, "2026-02-09", "14:30", "- x", anchor("a", "1"))
-    assert not again.written and again.reason == "already there"
+    assert not again.written and again.skipped is Skipped.THERE
 
 
 def test_the_same_session_shares_a_heading(journal, memory):
@@ -58,7 +58,7 @@ def test_a_deleted_turn_is_not_captured_again_until_undone(journal, memory):
     journal.append_turn(memory, "2026-02-09", "14:30", "- x", anchor())
     entry = entries(memory)[0]
     journal.delete(memory, [target_of(f"{memory}/2026-02-09.md", entry)])
-    assert journal.append_turn(memory, "2026-02-09", "14:30", "- x", anchor()).reason == "deleted by the owner"
+    assert journal.append_turn(memory, "2026-02-09", "14:30", "- x", anchor()).skipped is Skipped.DELETED
     journal.undo(memory)
     assert entries(memory)[0].raw == entry.raw
 

@@ -445,3 +445,42 @@ def test_a_reset_is_not_taken_for_a_look_that_waits_already(box, monkeypatch):
     finally:
         gate.set()
         engine.close()
+
+
+def test_a_forgotten_project_is_neither_watched_nor_searched_until_somebody_works_there(box):
+    box.fill()
+    old = box.other_project("old", "website")
+    box.write(
+        "2026-03-01",
+        "# 2026-03-01\n\n## Session 10:00\n\n### 10:00\n- The kestrel cache moved\n",
+        old / ".memsearch/memory",
+    )
+    for folder in (box.project, old):
+        box.ok("index", cwd=folder)
+    found = ["search", "kestrel", "--project", "*", "--mode", "lexical", "--json"]
+    assert box.ok(*found).json["hits"]
+    assert box.run("project", "forget", "nowhere-at-all", "--yes").code == 2
+    gone = box.ok("project", "forget", str(old), "--yes", "--json").json["forgotten"]
+    assert gone["root"] == str(old) and (old / ".memsearch/memory/2026-03-01.md").exists()
+    assert not box.run(*found).json["hits"]
+    roots = [row["root"] for row in box.ok("project", "--all", "--json").json["projects"]]
+    assert str(old) not in roots and str(box.project) in roots
+    health = box.ok("service", "status", "--json").json
+    assert str(old) not in json.dumps(health)
+    assert box.ok("search", "kestrel", "--mode", "lexical", "--json", cwd=old).json["hits"]
+    assert box.ok(*found).json["hits"]
+
+
+def test_a_clone_that_is_forgotten_takes_nothing_from_the_other(box):
+    repo = box.root / "one"
+    subprocess.run(["git", "init", "-q", str(repo)], check=True)
+    git = ["git", "-C", str(repo), "-c", "user.name=a", "-c", "user.email=a@example.org"]
+    subprocess.run([*git, "commit", "-q", "--allow-empty", "-m", "first"], check=True)
+    subprocess.run(["git", "clone", "-q", str(repo), str(box.root / "two")], check=True)
+    for name, word in (("one", "kestrel"), ("two", "heron")):
+        memory = box.root / name / ".memsearch" / "memory"
+        box.write("2026-03-01", f"# 2026-03-01\n\n## Session 10:00\n\n### 10:00\n- The {word} cache moved\n", memory)
+        box.ok("index", cwd=box.root / name)
+    box.ok("project", "forget", str(box.root / "two"), "--yes")
+    find = ["search", "kestrel", "--mode", "lexical", "--json"]
+    until(lambda: box.run(*find, cwd=repo).json["hits"], what="the other clone's notes are found")

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 
 import pytest
+from textual import events
 from textual.widgets import Input, TextArea
 from textual.worker import WorkerCancelled
 
@@ -126,6 +127,24 @@ def test_letters_typed_right_after_the_slash_are_text_not_commands(world):
         before = world.day().read_bytes()
         await pilot.press("slash", "d", "d", "u", "e", "q")
         assert app.screen.query_one(Input).value == "ddueq" and world.day().read_bytes() == before
+
+    drive(app, steps)
+
+
+def burst(app, keys: str) -> None:
+    """Keys that come in one read of the terminal: all are in the app's queue before it has handled the first."""
+    for key in keys:
+        app.post_message(events.Key("slash" if key == "/" else key, key))
+
+
+def test_keys_that_come_at_once_are_text_too(world):
+    app = world.app()
+
+    async def steps(pilot):
+        before = world.day().read_bytes()
+        burst(app, "/redued/d")
+        await settled(pilot)
+        assert app.screen.query_one(Input).value == "redued/d" and world.day().read_bytes() == before
 
     drive(app, steps)
 

@@ -21,7 +21,7 @@ from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
 from memsearch_engine.journal.model import Anchor
-from memsearch_engine.journal.write import Journal
+from memsearch_engine.journal.write import Journal, Skipped
 from memsearch_engine.projects import locate
 from memsearch_engine.settings import Settings
 from memsearch_engine.transcripts.evidence import Archive
@@ -88,7 +88,7 @@ class Keeper:
         added = self.journal.append_turn(
             memory, day, time, body, anchor, marks, aliases=turn.aliases, times=noted_at(turn)
         )
-        if not added.written and added.reason.startswith("deleted"):
+        if added.skipped is Skipped.DELETED:
             return self._note(turn, when, cwd, Kept("deleted", memory, added.entry_id))
         if not added.written and (newer := self.journal.refresh_turn(memory, anchor, turn.aliases, body, marks)):
             added = newer

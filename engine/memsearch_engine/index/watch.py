@@ -61,6 +61,17 @@ class Watcher(FileSystemEventHandler):
             self.problems.pop(root, None)
             return True
 
+    def remove(self, root: str) -> None:
+        """Watch *root* no more."""
+        root = os.path.realpath(root)
+        with self._lock:
+            watch = self._watches.pop(root, None)
+            for known in (self._roots, self._inodes, self.problems):
+                known.pop(root, None)
+        if watch is not None:
+            with contextlib.suppress(KeyError, OSError):
+                self._observer.unschedule(watch)  # type: ignore[arg-type]
+
     def roots(self) -> list[str]:
         return sorted(self._roots)
 

@@ -12,6 +12,7 @@ import re
 import uuid
 from collections.abc import Callable, Iterable
 from datetime import date
+from enum import StrEnum
 
 import msgspec
 
@@ -34,11 +35,20 @@ _SESSION_HEADING = re.compile(r"Session\b", re.I)
 _ATTEMPTS = 20
 
 
+class Skipped(StrEnum):
+    """Why a turn was not written."""
+
+    DELETED = "deleted by the owner"
+    THERE = "already there"
+
+
 class Appended(msgspec.Struct, frozen=True):
+    """``skipped``: why nothing was written."""
+
     entry_id: str
     path: str
     written: bool
-    reason: str = ""
+    skipped: Skipped | None = None
 
 
 class Target(msgspec.Struct, frozen=True):
@@ -84,11 +94,11 @@ class Journal:
         entry_id = turn_id(anchor.agent, anchor.session, anchor.turn)
         path, harmless = self._day_path(memory, day), self._harmless(body)
         if self.is_deleted(anchor, aliases):
-            return Appended(entry_id, path, False, "deleted by the owner")
+            return Appended(entry_id, path, False, Skipped.DELETED)
         # the folder's lock before the file's: two processes in two time zones would look into two files
         with disk.locked(self.home, os.path.join(memory, "turns")), disk.locked(self.home, path):
             if self.turns(memory).has(anchor, aliases, times):
-                return Appended(entry_id, path, False, "already there")
+                return Appended(entry_id, path, False, Skipped.THERE)
             document = parse_end(_read(path), day)
             lines = [] if _last_session(document) == anchor.session else [f"## Session {time}", ""]
             lines += [f"### {time}", anchor.render(), *_render_marks(marks or {}), harmless, ""]

@@ -337,6 +337,15 @@ class Engine:
         )
         return round(sum(not is_english(text) for (text,) in rows) / len(rows), 3) if rows else 0.0
 
+    def forget_project(self, call: Call, root: str) -> dict[str, Any]:
+        """Know a project's folder no more, and drop what is indexed of it. Its files are left alone."""
+        found = next((project for project in self.registry.all() if project.root == root), None)
+        if found is not None:
+            self.registry.forget(root)
+            self.indexer.detach(found)
+            self._bump()
+        return {"forgotten": found is not None}
+
     def reset(self, call: Call, place: dict[str, str], all_projects: bool = False) -> dict[str, Any]:
         """Forget the index of a project (its files are untouched) and build it again in the background."""
         projects = self.registry.all() if all_projects else [self.project_at(place)]

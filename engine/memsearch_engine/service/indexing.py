@@ -62,6 +62,7 @@ class Job(msgspec.Struct):
     Attributes:
         force: read files again that look as they were.
         anew: drop what is indexed first (the files, and the vectors of their texts, stay).
+        gone: only that: nobody wants to know the project any more.
     """
 
     project: Project
@@ -69,6 +70,7 @@ class Job(msgspec.Struct):
     force: bool = False
     call: Call | None = None
     anew: bool = False
+    gone: bool = False
     done: threading.Event = msgspec.field(default_factory=threading.Event)
     result: IndexResult | None = None
     error: Exception | None = None
@@ -76,7 +78,7 @@ class Job(msgspec.Struct):
     @property
     def is_routine(self) -> bool:
         """Background work that any other run of the project does, too."""
-        return self.call is None and not self.paths and not self.anew
+        return self.call is None and not self.paths and not self.anew and not self.gone
 
 
 class _Work(msgspec.Struct):
@@ -96,6 +98,8 @@ class _Work(msgspec.Struct):
         return sum(len(missing) for _, missing in self.spaces)
 
 
+_DETACH_S = 60.0
+_ABSENT_S = 30.0
 #: In the queue: open the space anew.
 _REOPEN = Job(Project("", "", "", "", ""), [])
 
@@ -132,6 +136,7 @@ class Indexer:
         self._again: dict[str, float] = {}  # root -> when its meaning is tried again (monotonic)
         self._opened_with: tuple[Embedding, Milvus] | None = None
         self._reopen_at, self._pause_s = 0.0, _AGAIN_S
+        self._absent: dict[str, float] = {}  # root -> when a folder that is not there is looked for again
         self._works: list[_Work] = []  # read, and not wholly embedded
         self._done_before: dict[str, tuple[float, IndexResult]] = {}  # root -> when and what, in the background
         self._lock = threading.RLock()
@@ -191,8 +196,13 @@ class Indexer:
 
     def check_disk(self) -> None:
         """Notice what was deleted under us: the caches may be at any moment, and git removes folders it brings back."""
+        now = time.monotonic()
         for project in list(self.known.values()):
+            if self._absent.get(project.root, 0.0) > now:
+                continue
             self.watch(project)
+            if not os.path.isdir(project.root):  # moved away or deleted, maybe for good: not looked for every second
+                self._absent[project.root] = now + _ABSENT_S
         if self._renew_catalog():
             self._index_all()
         if self.space is not None and not self.space.is_current():
@@ -280,6 +290,20 @@ class Indexer:
         self.watch(project)
         self.enqueue(Job(project, []))
 
+    def detach(self, project: Project) -> None:
+        """Know a project no more: its files are left alone, what is indexed of it goes. Returns when it is done."""
+        with self._lock:
+            self.known.pop(project.root, None)
+            self._absent.pop(project.root, None)
+            self._queued.discard(project.root)
+            others = [other for other in self.known.values() if other.id == project.id]
+        self.watcher.remove(project.memory)
+        job = Job(project, [], gone=True)
+        self.enqueue(job)
+        job.done.wait(_DETACH_S)
+        for other in others:  # another folder of the same project: what is indexed is of both
+            self.enqueue(Job(other, []))
+
     def watch(self, project: Project) -> None:
         try:
             inside.real(project.memory)
@@ -339,6 +363,9 @@ class Indexer:
     def _begin(self, job: Job) -> None:
         """Read a project's files, so that their words are found; what has no meaning yet is worked off by ``_advance``."""
         try:
+            if job.gone:
+                self._drop(job)
+                return
             work = self._read_files(job)
         except Exception as error:  # a failed run must not stop the next one
             log.exception("index of %s failed", job.project.root)
@@ -348,6 +375,14 @@ class Indexer:
         self._works.append(work)
         if not work.left():
             self._finish(work)
+
+    def _drop(self, job: Job) -> None:
+        for work in [work for work in self._works if work.job.project.root == job.project.root]:
+            self._works.remove(work)
+            work.job.error = Unreachable("the project was forgotten meanwhile")
+            self._end(work.job)
+        self._forget(job.project)
+        self._end(job)
 
     def _advance(self, work: _Work) -> None:
         """Make and store one slice of vectors; less of it where somebody else comes."""

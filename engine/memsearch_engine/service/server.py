@@ -30,7 +30,20 @@ from memsearch_engine.service.engine import Engine
 from memsearch_engine.service.indexing import Call
 
 log = logging.getLogger("memsearch.service")
-_HANDLERS = ("search", "index", "reset", "health", "status", "wait", "inbox", "attach", "coverage", "turns", "longterm")
+_HANDLERS = (
+    "search",
+    "index",
+    "reset",
+    "forget_project",
+    "health",
+    "status",
+    "wait",
+    "inbox",
+    "attach",
+    "coverage",
+    "turns",
+    "longterm",
+)
 _TICK_S = 1.0
 _LOCK_TRIES = 4
 _MOST_REQUESTS = 256  # a screen keeps one open all the time; threads are made as they are needed
