@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -22,6 +23,11 @@ import pytest
 from memsearch_engine.home import Home
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.service import launch
+
+# A shell without job control starts what runs in the background with SIGINT ignored, and it would be inherited by every program that
+# a test starts: Ctrl+C would do nothing in any of them.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # tests that ran the index in this process fork terminals and programs later: gRPC must not follow them there
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
