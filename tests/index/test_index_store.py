@@ -328,7 +328,46 @@ def test_going_back_to_an_earlier_model_on_a_server(server, tmp_path, second):
         space.embed(space.missing(catalog, "p"))
         space.reconcile(catalog, "p", collection)
         found = space.nearest(collection, embedder.query("- yyyy zzzz"), 5, Filter())
-        assert len(found) == 2 and found[0][1] > 0.999, (embedder.fingerprint, found)
+        assert len(found) == 2 and found[0][1].cosine > 0.999, (embedder.fingerprint, found)
         space.close()
     catalog.close()
     shutil.rmtree(home.index)
+
+
+def test_a_server_s_hits_are_corrected_as_those_in_memory_are(server, tmp_path):
+    from memsearch_engine.index.catalog import Catalog
+    from memsearch_engine.index.space import Space
+    from memsearch_engine.index.sync import scan
+    from memsearch_engine.settings import Milvus, Settings
+
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    words = ["aaab", "bbba", "cdcd", "dcdc", "efgh", "hgfe", "abcdefgh", "aabbccddeeffgghh", "gggg"]
+    file = notes / "2026-01-01.md"
+    file.write_text("".join(f"### 1{i}:00\n- {word}\n\n" for i, word in enumerate(words)))
+    home = Home(tmp_path / "h").ensure()
+    catalog = Catalog(home.cache_db, writable=True)
+    collection, embedder, query = f"ms_hub_{uuid.uuid4().hex[:8]}", Letters("one", 8), Letters("one", 8).query("aab")
+
+    def answers() -> list[list[tuple[str, float, float]]]:
+        scan(catalog, "p", [str(notes)], Settings(), memory=str(notes))
+        found = []
+        for space in spaces:
+            space.embed(space.missing(catalog, "p"))
+            space.reconcile(catalog, "p", collection)
+            near = dict(space.nearest(collection, query, 5, Filter()))
+            near |= space.cosines(collection, query, [row[0] for row in catalog.query("SELECT chunk_id FROM chunks")])
+            found.append(sorted((name, round(n.cosine, 4), round(n.special, 4)) for name, n in near.items()))
+        return found
+
+    other = Home(tmp_path / "other").ensure()
+    spaces = [Space(home, Milvus(), embedder), Space(other, Milvus(uri=server), embedder)]
+    try:
+        lite, remote = answers()
+        assert lite == remote and any(special for _, _, special in lite)
+        file.write_text(file.read_text() + "### 20:00\n- aaba\n")
+        assert (again := answers())[0] == again[1] != lite
+    finally:
+        for space in spaces:
+            space.close()
+        catalog.close()

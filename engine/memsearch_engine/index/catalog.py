@@ -358,6 +358,16 @@ class Catalog:
             found.update(self.query(f"SELECT id, embedded FROM chunks WHERE id IN ({marks})", batch))
         return found
 
+    def terms(self, chunk_rows: Iterable[int]) -> dict[int, set[str]]:
+        """The terms of chunks (``analyze.terms``), by their catalog ids."""
+        ids = list(chunk_rows)
+        found: dict[int, set[str]] = {}
+        for start in range(0, len(ids), 500):
+            batch = ids[start : start + 500]
+            rows = self.query(f"SELECT rowid, terms FROM words WHERE rowid IN ({','.join('?' * len(batch))})", batch)
+            found.update((rowid, set(terms.split())) for rowid, terms in rows)
+        return found
+
     def by_entry(self, entry_id: str) -> list[Row]:
         rows = self.query(
             f"SELECT {HIT_COLUMNS} FROM {HIT_FROM} WHERE e.entry_id=? ORDER BY f.path, c.part", (entry_id,)

@@ -20,8 +20,8 @@ import numpy as np
 from memsearch_engine.home import Home, private
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.index.chunk import text_hash
 from memsearch_engine.index.embed import Embedder
+from memsearch_engine.index.hubness import SAMPLE, Near, Sample, sampled
 from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.store import Store, StoreRow
 from memsearch_engine.secrets.fingerprint import named
@@ -40,6 +40,8 @@ Progress = Callable[[int, int], None]
 #: The most chunks of a project whose words Milvus Lite compares.
 LITE_WORDS_MOST = 5_000
 _BATCH = 32
+#: A server orders by cosine alone: of so many times the hits that are wanted, the best are taken.
+_SERVER_OVERFETCH = 4
 _PRUNE_S = 86_400.0
 _KEPT_UNUSED, _WORTH_PRUNING = 2_000, 500
 _COMPLETE = "complete.json"
@@ -58,7 +60,7 @@ def complete_spaces(home: Home) -> dict[str, Embedding]:
 
 
 class Resident:
-    """A project's vectors in memory: a matrix, and the scalar fields to sort rows out by."""
+    """A project's vectors in memory: a matrix, the scalar fields to sort rows out by, and how special each vector is."""
 
     def __init__(self, rows: list[tuple[str, str, bytes]], dimension: int) -> None:
         """
@@ -67,6 +69,8 @@ class Resident:
         """
         self.ids = np.array([row[0] for row in rows], dtype=object)
         self._places: dict[str, int] | None = None
+        self._special: np.ndarray | None = None
+        self._sample: list[str] = []
         self.scalars = [tuple(row[1].split("\x1f")) for row in rows]
         self.matrix = np.frombuffer(b"".join(row[2] for row in rows), np.float32).reshape(len(rows), dimension)
 
@@ -77,26 +81,47 @@ class Resident:
         new.ids = np.concatenate([self.ids[keep], new.ids])
         new.scalars = [scalars for scalars, kept in zip(self.scalars, keep) if kept] + new.scalars
         new.matrix = np.concatenate([self.matrix[keep], new.matrix])
+        if self._special is not None and without.isdisjoint(self._sample) and sampled(new.ids) == self._sample:
+            kept = int(keep.sum())
+            added = new._sampled().special(new.ids[kept:], new.matrix[kept:])
+            new._sample, new._special = self._sample, np.concatenate([self._special[keep], added])
         return new
 
-    def cosines(self, vector: np.ndarray, chunk_ids: Iterable[str]) -> dict[str, float]:
+    def _place(self, chunk_ids: Iterable[str]) -> list[int]:
         if self._places is None:
             self._places = {chunk_id: place for place, chunk_id in enumerate(self.ids)}
-        known = [chunk_id for chunk_id in chunk_ids if chunk_id in self._places]
-        scores = self.matrix[[self._places[chunk_id] for chunk_id in known]] @ vector if known else ()
-        return {chunk_id: float(score) for chunk_id, score in zip(known, scores)}
+        return [self._places[chunk_id] for chunk_id in chunk_ids if chunk_id in self._places]
 
-    def nearest(self, vector: np.ndarray, limit: int, where: Filter) -> list[tuple[str, float]]:
+    def _sampled(self) -> Sample:
+        ids = sampled(self.ids)
+        return Sample(ids, self.matrix[self._place(ids)])
+
+    @property
+    def special(self) -> np.ndarray:
+        """What each row's cosine is corrected by, for its hubness: float32 of shape (rows,), made when it is first asked for."""
+        if self._special is None:
+            sample = self._sampled()
+            self._sample = sample.ids
+            self._special = sample.special(self.ids, self.matrix)
+        return self._special
+
+    def cosines(self, vector: np.ndarray, chunk_ids: Iterable[str]) -> dict[str, Near]:
+        places = self._place(chunk_ids)
+        cosines, special = self.matrix[places] @ vector, self.special[places]
+        return {str(self.ids[i]): Near(float(c), float(s)) for i, c, s in zip(places, cosines, special)}
+
+    def nearest(self, vector: np.ndarray, limit: int, where: Filter) -> list[tuple[str, Near]]:
         if not len(self.ids) or limit <= 0:
             return []
-        scores = self.matrix @ vector
+        cosines, special = self.matrix @ vector, self.special
+        scores = cosines + special
         if where != Filter():
             allowed = np.array([where.admits(*scalars) for scalars in self.scalars], dtype=bool)
-            scores = np.where(allowed, scores, -2.0)
+            scores = np.where(allowed, scores, -np.inf)
         count = min(limit, len(scores))
         best = np.argpartition(scores, -count)[-count:]
         best = best[np.argsort(-scores[best], kind="stable")]
-        return [(str(self.ids[i]), float(scores[i])) for i in best if scores[i] > -2.0]
+        return [(str(self.ids[i]), Near(float(cosines[i]), float(special[i]))) for i in best if np.isfinite(scores[i])]
 
 
 class Space:
@@ -113,6 +138,7 @@ class Space:
         self._inode = (self.folder / "vectors.db").stat().st_ino
         self._home, self._milvus = home, milvus
         self._resident: dict[str, Resident] = {}
+        self._samples: dict[str, Sample] = {}
         self._behind: set[str] = set()  # collections that don't hold what the notes say, whatever their number of rows
         self._compared: set[str] = set()  # with the ledger, since this was opened
         try:
@@ -201,6 +227,7 @@ class Space:
                 self._inode = (self.folder / "vectors.db").stat().st_ino
             self._db.execute("DELETE FROM stored WHERE collection<>''")
             self._resident.clear()
+            self._samples.clear()
             if not self._milvus.uri:
                 _remove(self.folder / "milvus.db")
             self.store = self._open_store()
@@ -230,6 +257,7 @@ class Space:
             with self._lock:
                 self._db.execute("DELETE FROM stored WHERE collection=?", (collection,))
                 self._resident.pop(collection, None)
+                self._samples.pop(collection, None)
             self._behind.add(collection)
 
     def _compare(self, collection: str) -> None:
@@ -401,6 +429,7 @@ class Space:
                     [(collection, c, scalars[c], wanted[c][0]) for c in new],
                 )
                 self._db.execute("COMMIT")
+                self._samples.pop(collection, None)
                 if held_rows := self._resident.get(collection):
                     added = [(c, scalars[c], vectors[wanted[c][0]].tobytes()) for c in new]
                     self._resident[collection] = held_rows.changed(added, {*gone, *new})
@@ -429,6 +458,7 @@ class Space:
         with self._lock:
             self._db.execute("DELETE FROM stored WHERE collection=?", (collection,))
             self._resident.pop(collection, None)
+            self._samples.pop(collection, None)
 
     def held(self, collection: str) -> int:
         with self._lock:
@@ -438,8 +468,8 @@ class Space:
 
     # -- search ---------------------------------------------------------------------------------------------
 
-    def nearest(self, collection: str, vector: np.ndarray, limit: int, where: Filter) -> list[tuple[str, float]]:
-        """(chunk id, cosine), best first.
+    def nearest(self, collection: str, vector: np.ndarray, limit: int, where: Filter) -> list[tuple[str, Near]]:
+        """(chunk id, how near), best first.
 
         Beside Milvus Lite the vectors are held here: Lite computes every norm anew and tests every row for deletion in
         Python, which costs ten to twenty times a matrix product. A server searches for itself.
@@ -447,7 +477,39 @@ class Space:
         if self.store.is_lite:
             return self._resident_of(collection).nearest(vector, limit, where)
         self._ensure(collection)
-        return self.store.dense(self._name(collection), vector, limit, where)
+        found = dict(self.store.dense(self._name(collection), vector, limit * _SERVER_OVERFETCH, where))
+        special = self._special_of(collection, self._kept(collection, found))
+        near = {chunk_id: Near(cosine, special.get(chunk_id, 0.0)) for chunk_id, cosine in found.items()}
+        return sorted(near.items(), key=lambda item: -item[1].score)[:limit]
+
+    def _special_of(self, collection: str, vectors: dict[str, np.ndarray]) -> dict[str, float]:
+        """For what a server holds, of which no more than the sample is in memory."""
+        if not vectors:
+            return {}
+        sample = self._samples.get(collection)
+        if sample is None:
+            with self._lock:
+                lowest = self._db.execute(
+                    "SELECT chunk_id FROM stored WHERE collection=? ORDER BY chunk_id LIMIT ?", (collection, SAMPLE)
+                ).fetchall()
+            compared = self._kept(collection, [row[0] for row in lowest])
+            sample = self._samples[collection] = Sample(list(compared), np.array(list(compared.values())))
+        return dict(zip(vectors, sample.special(vectors, np.array(list(vectors.values()))).tolist()))
+
+    def _kept(self, collection: str, chunk_ids: Iterable[str]) -> dict[str, np.ndarray]:
+        """The vectors of chunks that the store holds, from our own table."""
+        wanted = list(chunk_ids)
+        found: dict[str, np.ndarray] = {}
+        for start in range(0, len(wanted), 500):
+            batch = wanted[start : start + 500]
+            with self._lock:
+                rows = self._db.execute(
+                    "SELECT s.chunk_id, v.vector FROM stored s JOIN vectors v ON v.text_hash = s.text_hash"
+                    f" WHERE s.collection=? AND s.chunk_id IN ({','.join('?' * len(batch))})",
+                    [collection, *batch],
+                ).fetchall()
+            found.update((chunk_id, np.frombuffer(blob, np.float32)) for chunk_id, blob in rows)
+        return found
 
     def _resident_of(self, collection: str) -> Resident:
         with self._lock:
@@ -461,13 +523,13 @@ class Space:
                 held = self._resident[collection] = Resident(rows, self.embedder.dimension)
             return held
 
-    def cosines(self, collection: str, vector: np.ndarray, texts: dict[str, str]) -> dict[str, float]:
-        """Cosine of chunks (chunk id -> embedded text) with *vector*, from the kept vectors."""
+    def cosines(self, collection: str, vector: np.ndarray, chunk_ids: Iterable[str]) -> dict[str, Near]:
+        """How near chunks are to *vector*, from the kept vectors."""
         if self.store.is_lite:
-            return self._resident_of(collection).cosines(vector, texts)
-        hashes = {chunk_id: text_hash(text) for chunk_id, text in texts.items()}
-        vectors = self._vectors(hashes.values())
-        return {c: float(vectors[h] @ vector) for c, h in hashes.items() if h in vectors}
+            return self._resident_of(collection).cosines(vector, chunk_ids)
+        vectors = self._kept(collection, chunk_ids)
+        special = self._special_of(collection, vectors)
+        return {c: Near(float(kept @ vector), special[c]) for c, kept in vectors.items()}
 
     def ranks_words(self, collection: str) -> bool:
         """Whether ``bm25`` is the way to compare words here; else the catalog's own tables are (``lexical.ranked``).
@@ -480,7 +542,7 @@ class Space:
     def warm(self, collection: str) -> None:
         """Load what the first search of a project would wait for."""
         if self.store.is_lite:
-            self._resident_of(collection)
+            _ = self._resident_of(collection).special
         if self.ranks_words(collection):
             self.bm25(collection, ["warm"], 1, Filter())
 

@@ -1,9 +1,10 @@
 """Meaning and words together.
 
 Dense and BM25 lists are over-fetched and fused. ``rrf`` is reciprocal rank fusion (Cormack, Clarke, Büttcher 2009;
-k = 60, equal weights). The default ``weighted`` uses scores: the cosine of every candidate (also of those that only BM25
-found) plus BM25 as a share of the most that this query could score. It can't be led astray by a list that is sure of
-nothing: a BM25 hit on one common word adds next to nothing, however high its rank.
+k = 60, equal weights). The default ``weighted`` uses scores: of every candidate, also of those that only BM25 found, the
+cosine, less what it is near to anyway (``index/hubness.py``), plus its words: half by BM25, as a share of the most that
+this query could score, half by coverage, how much of what was asked it has at all, rare words counting more. It can't be
+led astray by a list that is sure of nothing: a BM25 hit on one common word adds next to nothing, however high its rank.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from datetime import date
 from memsearch_engine.errors import UsageError
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.hubness import Near
 from memsearch_engine.index.rows import Row
 from memsearch_engine.index.space import Space
 from memsearch_engine.projects import Project
@@ -28,6 +30,7 @@ Key = tuple[str, str]  # (project id, chunk id): two projects may hold the same 
 MODES = ("hybrid", "dense", "bm25", "lexical")
 FUSIONS = ("weighted", "rrf")
 _RRF_K = 60
+_WORTH_SAYING = 0.02
 _OVERFETCH = 100
 #: How much a full word match weighs beside a cosine of 1 (chosen on tests/evaluation, see README): more where the
 #: query has something that is only ever written one way (an identifier, a path, a ticket, an error's name).
@@ -35,7 +38,8 @@ _WORDS_WEIGHT, _NAMES_WEIGHT = 0.6, 1.0
 _NAME = re.compile(r"\w[_./:@#-]\w|[a-z][A-Z]|\d{2}|[A-Z]{2}|`")
 #: A model that knows only English says little about other scripts.
 _FOREIGN_DENSE_WEIGHT = 0.05
-_K1 = 1.2
+#: A note that is full of a term scores this for it, times the term's idf: BM25's k1 + 1, shortened for being long.
+_MOST_OF_A_TERM = (1.2 + 1) * 0.6
 
 
 def search(
@@ -68,12 +72,12 @@ def _fused(
     fetch = max(_OVERFETCH, limit * 4) * (10 if query.is_picky else 1)
     terms, corrected = lexical.correct(catalog, analyze.query_terms(query.text), query)
     vector = space.embedder.query(query.text) if mode in ("hybrid", "dense") else None
-    dense: dict[Key, float] = {}
+    dense: dict[Key, Near] = {}
     words: dict[Key, float] = {}
     for project in projects:
         if vector is not None:
             near = space.nearest(project.collection, vector, fetch, query.filter)
-            dense.update(((project.id, chunk_id), score) for chunk_id, score in near)
+            dense.update(((project.id, chunk_id), found) for chunk_id, found in near)
         if mode in ("hybrid", "bm25"):
             if space.ranks_words(project.collection):
                 matched = space.bm25(project.collection, terms, fetch, query.filter)
@@ -93,23 +97,30 @@ def _fused(
             return early
         early_words = {(hit.row.project, hit.row.chunk_id): hit.scores.get("lexical", 0.0) for hit in early.hits}
         words = early_words | words
-    ranks = {name: _ranks(found) for name, found in (("dense", dense), ("bm25", words)) if found}
+    meant = {key: near.score for key, near in dense.items()}
+    ranks = {name: _ranks(found) for name, found in (("dense", meant), ("bm25", words)) if found}
     rows: dict[Key, Row] = {}
     for project in projects:
         ids = {chunk_id for owner, chunk_id in (*dense, *words) if owner == project.id}
         rows.update(((project.id, chunk_id), row) for chunk_id, row in catalog.by_chunk_id(ids, project.id).items())
     if mode == "hybrid" and fusion == "weighted" and vector is not None:
         for project in projects:
-            absent = {
-                key[1]: rows[key].embedded for key in words if key[0] == project.id and key in rows and key not in dense
-            }
+            absent = [key[1] for key in words if key[0] == project.id and key in rows and key not in dense]
             found_more = space.cosines(project.collection, vector, absent)
-            dense.update(((project.id, chunk_id), cosine) for chunk_id, cosine in found_more.items())
-    scores = _scores(catalog, query, dense, words, ranks, mode, fusion, terms, space.embedder)
+            dense.update(((project.id, chunk_id), near) for chunk_id, near in found_more.items())
+    rows = {key: row for key, row in rows.items() if query.admits(row, today)}
+    if mode == "dense":
+        scores = meant
+    elif mode == "bm25":
+        scores = words
+    elif fusion == "rrf":
+        scores = _rrf(ranks)
+    else:
+        scores = _weighted(catalog, query, dense, words, rows, terms, space.embedder)
     found = [
         Hit(0, scores[key], row, _places(ranks, key), _parts(dense, words, key), [])
         for key, row in rows.items()
-        if key in scores and query.admits(row, today)
+        if key in scores
     ]
     if not found and (held < total or behind or query.is_picky):
         # the conditions that only the catalog can check may have sorted out all that was fetched
@@ -123,38 +134,41 @@ def _fused(
     return Answer(mode, hits, reason, corrected, lexical.absent(catalog, query, corrected))
 
 
-def _scores(
-    catalog: Catalog,
-    query: Query,
-    dense: dict[Key, float],
-    words: dict[Key, float],
-    ranks: dict[str, dict[Key, int]],
-    mode: str,
-    fusion: str,
-    terms: list[str],
-    embedder,
-) -> dict[Key, float]:
-    if mode == "dense":
-        return dense
-    if mode == "bm25":
-        return words
-    if fusion == "rrf":
-        return {
-            key: sum(1 / (_RRF_K + places[key]) for places in ranks.values() if key in places)
-            for key in {*ranks.get("dense", {}), *ranks.get("bm25", {})}
-        }
-    most = most_possible(catalog, terms) or 1.0
-    meaning = 1.0 if _speaks(embedder, query.text) else _FOREIGN_DENSE_WEIGHT
-    weight = _NAMES_WEIGHT if _NAME.search(query.text) else _WORDS_WEIGHT
+def _rrf(ranks: dict[str, dict[Key, int]]) -> dict[Key, float]:
     return {
-        key: meaning * dense.get(key, 0.0) + weight * min(1.0, words.get(key, 0.0) / most) for key in {*dense, *words}
+        key: sum(1 / (_RRF_K + places[key]) for places in ranks.values() if key in places)
+        for key in {*ranks.get("dense", {}), *ranks.get("bm25", {})}
     }
 
 
-def most_possible(catalog: Catalog, terms: list[str]) -> float:
-    """The BM25 score of a note that is full of every term of the query."""
+def _weighted(
+    catalog: Catalog,
+    query: Query,
+    dense: dict[Key, Near],
+    words: dict[Key, float],
+    rows: dict[Key, Row],
+    terms: list[str],
+    embedder,
+) -> dict[Key, float]:
+    idf = weights(catalog, terms)
+    all_terms = sum(idf.values()) or 1.0
+    most = all_terms * _MOST_OF_A_TERM
+    meaning = 1.0 if _speaks(embedder, query.text) else _FOREIGN_DENSE_WEIGHT
+    weight = _NAMES_WEIGHT if _NAME.search(query.text) else _WORDS_WEIGHT
+    has = catalog.terms(row.id for row in rows.values())
+    scores: dict[Key, float] = {}
+    for key, row in rows.items():
+        covered = sum(idf[term] for term in idf.keys() & has.get(row.id, set())) / all_terms
+        found = 0.5 * min(1.0, words.get(key, 0.0) / most) + 0.5 * covered
+        near = dense[key].score if key in dense else 0.0
+        scores[key] = meaning * near + weight * found
+    return scores
+
+
+def weights(catalog: Catalog, terms: list[str]) -> dict[str, float]:
+    """How rare each term is (Lucene's idf, as Milvus uses it); one that no note has counts like one that a single note has."""
     if not terms:
-        return 0.0
+        return {}
     known = dict(
         catalog.query(
             f"SELECT term, doc FROM vocabulary WHERE col='terms' AND term IN ({','.join('?' * len(terms))})",
@@ -162,11 +176,7 @@ def most_possible(catalog: Catalog, terms: list[str]) -> float:
         )
     )
     total = catalog.query("SELECT count(*) FROM chunks")[0][0]
-    # Lucene's idf, as Milvus uses it; a term that no note has counts like one that a single note has
-    return sum(
-        math.log(1 + (total - known.get(term, 1) + 0.5) / (known.get(term, 1) + 0.5)) * (_K1 + 1) * 0.6
-        for term in terms
-    )
+    return {term: math.log(1 + (total - known.get(term, 1) + 0.5) / (known.get(term, 1) + 0.5)) for term in terms}
 
 
 def _speaks(embedder, text: str) -> bool:
@@ -185,9 +195,13 @@ def _places(ranks: dict[str, dict[Key, int]], key: Key) -> dict[str, int]:
     return {name: places[key] for name, places in ranks.items() if key in places}
 
 
-def _parts(dense: dict[Key, float], words: dict[Key, float], key: Key) -> dict[str, float]:
-    parts = {"dense": dense.get(key), "bm25": words.get(key)}
-    return {name: round(value, 4) for name, value in parts.items() if value is not None}
+def _parts(dense: dict[Key, Near], words: dict[Key, float], key: Key) -> dict[str, float]:
+    parts: dict[str, float] = {}
+    if near := dense.get(key):
+        parts |= {"dense": round(near.cosine, 4), "special": round(near.special, 4)}
+    if key in words:
+        parts["bm25"] = round(words[key], 4)
+    return parts
 
 
 def _reasons(hit: Hit, terms: list[str]) -> list[str]:
@@ -197,4 +211,7 @@ def _reasons(hit: Hit, terms: list[str]) -> list[str]:
         reasons.append("words: " + ", ".join(term for term in terms if term in has))
     if "dense" in hit.scores:
         reasons.append(f"meaning {hit.scores['dense']:.2f}")
+        special = hit.scores["special"]
+        if abs(special) >= _WORTH_SAYING:
+            reasons.append(f"near to {'many' if special < 0 else 'few'} notes: {special:+.2f}")
     return reasons

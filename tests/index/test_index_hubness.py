@@ -1,0 +1,86 @@
+"""What a note is near to anyway is taken off: the same numbers however the vectors came, and a hub falls behind."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+import pytest
+from memsearch_engine.index import hubness
+from memsearch_engine.index.hubness import Sample, sampled
+from memsearch_engine.index.rows import Filter
+from memsearch_engine.index.space import Resident
+
+DIMENSION = 24
+SCALARS = "2026-01-01\x1fcodex\x1fs\x1fturn"
+
+
+def rows(numbers) -> list[tuple[str, str, bytes]]:
+    """Chunks with a vector each: (id, scalars, bytes), the same for the same number."""
+    found = []
+    for number in numbers:
+        vector = np.random.default_rng(number).normal(size=DIMENSION).astype(np.float32) + 0.4
+        chunk_id = hashlib.sha256(str(number).encode()).hexdigest()[:16]
+        found.append((chunk_id, SCALARS, (vector / np.linalg.norm(vector)).tobytes()))
+    return found
+
+
+def by_id(held: Resident) -> dict[str, float]:
+    return dict(zip(held.ids.tolist(), held.special.tolist()))
+
+
+@pytest.mark.parametrize("size", [5, 200])
+def test_changed_by_and_by_or_read_at_once_is_the_same(monkeypatch, size):
+    monkeypatch.setattr(hubness, "SAMPLE", 40)
+    random = np.random.default_rng(size)
+    there = set(range(size))
+    held = Resident(rows(sorted(there)), DIMENSION)
+    kept = 0
+    for step in range(60):
+        gone = set(random.choice(sorted(there), int(random.integers(0, 3)), replace=False).tolist())
+        new = {1000 + 10 * step + i for i in range(random.integers(0, 4))}
+        there = there - gone | new
+        if step % 3:  # one that was never asked has nothing to hand on
+            assert len(held.special) == len(held.ids)
+        before = held
+        held = held.changed(rows(sorted(new)), {row[0] for row in rows(sorted(gone))})
+        kept += before._special is not None and held._special is not None
+        anew = by_id(Resident(rows(sorted(there)), DIMENSION))
+        assert by_id(held) == pytest.approx(anew, abs=1e-6)
+    assert kept > 5 or size < 40  # and most of it without comparing all again
+
+
+def test_what_is_near_to_everything_falls_behind_what_is_near_to_this():
+    random = np.random.default_rng(1)
+
+    def vector(general: float, special: np.ndarray) -> np.ndarray:
+        mixed = np.concatenate([[general], np.sqrt(1 - general**2) * special / np.linalg.norm(special)])
+        return mixed.astype(np.float32)
+
+    special = random.normal(size=(300, DIMENSION - 1))
+    vectors = {f"note{i:03d}": vector(0.6, row) for i, row in enumerate(special)}
+    vectors |= {f"routine{i:02d}": vector(0.99, random.normal(size=DIMENSION - 1)) for i in range(10)}
+    query = vector(0.93, special[7])
+    held = Resident([(name, SCALARS, vector.tobytes()) for name, vector in vectors.items()], DIMENSION)
+    found = held.nearest(query, 30, Filter())
+    by_cosine = sorted(held.cosines(query, vectors).items(), key=lambda item: -item[1].cosine)
+    assert by_cosine[0][0].startswith("routine") and found[0][0] == "note007"
+    assert [near.score for _, near in found] == sorted((near.score for _, near in found), reverse=True)
+    assert dict(found)["note007"] == pytest.approx(held.cosines(query, ["note007"])["note007"], abs=1e-6)
+    assert all(near.special < 0 for name, near in held.cosines(query, vectors).items() if name.startswith("routine"))
+
+
+def test_a_note_is_not_compared_with_itself_and_too_few_are_not_corrected():
+    for count in (0, 1):
+        held = Resident(rows(range(count)), DIMENSION)
+        assert held.special.tolist() == [0.0] * count
+    two = Resident(rows(range(2)), DIMENSION)
+    assert two.special == pytest.approx([0.0, 0.0], abs=1e-6)  # each is as near to the other
+    held = Resident(rows(range(30)), DIMENSION)
+    outside = Sample(held.ids[:20].tolist(), held.matrix[:20])
+    assert outside.special(["another"], held.matrix[:1]) < outside.special([held.ids[0]], held.matrix[:1])
+
+
+def test_the_sample_is_that_of_the_collection_not_of_its_order(monkeypatch):
+    monkeypatch.setattr(hubness, "SAMPLE", 3)
+    assert sampled(["d", "b", "a", "c"]) == sampled(["c", "a", "d", "b"]) == ["a", "b", "c"]
