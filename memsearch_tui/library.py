@@ -42,6 +42,7 @@ class Item(msgspec.Struct, frozen=True):
     hash: str = ""
     reasons: tuple[str, ...] = ()
     by_meaning: bool = False  # found without a word of the query
+    doubtful: bool = False  # only faintly like it
 
     @property
     def key(self) -> tuple[str, str]:
@@ -118,6 +119,7 @@ class Library:
                     *hit.reasons,
                 ),
                 hit.by_meaning,
+                hit.is_doubtful,
             )
             for hit in answer.hits
         ]

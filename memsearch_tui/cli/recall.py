@@ -127,6 +127,7 @@ def hit_json(hit: Hit, mode: str) -> dict[str, Any]:
         "ranks": hit.ranks,
         "scores": hit.scores,
         "reasons": hit.reasons,
+        "confidence": hit.confidence,
     }
 
 
@@ -136,7 +137,13 @@ def _print_hits(answer: Answer, explain: bool) -> None:
         output.say(f"note: no note has {word!r}; searched for {', '.join(near)}")
     if answer.absent:
         output.say(f"note: no note has {', '.join(map(repr, answer.absent))}")
+    if answer.is_unsure:
+        output.say("note: perhaps no note fits: none is much nearer than the rest")
+    doubtful = False
     for hit in answer.hits:
+        if hit.is_doubtful and not doubtful:
+            output.echo(output.style("--  below: only faintly alike", dim=True))
+            doubtful = True
         row = hit.row
         badges = [text.format(row.marks[name]) for name, text in _BADGES.items() if name in row.marks]
         head = f"{hit.rank:2d}  {row.day or os.path.basename(row.path)} {row.time}".rstrip()
@@ -146,12 +153,9 @@ def _print_hits(answer: Answer, explain: bool) -> None:
             output.echo(f"    {output.clip(line, room - 4)}")
         if explain:
             ranks = ", ".join(f"{name} #{place}" for name, place in hit.ranks.items())
-            output.echo(
-                output.style(
-                    f"    why: {ranks or 'reached by vectors'}; {output.safe('; '.join(hit.reasons))}",
-                    dim=True,
-                )
-            )
+            sure = "" if hit.confidence is None else f"; confidence {hit.confidence:.2f}"
+            why = f"    why: {ranks or 'reached by vectors'}; {output.safe('; '.join(hit.reasons))}{sure}"
+            output.echo(output.style(why, dim=True))
     if answer.hits:
         first = answer.hits[0].row.chunk_id
         output.say(

@@ -287,7 +287,7 @@ class BrowseScreen(Editing, Screen[None]):
             (f"{_short(item.agent):8s} " if wide else f"{_short(item.agent)[:3]} ", "agent"),
             (project, "accent"),
             ("~ " if item.by_meaning else "", "dim"),
-            *self._highlight(item.title),
+            *([(item.title, "dim")] if item.doubtful else self._highlight(item.title)),
             *render.badges(item.marks),
         ]
 
@@ -422,6 +422,7 @@ class BrowseScreen(Editing, Screen[None]):
             self.entries.scroll_to(y=max(0, self.entries.cursor - row), animate=False, force=True, immediate=True)
         remarks = [f"{word} → {', '.join(near)}" for word, near in answer.corrected.items()]
         remarks += [f"no note has {', '.join(answer.absent)}"] if answer.absent else []
+        remarks += ["perhaps no note fits"] if answer.is_unsure else []
         self.entries.border_title = "  ".join([f"{many(len(items), 'hit')} · {answer.mode}", *remarks])
         self.entries.border_subtitle = f"{answer.took_ms:.0f} ms" if answer.took_ms else ""
         if answer.reason:

@@ -8,10 +8,13 @@ which a note is nearest all the same, it prints how many have a word that no not
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import tempfile
+from collections.abc import Iterator
 from datetime import date, timedelta
 from pathlib import Path
+from typing import NamedTuple
 
 from memsearch_engine.home import Home
 from memsearch_engine.index import analyze
@@ -21,6 +24,7 @@ from memsearch_engine.index.space import Space
 from memsearch_engine.index.sync import scan
 from memsearch_engine.projects import Project
 from memsearch_engine.search import hybrid, lexical
+from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.query import parse
 from memsearch_engine.settings import Settings
 
@@ -54,10 +58,37 @@ def run(folder: Path, options) -> None:
         options.json.write_text(json.dumps({"queries": queries, "ranks": ranks}))
 
 
-def ask(
-    folder: Path, routine: int, model: str = "", ways: tuple[tuple[str, str], ...] = WAYS
-) -> tuple[list[dict], dict[str, list[int]]]:
-    """Build and index the corpus under *folder*, ask everything; the rank of the right answer per way and query."""
+class World(NamedTuple):
+    """The indexed corpus. ``ids``: story -> entry id; ``projects``: by name."""
+
+    catalog: Catalog
+    space: Space
+    projects: dict[str, Project]
+    ids: dict[str, str]
+    queries: list[dict]
+
+    def answer(self, query: dict, mode: str = "hybrid", fusion: str = "weighted", limit: int = 50) -> Answer:
+        text = query["q"]
+        if "after_days_ago" in query:
+            after, before = (END - timedelta(days=query[key]) for key in ("after_days_ago", "before_days_ago"))
+            text += f" after:{after} before:{before}"
+        scope = list(self.projects.values()) if query["project"] == "*" else [self.projects[query["project"]]]
+        return hybrid.search(self.catalog, self.space, scope, parse(text, END), limit, mode, fusion)
+
+    def rank(self, query: dict, mode: str, fusion: str) -> int:
+        """The place of the first right answer within 50, or 0."""
+        answer, want = self.answer(query, mode, fusion), self.wanted(query)
+        if not want:
+            return 0 if answer.hits else 1
+        return next((place for place, hit in enumerate(answer.hits, 1) if hit.row.entry_id in want), 0)
+
+    def wanted(self, query: dict) -> set[str]:
+        return {self.ids[story] for story in query["want"]}
+
+
+@contextlib.contextmanager
+def world(folder: Path, routine: int, model: str = "") -> Iterator[World]:
+    """Build and index the corpus under *folder*, or open what is there."""
     settings = Settings()
     settings.embedding.model = model
     demo = build(folder / "demo", END, routine)
@@ -74,29 +105,31 @@ def ask(
         space.reconcile(catalog, project.id, project.collection)
     ids = {story.id: story.entry_id for story in stories()}
     queries = [json.loads(line) for line in (HERE / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
-    ranks = {
-        mode if mode != "hybrid" else f"hybrid/{fusion}": [
-            rank(catalog, space, projects, ids, query, mode, fusion) for query in queries
-        ]
-        for mode, fusion in ways
-    }
-    space.close()
-    catalog.close()
-    return queries, ranks
+    try:
+        yield World(catalog, space, projects, ids, queries)
+    finally:
+        space.close()
+        catalog.close()
 
 
-def rank(catalog, space, projects, ids, query, mode, fusion) -> int:
-    """The place of the first right answer within 50, or 0."""
-    text = query["q"]
-    if "after_days_ago" in query:
-        after, before = (END - timedelta(days=query[key]) for key in ("after_days_ago", "before_days_ago"))
-        text += f" after:{after} before:{before}"
-    scope = list(projects.values()) if query["project"] == "*" else [projects[query["project"]]]
-    answer = hybrid.search(catalog, space, scope, parse(text, END), 50, mode, fusion)
-    want = {ids[story] for story in query["want"]}
-    if not want:
-        return 0 if answer.hits else 1
-    return next((place for place, hit in enumerate(answer.hits, 1) if hit.row.entry_id in want), 0)
+def ask(
+    folder: Path, routine: int, model: str = "", ways: tuple[tuple[str, str], ...] = WAYS
+) -> tuple[list[dict], dict[str, list[int]]]:
+    """All queries, and the rank of the right answer per way and query."""
+    with world(folder, routine, model) as there:
+        ranks = {
+            mode if mode != "hybrid" else f"hybrid/{fusion}": [
+                there.rank(query, mode, fusion) for query in there.queries
+            ]
+            for mode, fusion in ways
+        }
+        return there.queries, ranks
+
+
+def answers(folder: Path, routine: int) -> list[tuple[dict, set[str], Answer]]:
+    """Every query with the ids of its right answers and what the default answers, as far as a list shows."""
+    with world(folder, routine) as there:
+        return [(query, there.wanted(query), there.answer(query, limit=10)) for query in there.queries]
 
 
 def told(folder: Path, queries: list[dict]) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from memsearch_engine.index import space
 
-from tests.evaluation.run import ask
+from tests.evaluation import confidence
+from tests.evaluation.run import answers, ask
 
 
 @pytest.mark.slow
@@ -27,3 +29,15 @@ def test_the_default_is_at_least_as_good_as_the_better_of_its_parts(tmp_path_fac
             best = max(right("dense", kind), right("bm25", kind))
             assert right("hybrid/weighted", kind) >= best - 1, (kind, depth)
         assert right("hybrid/weighted", "all") > max(right("dense", "all"), right("bm25", "all"))
+
+
+@pytest.mark.slow
+def test_hits_are_right_as_often_as_they_are_said_to_be(tmp_path_factory):
+    """The shipped weights on a year of another size than they were fitted on."""
+    told = answers(tmp_path_factory.getbasetemp() / "evaluation", 800)
+    values, right, _ = confidence.table(told)
+    rated = np.array([hit.confidence for _, _, answer in told for hit in answer.hits])
+    assert len(values) == len(rated) and confidence.area(rated, right) > 0.93
+    for low, high in ((0.0, 0.05), (0.05, 0.3), (0.3, 0.7), (0.7, 1.01)):
+        inside = (rated >= low) & (rated < high)
+        assert abs(rated[inside].mean() - right[inside].mean()) < (0.02 if high < 0.1 else 0.12), (low, high)

@@ -82,6 +82,23 @@ def test_the_catalog_answers_as_milvus_does(world, monkeypatch, text, mode):
     assert bool(by_catalog) == (text != "nowhere")
 
 
+def test_how_sure_a_hit_is_falls_down_the_list_and_is_not_a_matter_of_the_limit(world):
+    catalog, space, projects = world
+    answer = hybrid.search(catalog, space, projects, parse("redis_3 cache ttl"), 10)
+    sure = [hit.confidence for hit in answer.hits]
+    assert sure == sorted(sure, reverse=True) and sure[0] > 0.25 and not answer.is_unsure
+    assert {"above", "coverage", "special"} <= set(answer.hits[0].scores)
+    first = hybrid.search(catalog, space, projects, parse("redis_3 cache ttl"), 1).hits
+    assert [hit.confidence for hit in first] == sure[:1]
+    nowhere = hybrid.search(catalog, space, projects, parse("the loyalty points of a kangaroo"), 10)
+    assert nowhere.hits and nowhere.is_unsure
+    foreign = hybrid.search(catalog, space, projects, parse("缓存 失效"), 10)
+    assert "above" not in foreign.hits[0].scores and foreign.hits[0].confidence is not None
+    for mode in ("dense", "bm25", "lexical"):
+        answer = hybrid.search(catalog, space, projects, parse("redis cache"), 5, mode)
+        assert {hit.confidence for hit in answer.hits} == {None} and not answer.is_unsure
+
+
 def test_milvus_is_not_opened_for_a_large_project_without_changes(world, monkeypatch):
     catalog, space, projects = world
     opened: list[str] = []

@@ -32,6 +32,16 @@ class Near(NamedTuple):
         return self.cosine + self.special
 
 
+class Typical(NamedTuple):
+    """Mean and standard deviation of the ``Near.score`` of a collection's notes."""
+
+    mean: float
+    deviation: float
+
+    def above(self, score: float) -> float:
+        return (score - self.mean) / self.deviation
+
+
 def sampled(chunk_ids: Iterable[str]) -> list[str]:
     """The chunks that the others of a collection are compared with: those of the lowest ids. Ids are digests, so that is a random
     sample, it is the same wherever and in whatever order it is drawn, and a new note seldom changes it."""
@@ -50,8 +60,10 @@ class Sample:
         self._vectors = vectors
         self._places = {chunk_id: place for place, chunk_id in enumerate(ids)}
         self._mean = 0.0
+        self._special = self.special(ids, vectors)
         if ids:
-            self._mean = -float(self.special(ids, vectors).mean()) / _WEIGHT
+            self._mean = -float(self._special.mean()) / _WEIGHT
+            self._special += _WEIGHT * self._mean
 
     def special(self, ids: Iterable[str], vectors: np.ndarray) -> np.ndarray:
         """What each chunk's cosine to a query is corrected by: below 0 for what is nearer to the sample than the sample's own notes are
@@ -72,3 +84,10 @@ class Sample:
             cosines[rows, itself[rows]] = -2.0
             hubness[start : start + _ROWS] = np.partition(cosines, -count, axis=1)[:, -count:].mean(axis=1)
         return _WEIGHT * (self._mean - hubness)
+
+    def typical(self, vector: np.ndarray) -> Typical:
+        """How near the collection's notes are to a query in general."""
+        if len(self.ids) < 2:
+            return Typical(0.0, 1.0)
+        scores = self._vectors @ vector + self._special
+        return Typical(float(scores.mean()), float(scores.std()) or 1.0)

@@ -21,7 +21,7 @@ from memsearch_engine.home import Home, private
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import Embedder
-from memsearch_engine.index.hubness import SAMPLE, Near, Sample, sampled
+from memsearch_engine.index.hubness import SAMPLE, Near, Sample, Typical, sampled
 from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.store import Store, StoreRow
 from memsearch_engine.secrets.fingerprint import named
@@ -70,7 +70,7 @@ class Resident:
         self.ids = np.array([row[0] for row in rows], dtype=object)
         self._places: dict[str, int] | None = None
         self._special: np.ndarray | None = None
-        self._sample: list[str] = []
+        self._sample: Sample | None = None
         self.scalars = [tuple(row[1].split("\x1f")) for row in rows]
         self.matrix = np.frombuffer(b"".join(row[2] for row in rows), np.float32).reshape(len(rows), dimension)
 
@@ -81,10 +81,11 @@ class Resident:
         new.ids = np.concatenate([self.ids[keep], new.ids])
         new.scalars = [scalars for scalars, kept in zip(self.scalars, keep) if kept] + new.scalars
         new.matrix = np.concatenate([self.matrix[keep], new.matrix])
-        if self._special is not None and without.isdisjoint(self._sample) and sampled(new.ids) == self._sample:
+        same = self._sample
+        if same and self._special is not None and without.isdisjoint(same.ids) and sampled(new.ids) == same.ids:
             kept = int(keep.sum())
-            added = new._sampled().special(new.ids[kept:], new.matrix[kept:])
-            new._sample, new._special = self._sample, np.concatenate([self._special[keep], added])
+            added = same.special(new.ids[kept:], new.matrix[kept:])
+            new._sample, new._special = same, np.concatenate([self._special[keep], added])
         return new
 
     def _place(self, chunk_ids: Iterable[str]) -> list[int]:
@@ -92,17 +93,18 @@ class Resident:
             self._places = {chunk_id: place for place, chunk_id in enumerate(self.ids)}
         return [self._places[chunk_id] for chunk_id in chunk_ids if chunk_id in self._places]
 
-    def _sampled(self) -> Sample:
-        ids = sampled(self.ids)
-        return Sample(ids, self.matrix[self._place(ids)])
+    @property
+    def sample(self) -> Sample:
+        if self._sample is None:
+            ids = sampled(self.ids)
+            self._sample = Sample(ids, self.matrix[self._place(ids)])
+        return self._sample
 
     @property
     def special(self) -> np.ndarray:
         """What each row's cosine is corrected by, for its hubness: float32 of shape (rows,), made when it is first asked for."""
         if self._special is None:
-            sample = self._sampled()
-            self._sample = sample.ids
-            self._special = sample.special(self.ids, self.matrix)
+            self._special = self.sample.special(self.ids, self.matrix)
         return self._special
 
     def cosines(self, vector: np.ndarray, chunk_ids: Iterable[str]) -> dict[str, Near]:
@@ -486,6 +488,12 @@ class Space:
         """For what a server holds, of which no more than the sample is in memory."""
         if not vectors:
             return {}
+        special = self._sample_of(collection).special(vectors, np.array(list(vectors.values())))
+        return dict(zip(vectors, special.tolist()))
+
+    def _sample_of(self, collection: str) -> Sample:
+        if self.store.is_lite:
+            return self._resident_of(collection).sample
         sample = self._samples.get(collection)
         if sample is None:
             with self._lock:
@@ -493,8 +501,9 @@ class Space:
                     "SELECT chunk_id FROM stored WHERE collection=? ORDER BY chunk_id LIMIT ?", (collection, SAMPLE)
                 ).fetchall()
             compared = self._kept(collection, [row[0] for row in lowest])
-            sample = self._samples[collection] = Sample(list(compared), np.array(list(compared.values())))
-        return dict(zip(vectors, sample.special(vectors, np.array(list(vectors.values()))).tolist()))
+            matrix = np.array(list(compared.values()), np.float32).reshape(len(compared), self.embedder.dimension)
+            sample = self._samples[collection] = Sample(list(compared), matrix)
+        return sample
 
     def _kept(self, collection: str, chunk_ids: Iterable[str]) -> dict[str, np.ndarray]:
         """The vectors of chunks that the store holds, from our own table."""
@@ -530,6 +539,10 @@ class Space:
         vectors = self._kept(collection, chunk_ids)
         special = self._special_of(collection, vectors)
         return {c: Near(float(kept @ vector), special[c]) for c, kept in vectors.items()}
+
+    def typical(self, collection: str, vector: np.ndarray) -> Typical:
+        """How near a project's notes are to *vector* in general."""
+        return self._sample_of(collection).typical(vector)
 
     def ranks_words(self, collection: str) -> bool:
         """Whether ``bm25`` is the way to compare words here; else the catalog's own tables are (``lexical.ranked``).

@@ -14,14 +14,16 @@ import re
 import time
 from datetime import date
 
+import numpy as np
+
 from memsearch_engine.errors import UsageError
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.index.hubness import Near
+from memsearch_engine.index.hubness import Near, Typical
 from memsearch_engine.index.rows import Row
 from memsearch_engine.index.space import Space
 from memsearch_engine.projects import Project
-from memsearch_engine.search import lexical
+from memsearch_engine.search import confidence, lexical
 from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.query import Query
 from memsearch_engine.search.rank import order
@@ -109,6 +111,8 @@ def _fused(
             found_more = space.cosines(project.collection, vector, absent)
             dense.update(((project.id, chunk_id), near) for chunk_id, near in found_more.items())
     rows = {key: row for key, row in rows.items() if query.admits(row, today)}
+    speaks = _speaks(space.embedder, query.text)
+    covered: dict[Key, float] = {}
     if mode == "dense":
         scores = meant
     elif mode == "bm25":
@@ -116,7 +120,9 @@ def _fused(
     elif fusion == "rrf":
         scores = _rrf(ranks)
     else:
-        scores = _weighted(catalog, query, dense, words, rows, terms, space.embedder)
+        idf = weights(catalog, terms)
+        covered = _coverage(catalog, rows, idf)
+        scores = _weighted(query, dense, words, covered, sum(idf.values()) * _MOST_OF_A_TERM, speaks)
     found = [
         Hit(0, scores[key], row, _places(ranks, key), _parts(dense, words, key), [])
         for key, row in rows.items()
@@ -128,7 +134,11 @@ def _fused(
     reason = f"meaning is being made: {held} of {total} chunks so far" if held < total else ""
     reason = reason or ("the index has not taken in the newest changes yet" if behind else "")
     reason = "; ".join(part for part in (reason, query.remark) if part)
-    hits = order(query, found, limit, today)
+    hits = order(query, found, max(limit, 2), today)
+    if covered:
+        understood = vector if speaks else None
+        _rate(hits, covered, space, {project.id: project for project in projects}, understood)
+    hits = hits[:limit]
     for hit in hits:  # only for what is shown: it reads the whole text
         hit.reasons = [*_reasons(hit, terms), *hit.reasons]
     return Answer(mode, hits, reason, corrected, lexical.absent(catalog, query, corrected))
@@ -141,28 +151,47 @@ def _rrf(ranks: dict[str, dict[Key, int]]) -> dict[Key, float]:
     }
 
 
+def _coverage(catalog: Catalog, rows: dict[Key, Row], idf: dict[str, float]) -> dict[Key, float]:
+    """How much of what was asked each row has, 0 to 1, rare words counting more."""
+    most = sum(idf.values()) or 1.0
+    has = catalog.terms(row.id for row in rows.values())
+    return {key: sum(idf[term] for term in idf.keys() & has.get(row.id, set())) / most for key, row in rows.items()}
+
+
 def _weighted(
-    catalog: Catalog,
     query: Query,
     dense: dict[Key, Near],
     words: dict[Key, float],
-    rows: dict[Key, Row],
-    terms: list[str],
-    embedder,
+    covered: dict[Key, float],
+    most: float,
+    speaks: bool,
 ) -> dict[Key, float]:
-    idf = weights(catalog, terms)
-    all_terms = sum(idf.values()) or 1.0
-    most = all_terms * _MOST_OF_A_TERM
-    meaning = 1.0 if _speaks(embedder, query.text) else _FOREIGN_DENSE_WEIGHT
+    """Scores of all that is in *covered*. ``most``: the BM25 score of a note that is full of every term."""
+    meaning = 1.0 if speaks else _FOREIGN_DENSE_WEIGHT
     weight = _NAMES_WEIGHT if _NAME.search(query.text) else _WORDS_WEIGHT
-    has = catalog.terms(row.id for row in rows.values())
     scores: dict[Key, float] = {}
-    for key, row in rows.items():
-        covered = sum(idf[term] for term in idf.keys() & has.get(row.id, set())) / all_terms
-        found = 0.5 * min(1.0, words.get(key, 0.0) / most) + 0.5 * covered
+    for key, coverage in covered.items():
+        share = min(1.0, words.get(key, 0.0) / (most or 1.0))
         near = dense[key].score if key in dense else 0.0
-        scores[key] = meaning * near + weight * found
+        scores[key] = meaning * near + weight * (share + coverage) / 2
     return scores
+
+
+def _rate(
+    hits: list[Hit], covered: dict[Key, float], space: Space, projects: dict[str, Project], vector: np.ndarray | None
+) -> None:
+    """Say how sure each hit is. ``vector``: the query's, where the model speaks its script."""
+    typical: dict[str, Typical] = {}
+    for hit in hits:
+        hit.scores["coverage"] = round(covered[hit.row.project, hit.row.chunk_id], 4)
+        if vector is None or "dense" not in hit.scores:
+            continue
+        project = projects[hit.row.project]
+        if project.id not in typical:
+            typical[project.id] = space.typical(project.collection, vector)
+        score = hit.scores["dense"] + hit.scores["special"]
+        hit.scores["above"] = round(typical[project.id].above(score), 3)
+    confidence.rate(hits)
 
 
 def weights(catalog: Catalog, terms: list[str]) -> dict[str, float]:

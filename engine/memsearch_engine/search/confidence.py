@@ -1,0 +1,39 @@
+"""How likely a hit answers what was asked: a logistic regression over what can be explained of it.
+
+``python -m tests.evaluation.confidence`` fits the weights on the evaluation set, with its topics held out in turn, and prints
+how often hits of each confidence were right. Nothing here depends on the model's own scale: what is taken of a cosine is how
+far it lies above those of the project's other notes.
+"""
+
+from __future__ import annotations
+
+import math
+
+from memsearch_engine.search.hits import Hit
+
+FEATURES = ("above", "speaks", "coverage", "lead", "behind", "first")
+BIAS = -2.69
+WEIGHTS = (0.10, -0.27, 2.25, 8.20, 6.75, 1.00)
+
+
+def features(hits: list[Hit]) -> list[tuple[float, ...]]:
+    """What of each hit of an answer, best first, tells whether it is right.
+
+    ``above``: standard deviations that its meaning lies above those of the project's notes, 0 where the model doesn't speak the
+    query's script (``speaks``). ``coverage``: how much of what was asked it has. ``lead``: of the first, its score less the
+    second's; ``behind``: of the others, less the first's. ``scores`` of the hits must have ``above`` and ``coverage``.
+    """
+    rows: list[tuple[float, ...]] = []
+    for place, hit in enumerate(hits):
+        following = hits[place + 1].score if place + 1 < len(hits) else 0.0
+        lead, behind = (0.0, hit.score - hits[0].score) if place else (hit.score - following, 0.0)
+        above = hit.scores.get("above")
+        rows.append((above or 0.0, float(above is not None), hit.scores["coverage"], lead, behind, float(not place)))
+    return rows
+
+
+def rate(hits: list[Hit]) -> None:
+    """Set the confidence of *hits*, an answer's, best first and complete as far as it goes."""
+    for hit, row in zip(hits, features(hits)):
+        log_odds = BIAS + sum(weight * value for weight, value in zip(WEIGHTS, row))
+        hit.confidence = round(1 / (1 + math.exp(-log_odds)), 3)
