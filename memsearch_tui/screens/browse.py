@@ -14,6 +14,7 @@ import subprocess
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from memsearch_engine.errors import MemsearchError
@@ -394,8 +395,9 @@ class BrowseScreen(Editing, Screen[None]):
 
     def _start_search(self, *, words_first: bool = True) -> None:
         self._generation += 1
-        search = self._search(self.query_text, self._generation, words_first)
-        self.run_worker(search, exclusive=True, group="search")
+        # no coroutine yet: a search that a newer one replaces may never run
+        search = partial(self._search, self.query_text, self._generation, words_first)
+        self.run_worker(search, exclusive=True, group="search")  # type: ignore[arg-type]
 
     async def _search(self, text: str, generation: int, words_first: bool) -> None:
         """Words at once; meaning when typing rests. A newer query makes this one's answers void."""

@@ -107,6 +107,9 @@ class Resident:
             self._special = self.sample.special(self.ids, self.matrix)
         return self._special
 
+    def vectors(self, chunk_ids: Iterable[str]) -> dict[str, np.ndarray]:
+        return {str(self.ids[place]): self.matrix[place] for place in self._place(chunk_ids)}
+
     def cosines(self, vector: np.ndarray, chunk_ids: Iterable[str]) -> dict[str, Near]:
         places = self._place(chunk_ids)
         cosines, special = self.matrix[places] @ vector, self.special[places]
@@ -539,6 +542,12 @@ class Space:
         vectors = self._kept(collection, chunk_ids)
         special = self._special_of(collection, vectors)
         return {c: Near(float(kept @ vector), special[c]) for c, kept in vectors.items()}
+
+    def vectors(self, collection: str, chunk_ids: Iterable[str]) -> dict[str, np.ndarray]:
+        """Of chunks that the store holds."""
+        if self.store.is_lite:
+            return self._resident_of(collection).vectors(chunk_ids)
+        return self._kept(collection, chunk_ids)
 
     def typical(self, collection: str, vector: np.ndarray) -> Typical:
         """How near a project's notes are to *vector* in general."""

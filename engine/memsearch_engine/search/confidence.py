@@ -11,9 +11,10 @@ import math
 
 from memsearch_engine.search.hits import Hit
 
-FEATURES = ("above", "speaks", "coverage", "lead", "behind", "first")
-BIAS = -2.69
-WEIGHTS = (0.10, -0.27, 2.25, 8.20, 6.75, 1.00)
+_MOST_LEAD = 0.2
+FEATURES = ("above", "speaks", "coverage", "lead", "behind", "first", "newer")
+BIAS = -2.8
+WEIGHTS = (0.14, -0.29, 1.29, 27.83, 7.2, 1.52, 0.71)
 
 
 def features(hits: list[Hit]) -> list[tuple[float, ...]]:
@@ -21,14 +22,17 @@ def features(hits: list[Hit]) -> list[tuple[float, ...]]:
 
     ``above``: standard deviations that its meaning lies above those of the project's notes, 0 where the model doesn't speak the
     query's script (``speaks``). ``coverage``: how much of what was asked it has. ``lead``: of the first, its score less the
-    second's; ``behind``: of the others, less the first's. ``scores`` of the hits must have ``above`` and ``coverage``.
+    second's, as far as its words bear it out (the best of notes that all have nothing to do with it leads, too); ``behind``: of the
+    others, less the first's. ``newer``: it was put before an older word on the same matter, with that one's score. ``scores`` of
+    the hits must have ``above`` and ``coverage``.
     """
     rows: list[tuple[float, ...]] = []
     for place, hit in enumerate(hits):
-        following = hits[place + 1].score if place + 1 < len(hits) else 0.0
-        lead, behind = (0.0, hit.score - hits[0].score) if place else (hit.score - following, 0.0)
-        above = hit.scores.get("above")
-        rows.append((above or 0.0, float(above is not None), hit.scores["coverage"], lead, behind, float(not place)))
+        following = hits[place + 1].score if place + 1 < len(hits) else hit.score
+        lead, behind = (0.0, hit.score - hits[0].score) if place else (min(_MOST_LEAD, hit.score - following), 0.0)
+        above, coverage = hit.scores.get("above"), hit.scores["coverage"]
+        known = (above or 0.0, float(above is not None), coverage)
+        rows.append((*known, lead * coverage, behind, float(not place), float("newer" in hit.scores)))
     return rows
 
 

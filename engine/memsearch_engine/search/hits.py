@@ -10,7 +10,7 @@ import msgspec
 from memsearch_engine.index.rows import Row
 
 #: Confidences, see ``search/confidence.py``.
-_DOUBTFUL, _UNSURE = 0.05, 0.25
+_DOUBTFUL, _UNSURE = 0.05, 0.28
 _COMMENT = re.compile(r"<!--.*-->")
 
 

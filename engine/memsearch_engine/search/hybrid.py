@@ -26,7 +26,7 @@ from memsearch_engine.projects import Project
 from memsearch_engine.search import confidence, lexical
 from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.query import Query
-from memsearch_engine.search.rank import order
+from memsearch_engine.search.rank import NEWEST_AMONG, newest_first, order
 
 Key = tuple[str, str]  # (project id, chunk id): two projects may hold the same words
 MODES = ("hybrid", "dense", "bm25", "lexical")
@@ -134,8 +134,9 @@ def _fused(
     reason = f"meaning is being made: {held} of {total} chunks so far" if held < total else ""
     reason = reason or ("the index has not taken in the newest changes yet" if behind else "")
     reason = "; ".join(part for part in (reason, query.remark) if part)
-    hits = order(query, found, max(limit, 2), today)
+    hits = order(query, found, max(limit, NEWEST_AMONG), today)
     if covered:
+        newest_first(query, hits, _vectors(space, projects, hits[:NEWEST_AMONG]), terms)
         understood = vector if speaks else None
         _rate(hits, covered, space, {project.id: project for project in projects}, understood)
     hits = hits[:limit]
@@ -175,6 +176,16 @@ def _weighted(
         near = dense[key].score if key in dense else 0.0
         scores[key] = meaning * near + weight * (share + coverage) / 2
     return scores
+
+
+def _vectors(space: Space, projects: list[Project], hits: list[Hit]) -> dict[Key, np.ndarray]:
+    found: dict[Key, np.ndarray] = {}
+    for project in projects:
+        ids = [hit.row.chunk_id for hit in hits if hit.row.project == project.id]
+        if ids:
+            kept = space.vectors(project.collection, ids)
+            found.update(((project.id, chunk_id), vector) for chunk_id, vector in kept.items())
+    return found
 
 
 def _rate(

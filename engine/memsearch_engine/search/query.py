@@ -36,7 +36,14 @@ _TOKEN = re.compile(r'(?P<neg>-)?(?:(?P<key>[a-z]+):)?(?:"(?P<quoted>[^"]*)"|(?P
 _RELATIVE = re.compile(r"(\d{1,4})(d|w|m|y)$")
 #: Words that ask for the present state: newer notes win among equals.
 _NOW = re.compile(
-    r"\b(latest|newest|current|currently|now|today|recent|recently|these days|at the moment|anymore|still)\b|现在|目前|最新|当前|如今",
+    r"\b(latest|newest|current|currently|now|today|recent|recently|these days|at the moment|anymore|still"
+    r"|aktuell|derzeit|jetzt|ahora|actual|actualmente|actuellement|maintenant)\b|现在|目前|最新|当前|如今",
+    re.I,
+)
+#: Words that ask for an earlier state: there the newest word is not the answer.
+_THEN = re.compile(
+    r"\b(first|originally|initially|at first|previously|formerly|earlier|earliest|oldest|old|back then|used to|before"
+    r"|ursprünglich|anfangs|früher|originalmente|antes|avant)\b|最初|原来|以前|之前|当初",
     re.I,
 )
 MAX_QUERY = 2_000
@@ -62,6 +69,10 @@ class Query(msgspec.Struct):
     @property
     def about_now(self) -> bool:
         return bool(_NOW.search(self.text))
+
+    @property
+    def about_then(self) -> bool:
+        return bool(_THEN.search(self.text))
 
     @property
     def remark(self) -> str:
