@@ -226,7 +226,6 @@ class Library:
     def activity(self) -> dict[str, Any]:
         """Capture at work, for the activity screen."""
         from memsearch_engine.capture import summaries
-        from memsearch_engine.capture.context import injections
         from memsearch_engine.llm import spend
         from memsearch_engine.settings import load
 
@@ -242,7 +241,7 @@ class Library:
             state |= {
                 "spend": spend.by_day(home),
                 "today_tokens": spend.today(home, summaries.PURPOSE),
-                "told": injections(home),
+                "told": self.memory.receipts(),
             }
             state["waiting"] = self.memory.call("inbox", dict, timeout_s=60)["waiting"]
             covered = self.memory.call("coverage", dict, timeout_s=120)

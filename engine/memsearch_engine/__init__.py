@@ -8,7 +8,7 @@
             print(hit.day, hit.text)
 
 Rooms, from the ground up: ``home`` (paths), ``settings``, ``projects``, ``secrets``, ``journal`` (the truth), ``transcripts``
-(what was said), ``index`` (the cache), ``search``, ``capture``, ``longterm``, ``service`` (the resident process) and ``memory``
+(what was said), ``index`` (the cache), ``search``, ``capture``, ``recall`` (what sessions are told), ``longterm``, ``service`` (the resident process) and ``memory``
 (the verbs). Nothing here knows a screen. What stands in ``__all__`` and README's page keeps its meaning from version to
 version; what is deeper, ``Memory``'s own workings among it, may change with any.
 """
@@ -36,7 +36,9 @@ _PUBLIC = {
     "MemsearchError": "errors",
     "NotFound": "errors",
     "Note": "note",
+    "Receipt": "receipts",
     "SettingsError": "errors",
+    "Telling": "recall.prompt",
     "ToolCall": "transcripts.model",
     "Turn": "transcripts.model",
     "Unreachable": "errors",
@@ -56,6 +58,8 @@ if TYPE_CHECKING:
     from memsearch_engine.longterm.facts import Fact
     from memsearch_engine.memory import Memory
     from memsearch_engine.note import Note
+    from memsearch_engine.recall.prompt import Telling
+    from memsearch_engine.receipts import Receipt
     from memsearch_engine.search.explain import Absence
     from memsearch_engine.search.hits import Answer, Hit
     from memsearch_engine.transcripts.locate import Excerpt

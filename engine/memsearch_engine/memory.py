@@ -33,6 +33,8 @@ if TYPE_CHECKING:  # a search through the service needs none of these
     from memsearch_engine.journal.write import Journal
     from memsearch_engine.longterm.facts import Fact
     from memsearch_engine.note import Note
+    from memsearch_engine.recall.prompt import Telling
+    from memsearch_engine.receipts import Receipt
     from memsearch_engine.search.explain import Absence
     from memsearch_engine.search.sections import Section
     from memsearch_engine.transcripts.locate import Excerpt
@@ -601,6 +603,48 @@ class Memory:
         return build(
             self.home, self.place.memory, CONTEXT_LINES[agent], most, longterm=kept, origin=self.journal.origin
         )
+
+    def told_at(self, prompt: str, *, agent: str = "", session: str = "") -> Telling:
+        """What a session would be told at *prompt*, and why the other notes found would not be; nothing is told by asking.
+
+        Args:
+            agent, session: a session that was told things before; a new one where none is named.
+
+        Raises:
+            Unreachable: the service can't be started.
+        """
+        from memsearch_engine.recall.prompt import Telling
+
+        return self.call(
+            "recall", Telling, timeout_s=_LONG_S, place=self.place_param, prompt=prompt, agent=agent, session=session, dry=True
+        )  # fmt: skip
+
+    def receipts(self, session: str = "", limit: int = 50) -> list[Receipt]:
+        """What sessions were told unasked, newest first, and what came of it."""
+        from memsearch_engine.capture.hook import CONTEXT_LINES
+        from memsearch_engine.receipts import listed
+
+        return listed(self.home, CONTEXT_LINES, session, limit)
+
+    def less(self, name: str) -> int:
+        """Tell a note no more at prompts like those that it was told at; ``more`` takes that back. Returns how many prompts those are.
+
+        Raises:
+            NotFound: no session was told that note.
+        """
+        from memsearch_engine import receipts
+
+        if not (count := receipts.less(self.home, name)):
+            raise NotFound(f"no session was told {name} at a prompt", "`memsearch context --log` lists what was told")
+        return count
+
+    def more(self, name: str) -> int:
+        """Take ``less`` back. Raises NotFound where there is nothing to take back."""
+        from memsearch_engine import receipts
+
+        if not (count := receipts.more(self.home, name)):
+            raise NotFound(f"{name} is told wherever it fits", "`memsearch context --less NOTE` makes it rarer")
+        return count
 
     def forget_project(self, name: str) -> Project:
         """Know a project no more, by its name or the path of its folder: it is neither watched nor searched, and what is indexed of it is

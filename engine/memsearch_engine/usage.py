@@ -1,6 +1,7 @@
 """Which long-term memories are used: cited in a reply, or read through a command. Kept in ``state.db``.
 
-A memory is known by eight hex digits, and a reply cites it as ``[mem:3f9a2c1b]``, several as ``[mem:3f9a2c1b, 77aa01de]``.
+A memory is known by eight hex digits, and a reply cites it as ``[mem:3f9a2c1b]``, several as ``[mem:3f9a2c1b, 77aa01de]``; a note,
+which a session may have been told at a prompt, by its twelve (``receipts``).
 A citation counts once per turn; reading counts less, once a day and session: what is read helps, or it may not.
 """
 
@@ -16,7 +17,8 @@ from memsearch_engine.home import Home
 from memsearch_engine.state import transaction, using
 
 WEIGHTS = {"cited": 1.0, "read": 0.25}
-_CITATION = re.compile(r"[ \t]?\[mem:\s*([0-9a-f]{8}(?:[,;\s]+[0-9a-f]{8})*)\s*\]")
+_ID = "[0-9a-f]{8}(?:[0-9a-f]{4})?"
+_CITATION = re.compile(rf"[ \t]?\[mem:\s*({_ID}(?:[,;\s]+{_ID})*)\s*\]")
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS memory_uses (
   id TEXT NOT NULL, kind TEXT NOT NULL, agent TEXT NOT NULL, session TEXT NOT NULL, turn TEXT NOT NULL, at REAL NOT NULL,
@@ -40,9 +42,7 @@ def cited(text: str) -> list[str]:
     """The memories that *text* cites, each once, in the order they stand."""
     if "[mem:" not in text:
         return []
-    return list(
-        dict.fromkeys(name for match in _CITATION.finditer(text) for name in re.findall(r"[0-9a-f]{8}", match[1]))
-    )
+    return list(dict.fromkeys(name for match in _CITATION.finditer(text) for name in re.findall(_ID, match[1])))
 
 
 def without_citations(text: str) -> str:

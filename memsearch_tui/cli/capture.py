@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from memsearch_engine import Memory
@@ -13,6 +13,9 @@ from memsearch_engine.home import Home
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json
 from memsearch_tui.counted import many
+
+if TYPE_CHECKING:
+    from memsearch_engine import Receipt
 
 AGENTS = click.Choice(["claude-code", "codex", "opencode", "openclaw"])
 
@@ -143,29 +146,33 @@ def coverage(since: str | None, listed: str | None, json_: bool) -> int:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch context claude-code        what a new session here would be told\n  memsearch context --log              what sessions were told"
+    epilog="\b\nExamples:\n  memsearch context claude-code           what a new session here would be told\n"
+    '  memsearch context --prompt "why do logins fail"   what it would be told at this prompt, and why not more\n'
+    "  memsearch context --log                 what sessions were told, and what came of it\n"
+    "  memsearch context --less 3f9a2c1b77aa   not at such prompts again (--more takes it back)"
 )
 @click.argument("agent", type=AGENTS, default="claude-code")
+@click.option("--prompt", default="", help="What a session would be told at this prompt.")
 @click.option("--log", "log_", is_flag=True, help="What was given to which session, newest first.")
-@click.option("--session", default="", help="Only this session's (with --log).")
+@click.option("--session", default="", help="Only this session's (with --log); as if in it (with --prompt).")
+@click.option("--less", default="", metavar="NOTE", help="Don't tell a note at prompts like those it was told at.")
+@click.option("--more", default="", metavar="NOTE", help="Take --less back.")
 @as_json
-def context(agent: str, log_: bool, session: str, json_: bool) -> int:
+def context(agent: str, prompt: str, log_: bool, session: str, less: str, more: str, json_: bool) -> int:
     """Show exactly what a new session of AGENT in this folder would be told, and how many tokens that is."""
-    from memsearch_engine.capture.context import injections
-
     memory = Memory()
-    if log_ or session:
-        rows = injections(memory.home, session)
+    if less or more:
+        count = memory.less(less) if less else memory.more(more)
         if json_:
-            output.emit({"injections": rows})
-        for row in rows if not json_ else []:
-            when = datetime.fromtimestamp(row["at"]).strftime("%Y-%m-%d %H:%M:%S")
-            output.echo(
-                f"{when}  {row['agent']:12s} {output.safe(row['session'])}  {row['tokens']} tokens  {output.safe(row['cwd'])}"
-            )
-        if not rows and not json_:
-            output.say("no session was told anything yet")
-        return 0 if rows else 1
+            output.emit({"note": less or more, "prompts": count})
+        else:
+            how = "not told again" if less else "told again"
+            output.say(f"{less or more} is {how} at prompts like {'that one' if count == 1 else f'those {count}'}")
+        return 0
+    if prompt:
+        return _told_at(memory, prompt, agent, session, json_)
+    if log_ or session:
+        return _log(memory.receipts(session), json_)
     made = memory.context(agent)
     if json_:
         output.emit(
@@ -186,6 +193,42 @@ def context(agent: str, log_: bool, session: str, json_: bool) -> int:
         else "nothing: no notes here yet, or `recall.inject` is off"
     )
     return 0
+
+
+def _told_at(memory: Memory, prompt: str, agent: str, session: str, json_: bool) -> int:
+    from msgspec import to_builtins
+
+    telling = memory.told_at(prompt, agent=agent, session=session)
+    if json_:
+        output.emit(to_builtins(telling))
+        return 0
+    if telling.text:
+        output.echo(output.safe(telling.text))
+    for seen in telling.considered:
+        state = seen.held or "told"
+        output.say(f"{seen.confidence:4.0%} sure  {seen.id}  {seen.day}  {state:16s}  {output.safe(seen.title)[:70]}")
+    output.say(f"about {telling.tokens} tokens" if telling.text else f"nothing is told{': ' * bool(telling.reason)}{telling.reason}")  # fmt: skip
+    return 0
+
+
+def _log(receipts: list[Receipt], json_: bool) -> int:
+    if json_:
+        from msgspec import to_builtins
+
+        output.emit({"injections": to_builtins(receipts)})
+        return 0 if receipts else 1
+    for receipt in receipts:
+        when = datetime.fromtimestamp(receipt.at).strftime("%Y-%m-%d %H:%M:%S")
+        what = "at a prompt" if receipt.notes else "at its start"
+        output.echo(
+            f"{when}  {receipt.agent:12s} {output.safe(receipt.session)}  {receipt.tokens} tokens {what}  {output.safe(receipt.cwd)}"
+        )
+        for note in receipt.notes:
+            came = note.outcome or "not used so far"
+            output.echo(f"    {note.entry}  {note.confidence:.0%} sure, {came}  ({output.safe(note.why)})")
+    if not receipts:
+        output.say("no session was told anything yet")
+    return 0 if receipts else 1
 
 
 @click.command(epilog="\b\nExample:\n  memsearch spend --since 30d")

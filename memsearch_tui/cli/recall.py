@@ -181,10 +181,12 @@ def expand(
     """Show the whole section behind a hit (its chunk or entry id)."""
     memory = memory_at(project, everything)
     from memsearch_engine.longterm.store import note_read
+    from memsearch_engine.receipts import opened
 
     found = memory.section(name)
     entry = found.entry
     note_read(memory.home, entry.agent, entry.session)
+    opened(memory.home, entry.id)
     shown = {**note_json(Note.of(entry, found.path)), "chunk_hash": _chunk_of(found), "heading": entry.heading}
     if lines is not None or not section:
         shown |= _around(found, lines or 0, section)

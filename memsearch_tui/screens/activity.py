@@ -78,9 +78,13 @@ def activity_rows(state: dict[str, Any]) -> list[Row]:
         rows.append([_label(""), (f"{row['day']}  {row['provider']} {row['model']}  {row['calls']} calls, "
                                   f"{row['input_tokens'] + row['output_tokens']:,} tokens{usd}", "text")])  # fmt: skip
     rows.append([])
-    rows.append([_label("told"), ("what new sessions were given", "dim")])
-    for row in state["told"][:12]:
-        when = datetime.fromtimestamp(row["at"]).strftime("%Y-%m-%d %H:%M")
-        rows.append([_label(""), (f"{when}  ", "text"), (f"{row['agent']:12s}", "agent"),
-                     (f"{row['tokens']} tokens  {row['session'][:13]}", "dim")])  # fmt: skip
+    rows.append([_label("told"), ("what sessions were given unasked", "dim")])
+    for receipt in state["told"][:12]:
+        when = datetime.fromtimestamp(receipt.at).strftime("%Y-%m-%d %H:%M")
+        what = "at a prompt" if receipt.notes else "at its start"
+        rows.append([_label(""), (f"{when}  ", "text"), (f"{receipt.agent:12s}", "agent"),
+                     (f"{receipt.tokens} tokens {what}  {receipt.session[:13]}", "dim")])  # fmt: skip
+        for note in receipt.notes:
+            rows.append([_label(""), (f"  {note.entry}  {note.confidence:.0%} sure  ", "dim"),
+                         (note.outcome or "not used so far", "good" if note.outcome else "dim")])  # fmt: skip
     return rows

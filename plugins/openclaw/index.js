@@ -20,12 +20,19 @@ export default {
         return { code: 1, stdout: "", stderr: String(error) }
       }
     }
-    const hook = (event, ctx) =>
+    const hook = (event, ctx, prompt) =>
       run(
         ["hook", "openclaw", event],
         ctx.workspaceDir,
-        JSON.stringify({ session_id: ctx.sessionId, cwd: ctx.workspaceDir, hook_event_name: event }),
+        JSON.stringify({ session_id: ctx.sessionId, cwd: ctx.workspaceDir, hook_event_name: event, prompt }),
       )
+    const said = (done) => {
+      try {
+        return JSON.parse(done.stdout)?.hookSpecificOutput?.additionalContext ?? ""
+      } catch {
+        return ""
+      }
+    }
     const ours = (ctx) => ctx?.sessionId && ctx.workspaceDir && ctx.trigger !== "heartbeat"
 
     api.on("agent_end", async (_event, ctx) => {
@@ -35,25 +42,18 @@ export default {
     const anew = async (_event, ctx) => void told.delete(keyOf(ctx))
     api.on("session_start", anew)
     api.on("before_reset", anew)
-    api.on("before_prompt_build", async (_event, ctx) => {
+    api.on("before_prompt_build", async (event, ctx) => {
       if (!ours(ctx)) return
       const key = keyOf(ctx)
       if (!told.has(key)) {
-        told.set(
-          key,
-          hook("SessionStart", ctx).then((done) => {
-            try {
-              return JSON.parse(done.stdout)?.hookSpecificOutput?.additionalContext ?? ""
-            } catch {
-              return ""
-            }
-          }),
-        )
+        told.set(key, hook("SessionStart", ctx).then(said))
         if (told.size > MOST_SESSIONS) told.delete(told.keys().next().value)
       }
-      // holds for one turn, whatever field it comes in; at the end of the system prompt it spoils no cached prefix
-      const text = await told.get(key)
-      return text ? { appendSystemContext: text } : undefined
+      const prompt = typeof event?.prompt === "string" ? event.prompt : ""
+      const [start, bears] = await Promise.all([told.get(key), prompt ? hook("UserPromptSubmit", ctx, prompt).then(said) : ""])
+      if (!start && !bears) return
+      // both hold for one turn, whatever field they come in; at the end of the system prompt the first spoils no cached prefix
+      return { ...(start ? { appendSystemContext: start } : {}), ...(bears ? { prependContext: bears } : {}) }
     })
 
     const offer = (name, description, parameters, argv) =>

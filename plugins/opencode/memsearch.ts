@@ -6,6 +6,8 @@ import { tool } from "@opencode-ai/plugin"
 
 const MEMSEARCH = "memsearch"
 const MAX_OUTPUT = 200_000
+const PROMPT_MS = 1_500 // that a prompt may be kept waiting at the very most; the command itself gives up much sooner
+const MOST_TOLD = 500
 
 type Reply = { code: number | null; out: string; err: string }
 
@@ -39,26 +41,42 @@ function run(args: string[], cwd: string, options: { input?: string; detached?: 
 
 const answer = (reply: Reply) => reply.out.trim() || reply.err.trim() || "nothing found"
 
-export const Memsearch = async ({ directory }: { directory: string }) => {
+export const Memsearch = async ({ directory, client }: { directory: string; client: any }) => {
   const told = new Map<string, Promise<string>>() // session -> what it is told, asked for once
+  const atPrompt = new Map<string, string>() // user message -> what bears on it; it goes with that message and is written nowhere
+  const children = new Map<string, Promise<boolean>>() // session -> whether another one started it
   const open = new Set<string>() // sessions with turns that were not handed over yet
 
-  const hook = (event: string, sessionID: string, detached: boolean) =>
+  const hook = (event: string, sessionID: string, detached: boolean, prompt?: string) =>
     run(["hook", "opencode", event], directory, {
-      input: JSON.stringify({ session_id: sessionID, cwd: directory, hook_event_name: event }),
+      input: JSON.stringify({ session_id: sessionID, cwd: directory, hook_event_name: event, prompt }),
       detached,
+      signal: prompt === undefined ? undefined : AbortSignal.timeout(PROMPT_MS),
     })
+
+  const said = (reply: Reply): string => {
+    try {
+      return JSON.parse(reply.out)?.hookSpecificOutput?.additionalContext ?? ""
+    } catch {
+      return ""
+    }
+  }
+
+  const isChild = (sessionID: string): Promise<boolean> => {
+    let child = children.get(sessionID)
+    if (!child) {
+      child = Promise.resolve()
+        .then(() => client.session.get({ path: { id: sessionID } }))
+        .then((found: any) => Boolean(found?.data?.parentID), () => false)
+      children.set(sessionID, child)
+    }
+    return child
+  }
 
   const context = (sessionID: string): Promise<string> => {
     let text = told.get(sessionID)
     if (!text) {
-      text = hook("SessionStart", sessionID, false).then((reply) => {
-        try {
-          return JSON.parse(reply.out)?.hookSpecificOutput?.additionalContext ?? ""
-        } catch {
-          return ""
-        }
-      })
+      text = hook("SessionStart", sessionID, false).then(said)
       told.set(sessionID, text)
     }
     return text
@@ -76,6 +94,22 @@ export const Memsearch = async ({ directory }: { directory: string }) => {
     // `opencode run` ends without waiting for event handlers; this one it waits for
     dispose: async () => {
       await Promise.all([...open].map((sessionID) => hook("SessionEnd", sessionID, true)))
+    },
+    "chat.message": async (input: { sessionID: string }, output: { message: any; parts: any[] }) => {
+      const words = output.parts.filter((part) => part.type === "text" && !part.synthetic).map((part) => part.text)
+      const prompt = words.join("\n").trim()
+      if (!prompt || (await isChild(input.sessionID))) return
+      const text = said(await hook("UserPromptSubmit", input.sessionID, false, prompt))
+      if (!text) return
+      atPrompt.set(output.message.id, text)
+      if (atPrompt.size > MOST_TOLD) atPrompt.delete(atPrompt.keys().next().value!)
+    },
+    "experimental.chat.messages.transform": async (_input: unknown, output: { messages: { info: any; parts: any[] }[] }) => {
+      for (const { info, parts } of output.messages) {
+        const text = atPrompt.get(info.id)
+        const part = { id: `prt_memsearch_${info.id}`, sessionID: info.sessionID, messageID: info.id, type: "text", text, synthetic: true }
+        if (text && !parts.some((other) => other.id === part.id)) parts.push(part)
+      }
     },
     "experimental.chat.system.transform": async (input: { sessionID?: string }, output: { system: string[] }) => {
       // the agents that make titles and summaries have prompts of their own; memory has no place there

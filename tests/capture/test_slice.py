@@ -293,6 +293,7 @@ def test_the_hook_s_log_has_an_end(place):
 
 
 def test_of_what_sessions_could_be_told_only_what_one_was_told_is_kept(place, monkeypatch):
+    from memsearch_engine import receipts
     from memsearch_engine.capture import context
     from memsearch_engine.state import using
 
@@ -303,9 +304,9 @@ def test_of_what_sessions_could_be_told_only_what_one_was_told_is_kept(place, mo
         assert context.prebuild(place.home, str(memory), 1500, longterm="", hint=False) or number == 0
         names.append(json.loads(place.home.context(str(memory)).read_bytes())["id"])
         if number == 1:
-            context.log_injection(place.home, 1e10, "claude-code", "s", "SessionStart", "/p", names[1])
-        with using(place.home, context._SCHEMA) as db:
+            receipts.at_start(place.home, 1e10, "claude-code", "s", "SessionStart", "/p", names[1])
+        with using(place.home, receipts._SCHEMA) as db:
             db.execute("UPDATE injected_texts SET at = at - 7200")  # two hours later
-    with using(place.home, context._SCHEMA) as db:
+    with using(place.home, receipts._SCHEMA) as db:
         kept = {name for (name,) in db.execute("SELECT id FROM injected_texts")}
     assert kept == {names[1], names[3]}  # what was told, and what may be in a moment

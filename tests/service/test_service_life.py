@@ -15,6 +15,7 @@ import threading
 
 import psutil
 import pytest
+from memsearch_engine import local_socket
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.service import indexing, launch, protocol
 from memsearch_engine.service.engine import Call, Engine
@@ -420,7 +421,7 @@ def test_the_peer_s_user_is_asked_for_on_macos(monkeypatch, whose, welcome):
             return struct.pack("2Ih2x16I", 0, os.getuid() + whose, 1, *[0] * 16)
 
     monkeypatch.delattr(socket, "SO_PEERCRED")
-    assert protocol.same_user(Peer()) is welcome
+    assert local_socket.same_user(Peer()) is welcome
 
 
 def test_a_reset_is_not_taken_for_a_look_that_waits_already(box, monkeypatch):

@@ -1,4 +1,4 @@
-"""What a new session is told: built ahead by the engine, printed by the hook, logged in the injection ledger.
+"""What a new session is told: built ahead by the engine, printed by the hook, logged in ``receipts``.
 
 The text is fenced with a name of its own, so that it can be recognised and taken out where a reply or a transcript repeats
 it: injected memory must never come back as a memory.
@@ -10,12 +10,12 @@ import json
 import os
 import re
 import tempfile
-import time
 from datetime import date
 from typing import Any
 
 import msgspec
 
+from memsearch_engine import receipts
 from memsearch_engine.capture.hook import CONTEXT_LINES
 from memsearch_engine.capture.suspicion import orders
 from memsearch_engine.home import Home
@@ -26,7 +26,6 @@ from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.text import plain
 from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.secrets.scan import redact
-from memsearch_engine.state import transaction, using
 
 _FENCE = re.compile(r"<memsearch-memory\b[^>]*>.*?</memsearch-memory>\s*", re.S)
 _FENCE_LIKE = re.compile(r"(?i)<(?=\s*/?\s*memsearch[\W_]?memory)")
@@ -34,18 +33,6 @@ _DAYS = 2
 _LOOKED_AT = 14  # of the newest files: stubs without a bullet don't count as days
 _LINE = 240
 _HINT = "[memsearch] Memory available"
-_SCHEMA = """
-CREATE TABLE IF NOT EXISTS injected_texts (
-  id TEXT NOT NULL, lines INTEGER NOT NULL, text TEXT NOT NULL, tokens INTEGER NOT NULL, at REAL NOT NULL,
-  PRIMARY KEY (id, lines)) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS injections (
-  at REAL NOT NULL, agent TEXT NOT NULL, session TEXT NOT NULL, event TEXT NOT NULL, cwd TEXT NOT NULL,
-  text_id TEXT NOT NULL, PRIMARY KEY (agent, session, event, at)) WITHOUT ROWID;
-CREATE INDEX IF NOT EXISTS injections_text ON injections(text_id);
-CREATE INDEX IF NOT EXISTS injections_at ON injections(at);
-"""
-_SAID_WITHIN_S = 3600.0
-_KEPT_S = 365 * 86400.0
 
 
 class Context(msgspec.Struct):
@@ -88,7 +75,7 @@ def build(
             room -= len(kept)
             days.append((file.day, kept))
     if not days:
-        return Context(*_fenced(longterm, home), 0, left_out)
+        return Context(*fenced(longterm, home), 0, left_out)
     memories = count_entries(files)
     head = (
         f"Notes from earlier sessions of this project: {memories} {'memory' if memories == 1 else 'memories'}, {newest[-1].day} to {newest[0].day}, of all "
@@ -108,10 +95,10 @@ def build(
         day, bullets = days[-1]  # the older day gives way first, its oldest bullet first
         days[-1:] = [(day, bullets[1:])] if len(bullets) > 1 else []
     parts = [longterm, text if days else ""]
-    return Context(*_fenced("\n\n".join(part for part in parts if part), home), memories, left_out)
+    return Context(*fenced("\n\n".join(part for part in parts if part), home), memories, left_out)
 
 
-def _fenced(text: str, home: Home) -> tuple[str, int]:
+def fenced(text: str, home: Home) -> tuple[str, int]:
     """The text in its fence, and its tokens; nothing for nothing."""
     if not text:
         return "", 0
@@ -130,7 +117,7 @@ def _bullets(memory: str, file: DayFile, today: date, origin: Origin | None) -> 
     arrived = origin.arrived(memory, entries) if origin else set()
     released = origin.released(entries) if origin else set()
     for entry in entries:
-        if entry.id in arrived or not _may_be_told(entry, today):
+        if entry.id in arrived or not may_be_told(entry, today):
             held += 1
             continue
         waiting = set() if entry.id in released else set(orders(entry.body, his_words=False))
@@ -140,11 +127,12 @@ def _bullets(memory: str, file: DayFile, today: date, origin: Origin | None) -> 
             if text in waiting:
                 continue
             if text.startswith(("- ", "* ", "+ ")) and len(text) > 4:
-                found.append("- " + _clip(_unfenced(text[2:].strip())))
+                found.append("- " + _clip(unfenced(text[2:].strip())))
     return found, held
 
 
-def _may_be_told(entry: Entry, today: date) -> bool:
+def may_be_told(entry: Entry, today: date) -> bool:
+    """Whether the marks of an entry allow that a session is told it unasked."""
     marks = entry.marks
     expires = marks.get("expires", "")
     return not (
@@ -159,13 +147,17 @@ def _clip(text: str) -> str:
     return text if len(text) <= _LINE else text[:_LINE].rsplit(" ", 1)[0] + " …"
 
 
-def _unfenced(text: str) -> str:
+def unfenced(text: str) -> str:
     """A note can't close the fence that it is quoted in."""
     return _FENCE_LIKE.sub("\u2039", text)
 
 
-def prebuild(home: Home, memory: str, max_tokens: int, *, longterm: str, hint: bool) -> bool:
-    """Keep the context of a memory folder ready for hooks. Returns whether it changed."""
+def prebuild(home: Home, memory: str, max_tokens: int, *, longterm: str, hint: bool, wait_ms: int = 0) -> bool:
+    """Keep the context of a memory folder ready for hooks. Returns whether it changed.
+
+    Args:
+        wait_ms: how long a hook waits for what bears on a prompt; 0: it does not ask.
+    """
     texts: dict[str, str] = {}
     origin = Origin(home)
     for lines in sorted(set(CONTEXT_LINES.values())):
@@ -174,7 +166,10 @@ def prebuild(home: Home, memory: str, max_tokens: int, *, longterm: str, hint: b
             texts[str(lines)] = context.text
     origin.close()
     name = digest(json.dumps(texts, sort_keys=True), size=6)
-    value: dict[str, Any] = {"id": name, "memory": memory, "hint": _HINT if hint and texts else "", "texts": texts}
+    value: dict[str, Any] = {
+        "id": name, "memory": memory, "hint": _HINT if hint and texts else "", "texts": texts,
+        "wait_ms": wait_ms if list_days(memory) else 0,
+    }  # fmt: skip
     path = home.context(memory)
     try:
         if json.loads(path.read_bytes()) == value:
@@ -182,48 +177,13 @@ def prebuild(home: Home, memory: str, max_tokens: int, *, longterm: str, hint: b
     except (OSError, ValueError):
         pass
     if texts:
-        rows = [(name, int(count), text, estimate(text), time.time()) for count, text in texts.items()]
-        with using(home, _SCHEMA) as db, transaction(db):
-            db.executemany(
-                "INSERT OR IGNORE INTO injected_texts (id, lines, text, tokens, at) VALUES (?,?,?,?,?)", rows
-            )
-            # of what was built only what a session was given is kept; a hook that gave it may not have said so yet
-            db.execute("DELETE FROM injections WHERE at < ?", (time.time() - _KEPT_S,))
-            db.execute(
-                "DELETE FROM injected_texts WHERE at < ? AND NOT EXISTS (SELECT 1 FROM injections WHERE text_id=injected_texts.id)",
-                (time.time() - _SAID_WITHIN_S,),
-            )
+        receipts.keep_texts(home, name, {int(count): (text, estimate(text)) for count, text in texts.items()})
     path.parent.mkdir(mode=0o700, exist_ok=True)
     fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
     with open(fd, "w", encoding="utf-8") as out:
         json.dump(value, out, ensure_ascii=False)
     os.replace(temporary, path)
     return True
-
-
-def log_injection(home: Home, at: float, agent: str, session: str, event: str, cwd: str, text_id: str) -> None:
-    """Note that a session was given a text."""
-    with using(home, _SCHEMA) as db:
-        db.execute(
-            "INSERT OR IGNORE INTO injections (at, agent, session, event, cwd, text_id) VALUES (?,?,?,?,?,?)",
-            (at, agent, session, event, cwd, text_id),
-        )
-
-
-def injections(home: Home, session: str = "", limit: int = 50) -> list[dict[str, Any]]:
-    """What was given to which session, newest first."""
-    with using(home, _SCHEMA) as db:
-        rows = db.execute(
-            "SELECT at, agent, session, event, cwd, text_id FROM injections WHERE ?='' OR session=? ORDER BY at DESC LIMIT ?",
-            (session, session, limit),
-        ).fetchall()
-        found = []
-        for row in rows:
-            query = "SELECT text, tokens FROM injected_texts WHERE id=? AND lines=?"
-            chosen = db.execute(query, (row[5], CONTEXT_LINES.get(row[1], 0))).fetchone() or ("", 0)
-            keys = ("at", "agent", "session", "event", "cwd", "text_id")
-            found.append({**dict(zip(keys, row)), "text": chosen[0], "tokens": chosen[1]})
-        return found
 
 
 def without_injected(text: str) -> str:

@@ -39,6 +39,8 @@ _LOOK_S = 0.5
 _LOOKED_THROUGH = 64 * 1024 * 1024  # bytes of a transcript, from its end
 _MOST_LOG = 1_000_000  # bytes; the older half of what went wrong is hook.log.1
 _MOST = 4096  # characters of an id or a path
+_MOST_PROMPT = 20_000  # characters of a prompt in which something is looked for
+_MOST_ANSWER = 1 << 20
 #: The session's own marks, which a service that outlives the session must not carry.
 _SESSION_MARKS = ("CLAUDECODE", "CLAUDE_CODE_", "CLAUDE_PID", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_", "PLUGIN_", "AI_AGENT", "MEMSEARCH_DIR")  # fmt: skip
 
@@ -108,8 +110,7 @@ def _take(agent: str, event: str, payload: dict, start: float) -> dict:
         prompt = payload.get("prompt")
         if not isinstance(prompt, str) or len(prompt.strip()) < _LEAST_PROMPT:
             return {}
-        hint = _prebuilt(home, payload).get("hint")
-        return {"systemMessage": hint} if isinstance(hint, str) and hint else {}
+        return _at_prompt(home, agent, payload, prompt, start)
     if event == "SessionStart":
         context = {} if _was_told(payload) else _prebuilt(home, payload)
         texts = context.get("texts")
@@ -123,6 +124,60 @@ def _take(agent: str, event: str, payload: dict, start: float) -> dict:
         _put(home, agent, event, payload, start)
         _start_service(home)
     return {}
+
+
+def _at_prompt(home, agent: str, payload: dict, prompt: str, start: float) -> dict:
+    """What the service says within the time that the owner allows for it, or nothing; the hint where it does."""
+    ready = _prebuilt(home, payload)
+    hint = ready.get("hint")
+    output: dict = {"systemMessage": hint} if isinstance(hint, str) and hint else {}
+    wait_ms = ready.get("wait_ms")
+    if not isinstance(wait_ms, int) or wait_ms <= 0:
+        return output
+    params = {"agent": agent, "session": str(payload.get("session_id") or "")[:_MOST], "prompt": prompt[:_MOST_PROMPT]}
+    told = _ask(home, payload, params, start + wait_ms / 1000)
+    if told is None:
+        _start_service(home)
+    elif isinstance(text := told.get("text"), str) and text:
+        output["hookSpecificOutput"] = {"hookEventName": "UserPromptSubmit", "additionalContext": text}
+        if output.get("systemMessage") and isinstance(line := told.get("line"), str):
+            output["systemMessage"] = line
+    return output
+
+
+def _ask(home, payload: dict, params: dict, end: float) -> dict | None:
+    """The service's answer to ``recall``, {} where it comes after *end* (monotonic); None where no service listens."""
+    import socket
+
+    from memsearch_engine.local_socket import same_user
+    from memsearch_engine.place import find
+
+    cwd = payload.get("cwd")
+    root, memory, common = find(cwd if isinstance(cwd, str) and cwd else os.getcwd(), str(home.root))
+    params["place"] = {"root": root, "memory": memory, "common_dir": common}
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as peer:
+        try:
+            home.check_socket_folder()
+            peer.settimeout(max(0.001, end - time.monotonic()))
+            peer.connect(str(home.socket))
+        except OSError:
+            return None
+        if not same_user(peer):
+            return {}
+        params["deadline_s"] = max(0.001, end - time.monotonic())
+        request = {"jsonrpc": "2.0", "id": 1, "method": "recall", "params": params}
+        answer = b""
+        try:
+            peer.sendall(json.dumps(request).encode() + b"\n")
+            while not answer.endswith(b"\n") and len(answer) < _MOST_ANSWER:
+                peer.settimeout(max(0.001, end - time.monotonic()))
+                chunk = peer.recv(1 << 16)
+                if not chunk:
+                    return {}
+                answer += chunk
+        except OSError:  # too late
+            return {}
+    return _table(json.loads(answer).get("result")) or {}
 
 
 def _was_told(payload: dict) -> bool:

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from memsearch_engine import usage
+from memsearch_engine import receipts, usage
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture.clean import redacted
 from memsearch_engine.capture.extract import extract, is_trivial
@@ -70,6 +70,7 @@ class Keeper:
             usage.note(
                 self.home, ids, "cited", agent=turn.agent, session=turn.session, turn=turn.turn, at=when.timestamp()
             )
+            receipts.cited(self.home, turn.agent, turn.session, ids)
         if turn.is_ours:
             return self._note(turn, when, cwd, Kept("ours"))
         if is_trivial(turn):

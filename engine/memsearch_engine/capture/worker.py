@@ -17,9 +17,8 @@ from pathlib import Path
 
 import msgspec
 
-from memsearch_engine import inside
+from memsearch_engine import inside, receipts
 from memsearch_engine.capture import summaries
-from memsearch_engine.capture.context import log_injection
 from memsearch_engine.capture.keep import Keeper, home_of
 from memsearch_engine.capture.ledger import known_folders
 from memsearch_engine.errors import MemsearchError
@@ -218,7 +217,7 @@ def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
     if event.agent_home:  # the service has another environment than the agent
         keeper.ledger.remember_folder(event.agent, event.agent_home)
     if event.context:
-        log_injection(keeper.home, event.at, event.agent, event.session, event.event, event.cwd, event.context)
+        receipts.at_start(keeper.home, event.at, event.agent, event.session, event.event, event.cwd, event.context)
     if event.event == "SessionStart":
         memory = _named(event.memsearch_dir) if event.memsearch_dir else home_of(event.cwd, keeper.home)
         if os.path.isdir(memory) and memory not in outcome.opened:

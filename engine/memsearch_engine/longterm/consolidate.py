@@ -320,7 +320,7 @@ def without_memories(text: str, gone: set[str]) -> str:
 
 def _still(ids: str, gone: set[str]) -> str:
     """A citation without what is gone."""
-    kept = ", ".join(name for name in re.findall(r"[0-9a-f]{8}", ids) if name not in gone)
+    kept = ", ".join(name for name in re.findall(r"[0-9a-f]+", ids) if name not in gone)
     return f" [mem:{kept}]" if kept else ""
 
 

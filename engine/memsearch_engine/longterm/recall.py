@@ -63,7 +63,10 @@ def prepare(home: Home, settings: Settings, memory: str, project: str) -> bool:
     """Keep ready what hooks tell new sessions of the project with this memory folder. Returns whether it changed."""
     recall = settings.recall
     kept = told(home, project, settings.longterm.max_tokens) if recall.inject else ""
-    return prebuild(home, memory, recall.max_tokens if recall.inject else 0, longterm=kept, hint=recall.hint)
+    return prebuild(
+        home, memory, recall.max_tokens if recall.inject else 0, longterm=kept, hint=recall.hint,
+        wait_ms=recall.wait_ms if recall.prompt else 0,
+    )  # fmt: skip
 
 
 def refresh(home: Home, settings: Settings) -> None:

@@ -136,7 +136,8 @@ def _fused(
     reason = "; ".join(part for part in (reason, query.remark) if part)
     hits = order(query, found, max(limit, NEWEST_AMONG), today)
     if covered:
-        newest_first(query, hits, _vectors(space, projects, hits[:NEWEST_AMONG]), terms)
+        if not query.is_prompt:  # there the notes themselves are compared (``chains``), whatever is asked
+            newest_first(query, hits, _vectors(space, projects, hits[:NEWEST_AMONG]), terms)
         understood = vector if speaks else None
         _rate(hits, covered, space, {project.id: project for project in projects}, understood)
     hits = hits[:limit]

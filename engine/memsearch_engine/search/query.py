@@ -65,14 +65,17 @@ class Query(msgspec.Struct):
     misread: list[str] = []  # what looks like a filter and is searched as text
     last_is_partial: bool = False
     cut: bool = False
+    is_prompt: bool = (
+        False  # what a person told an agent: it asks nothing of the notes, and "before" is no question about the past
+    )
 
     @property
     def about_now(self) -> bool:
-        return bool(_NOW.search(self.text))
+        return not self.is_prompt and bool(_NOW.search(self.text))
 
     @property
     def about_then(self) -> bool:
-        return bool(_THEN.search(self.text))
+        return not self.is_prompt and bool(_THEN.search(self.text))
 
     @property
     def remark(self) -> str:

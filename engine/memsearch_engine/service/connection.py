@@ -12,6 +12,7 @@ import msgspec
 
 from memsearch_engine.errors import MemsearchError, Unreachable
 from memsearch_engine.home import Home
+from memsearch_engine.local_socket import same_user
 from memsearch_engine.service import protocol
 
 T = TypeVar("T")
@@ -43,7 +44,7 @@ class Connection:
         try:
             home.check_socket_folder()
             self._socket.connect(str(home.socket))
-            if not protocol.same_user(self._socket):
+            if not same_user(self._socket):
                 raise PermissionError(1, "another user's process listens there")
         except OSError as error:
             self._socket.close()

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from memsearch_engine import __version__
+from memsearch_engine import __version__, receipts
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture import worker as inbox
 from memsearch_engine.capture.coverage import alarms, reconcile, report
@@ -31,10 +31,12 @@ from memsearch_engine.longterm import pipeline
 from memsearch_engine.longterm.recall import prepare
 from memsearch_engine.longterm.workspace import SUMMARY
 from memsearch_engine.projects import Place, Project, locate
+from memsearch_engine.recall import prompt as at_prompt
+from memsearch_engine.recall.prompt import Telling
 from memsearch_engine.registry import Registry
 from memsearch_engine.search import hybrid
 from memsearch_engine.search.hits import Answer
-from memsearch_engine.search.query import parse
+from memsearch_engine.search.query import Query, parse
 from memsearch_engine.service.indexing import Call, Indexer, Job, distinct
 from memsearch_engine.settings import Settings, load
 from memsearch_engine.transcripts.evidence import Archive
@@ -289,7 +291,11 @@ class Engine:
         if mode != "lexical" and not parsed.is_empty:
             # where it is opened again after a failure, words answer meanwhile
             self.indexer.ready.wait(_OPENING_S if indexer.problem else call.remaining())
-        fusion = fusion or self.settings.search.fusion
+        return self._found(parsed, scope, limit, mode, fusion or self.settings.search.fusion)
+
+    def _found(self, parsed: Query, scope: list[Project], limit: int, mode: str, fusion: str) -> Answer:
+        """What the index answers; words alone where it can't."""
+        indexer = self.indexer
         behind = indexer.is_behind(scope)
         try:
             space = None if behind else indexer.space
@@ -308,6 +314,36 @@ class Engine:
         if answer.mode == "lexical" and mode != "lexical" and indexer.problem:
             answer.reason = indexer.problem
         return answer
+
+    def recall(
+        self, call: Call, place: dict[str, str], prompt: str, agent: str = "", session: str = "", dry: bool = False
+    ) -> Telling:
+        """What a session is told at a prompt; nothing where that is not known at once. What it says has its receipt.
+
+        Args:
+            dry: only look; as if to a new session where none is named.
+        """
+        indexer, settings = self.indexer, self.settings
+        project = self.project_at(place)
+        query = at_prompt.question(prompt, self.home, leaves=settings.embedding.provider != "onnx")
+        if query is None:
+            return Telling(reason="it says too little, or is no prompt of a person's")
+        if indexer.space is None or indexer.is_behind([project]):
+            return Telling(reason=indexer.problem or "the index is not ready yet")
+        answer = self._found(query, [project], at_prompt.CONSIDERED, "hybrid", "weighted")
+        if answer.mode != "hybrid":
+            return Telling(reason=answer.reason)
+        at_prompt.weigh(indexer.catalog, indexer.space, project, answer)
+        telling, notes = at_prompt.choose(
+            self.home, settings.recall, self.journal.origin, project.memory, answer, query.text, agent, session
+        )
+        if dry or not notes:
+            return telling
+        if call.cancelled() or 0 < call.deadline < time.monotonic():
+            return Telling(reason="too late")  # nobody hears it, so it was not told
+        receipts.at_prompt(self.home, agent, session, project.root, telling.text, telling.tokens, notes)
+        self._bump()
+        return telling
 
     def index(
         self,

@@ -25,6 +25,7 @@ import msgspec
 from memsearch_engine import __version__
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.home import Home
+from memsearch_engine.local_socket import same_user
 from memsearch_engine.service import protocol
 from memsearch_engine.service.engine import Engine
 from memsearch_engine.service.indexing import Call
@@ -32,6 +33,7 @@ from memsearch_engine.service.indexing import Call
 log = logging.getLogger("memsearch.service")
 _HANDLERS = (
     "search",
+    "recall",
     "index",
     "reset",
     "forget_project",
@@ -81,7 +83,7 @@ class Server:
                 log.warning("a client could not be taken: %s", error)
                 self.engine.stopping.wait(_TICK_S / 5)
                 continue
-            if not protocol.same_user(peer):
+            if not same_user(peer):
                 peer.close()
                 continue
             with self._lock:

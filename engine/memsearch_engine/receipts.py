@@ -1,0 +1,207 @@
+"""What agents were told unasked, and what came of it: every telling leaves a receipt. Kept in ``state.db``.
+
+A note that was told at a prompt was *cited* where the agent's reply names it (``[mem:3f9a2c1b77aa]``), *opened* where it was expanded
+soon after. "Less of this" keeps a note from being told at prompts like the one that it was told at.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from memsearch_engine.errors import Unreachable
+from memsearch_engine.home import Home
+from memsearch_engine.ids import digest
+from memsearch_engine.state import transaction, using
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS injected_texts (
+  id TEXT NOT NULL, lines INTEGER NOT NULL, text TEXT NOT NULL, tokens INTEGER NOT NULL, at REAL NOT NULL,
+  PRIMARY KEY (id, lines)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS injections (
+  at REAL NOT NULL, agent TEXT NOT NULL, session TEXT NOT NULL, event TEXT NOT NULL, cwd TEXT NOT NULL,
+  text_id TEXT NOT NULL, PRIMARY KEY (agent, session, event, at)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS injections_text ON injections(text_id);
+CREATE INDEX IF NOT EXISTS injections_at ON injections(at);
+CREATE TABLE IF NOT EXISTS told_notes (
+  agent TEXT NOT NULL, session TEXT NOT NULL, entry TEXT NOT NULL, at REAL NOT NULL, tokens INTEGER NOT NULL,
+  confidence REAL NOT NULL, why TEXT NOT NULL, terms TEXT NOT NULL, outcome TEXT NOT NULL DEFAULT '',
+  PRIMARY KEY (agent, session, entry)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS told_notes_entry ON told_notes(entry);
+CREATE TABLE IF NOT EXISTS told_less (
+  entry TEXT NOT NULL, terms TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (entry, terms)) WITHOUT ROWID;
+"""
+_SAID_WITHIN_S = 3600.0
+_OPENED_WITHIN_S = 24 * 3600.0
+_KEPT_S = 365 * 86400.0
+
+
+class Told(msgspec.Struct, kw_only=True):
+    """A note as a session was told it. ``terms``: of the prompt, its secrets out; ``outcome``: '', cited or opened."""
+
+    entry: str
+    tokens: int
+    confidence: float
+    why: str
+    terms: list[str]
+    outcome: str = ""
+
+
+def keep_texts(home: Home, name: str, texts: dict[int, tuple[str, int]]) -> None:
+    """Keep what sessions may be given from now on: number of lines -> (text, tokens). What none was given goes."""
+    rows = [(name, lines, text, tokens, time.time()) for lines, (text, tokens) in texts.items()]
+    with using(home, _SCHEMA) as db, transaction(db):
+        db.executemany("INSERT OR IGNORE INTO injected_texts (id, lines, text, tokens, at) VALUES (?,?,?,?,?)", rows)
+        # of what was built only what a session was given is kept; a hook that gave it may not have said so yet
+        for table in ("injections", "told_notes"):
+            db.execute(f"DELETE FROM {table} WHERE at < ?", (time.time() - _KEPT_S,))
+        db.execute(
+            "DELETE FROM injected_texts WHERE at < ? AND NOT EXISTS (SELECT 1 FROM injections WHERE text_id=injected_texts.id)",
+            (time.time() - _SAID_WITHIN_S,),
+        )
+
+
+def at_start(home: Home, at: float, agent: str, session: str, event: str, cwd: str, text_id: str) -> None:
+    """Note that a session was given a text of ``keep_texts``."""
+    with using(home, _SCHEMA) as db:
+        db.execute(
+            "INSERT OR IGNORE INTO injections (at, agent, session, event, cwd, text_id) VALUES (?,?,?,?,?,?)",
+            (at, agent, session, event, cwd, text_id),
+        )
+
+
+def at_prompt(home: Home, agent: str, session: str, cwd: str, text: str, tokens: int, notes: list[Told]) -> None:
+    """Note that a session was given *text* with these notes at a prompt."""
+    now, name = time.time(), digest(text, size=6)
+    rows = [
+        (agent, session, note.entry, now, note.tokens, note.confidence, note.why, " ".join(note.terms))
+        for note in notes
+    ]
+    with using(home, _SCHEMA) as db, transaction(db):
+        db.execute(
+            "INSERT OR IGNORE INTO injected_texts (id, lines, text, tokens, at) VALUES (?,0,?,?,?)",
+            (name, text, tokens, now),
+        )
+        db.execute(
+            "INSERT OR IGNORE INTO injections (at, agent, session, event, cwd, text_id) VALUES (?,?,?,'UserPromptSubmit',?,?)",
+            (now, agent, session, cwd, name),
+        )
+        db.executemany(
+            "INSERT OR IGNORE INTO told_notes (agent, session, entry, at, tokens, confidence, why, terms) VALUES (?,?,?,?,?,?,?,?)",
+            rows,
+        )
+
+
+class Session(msgspec.Struct):
+    """What a session was told so far: ids of notes, tokens at its prompts, and all its texts."""
+
+    entries: set[str]
+    tokens: int
+    texts: list[str]
+
+
+def of_session(home: Home, agent: str, session: str) -> Session:
+    with using(home, _SCHEMA) as db:
+        entries = {
+            row[0] for row in db.execute("SELECT entry FROM told_notes WHERE agent=? AND session=?", (agent, session))
+        }
+        rows = db.execute(
+            "SELECT i.event, t.tokens, t.text FROM injections i JOIN injected_texts t ON t.id=i.text_id "
+            "WHERE i.agent=? AND i.session=?",
+            (agent, session),
+        ).fetchall()
+    prompts = sum(tokens for event, tokens, _ in rows if event == "UserPromptSubmit")
+    return Session(entries, prompts, [text for _, _, text in rows])
+
+
+def cited(home: Home, agent: str, session: str, entries: Iterable[str]) -> None:
+    """Note that a reply of a session cites these."""
+    with using(home, _SCHEMA) as db, transaction(db):
+        query = "UPDATE told_notes SET outcome='cited' WHERE agent=? AND session=? AND entry=?"
+        db.executemany(query, [(agent, session, entry) for entry in entries])
+
+
+def opened(home: Home, entry: str) -> None:
+    """Note that a note was opened: that is what came of telling it where some session was told it within a day. Where nothing can be
+    written it is not noted."""
+    if not home.state_db.exists():
+        return
+    with contextlib.suppress(Unreachable), using(home, _SCHEMA) as db:
+        db.execute(
+            "UPDATE told_notes SET outcome='opened' WHERE entry=? AND outcome='' AND at > ?",
+            (entry, time.time() - _OPENED_WITHIN_S),
+        )
+
+
+def less(home: Home, entry: str) -> int:
+    """Keep a note from being told at prompts like those that it was told at. Returns how many those are."""
+    with using(home, _SCHEMA) as db, transaction(db):
+        prompts = {row[0] for row in db.execute("SELECT terms FROM told_notes WHERE entry=?", (entry,)) if row[0]}
+        db.executemany(
+            "INSERT OR IGNORE INTO told_less (entry, terms, at) VALUES (?,?,?)",
+            [(entry, terms, time.time()) for terms in prompts],
+        )
+    return len(prompts)
+
+
+def more(home: Home, entry: str) -> int:
+    """Take ``less`` back. Returns how many prompts it was for."""
+    with using(home, _SCHEMA) as db:
+        return int(db.execute("DELETE FROM told_less WHERE entry=?", (entry,)).rowcount)
+
+
+def unwanted(home: Home, entries: Iterable[str]) -> list[tuple[str, set[str]]]:
+    """(note, terms of a prompt at which it is not wanted) of these notes."""
+    names = list(entries)
+    with using(home, _SCHEMA) as db:
+        query = f"SELECT entry, terms FROM told_less WHERE entry IN ({','.join('?' * len(names))})"
+        return [(entry, set(terms.split())) for entry, terms in db.execute(query, names)]
+
+
+class Receipt(msgspec.Struct, kw_only=True):
+    """What a session was given, and when (seconds since 1970). ``notes``: those of a prompt; at its start a session is given lines."""
+
+    at: float
+    agent: str
+    session: str
+    event: str
+    cwd: str
+    text_id: str
+    text: str
+    tokens: int
+    notes: list[Told] = []
+
+
+def listed(home: Home, lines: Mapping[str, int], session: str = "", limit: int = 50) -> list[Receipt]:
+    """What was given to which session, newest first.
+
+    Args:
+        lines: agent -> which of the texts of ``keep_texts`` its sessions are given.
+    """
+    with using(home, _SCHEMA) as db:
+        rows = db.execute(
+            "SELECT at, agent, session, event, cwd, text_id FROM injections WHERE ?='' OR session=? ORDER BY at DESC LIMIT ?",
+            (session, session, limit),
+        ).fetchall()
+        found = []
+        for at, agent, of, event, cwd, text_id in rows:
+            which = lines.get(agent, 0) if event == "SessionStart" else 0
+            query = "SELECT text, tokens FROM injected_texts WHERE id=? AND lines=?"
+            text, tokens = db.execute(query, (text_id, which)).fetchone() or ("", 0)
+            query = (
+                "SELECT entry, tokens, confidence, why, terms, outcome FROM told_notes "
+                "WHERE agent=? AND session=? AND at=? ORDER BY confidence DESC"
+            )
+            notes = [
+                Told(entry=entry, tokens=size, confidence=sure, why=why, terms=terms.split(), outcome=outcome)
+                for entry, size, sure, why, terms, outcome in db.execute(query, (agent, of, at))
+            ]
+            found.append(
+                Receipt(
+                    at=at, agent=agent, session=of, event=event, cwd=cwd, text_id=text_id, text=text, tokens=tokens, notes=notes
+                )
+            )  # fmt: skip
+        return found

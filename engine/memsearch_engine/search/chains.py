@@ -1,0 +1,96 @@
+"""Which note is a newer word on the matter of an older one, whatever was asked.
+
+Two notes are on one matter when they are alike, the newer one has much of what is special about the older one, and both have words
+that hardly any other note has. A logistic regression over these three says how likely one amends the other; weights and precision:
+``python -m tests.evaluation.recall --chains``. No model is asked, and nothing is changed: notes only take another place.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.rows import Filter, Row
+from memsearch_engine.index.space import Space
+from memsearch_engine.projects import Project
+from memsearch_engine.search.hits import Hit
+from memsearch_engine.search.hybrid import weights
+
+FEATURES = ("alike", "kept", "rare")
+BIAS = -11.87
+WEIGHTS = (10.43, 19.33, 0.95)
+ENOUGH = 0.5
+#: So many hits are looked at for something newer, among so many of their nearest notes, as often as one is found.
+_AMONG, _NEAREST, _STEPS = 3, 25, 3
+#: A word is rare that so many notes have at most: this many, or this share of all.
+_RARE, _RARE_SHARE = 3, 0.01
+
+
+def newest(catalog: Catalog, space: Space, project: Project, hits: list[Hit]) -> None:
+    """Put what amends one of the first *hits* before it, in place, with its score and confidence."""
+    for hit in hits[:_AMONG]:
+        older = hit
+        for _ in range(_STEPS):
+            newer = _amends(catalog, space, project, older)
+            if newer is None or (known := _of(hits, newer)) in (older, hit):
+                break
+            found = known or Hit(0, older.score, newer, {}, {}, [])
+            if known is None or hits.index(known) > hits.index(older):
+                if known:
+                    hits.remove(known)
+                hits.insert(hits.index(older), found)
+                found.score, found.confidence = older.score, older.confidence
+            found.overtakes = older.id
+            found.reasons.append(f"newer word on the matter of {older.row.day}")
+            older = found
+    for rank, hit in enumerate(hits, 1):
+        hit.rank = rank
+
+
+def _of(hits: list[Hit], row: Row) -> Hit | None:
+    return next((hit for hit in hits if hit.id == row.entry_id), None)
+
+
+def _amends(catalog: Catalog, space: Space, project: Project, hit: Hit) -> Row | None:
+    """The note that most likely amends a hit's; None where none is likely enough."""
+    rated = candidates(catalog, space, project, hit.row)
+    best = max(rated, key=lambda found: found[1], default=None)
+    return best[0] if best and best[1] >= ENOUGH else None
+
+
+def candidates(catalog: Catalog, space: Space, project: Project, older: Row) -> list[tuple[Row, float]]:
+    """Newer notes near to a note, each with how likely it amends it."""
+    return [(row, likely(values)) for row, values in compared(catalog, space, project, older)]
+
+
+def likely(values: tuple[float, ...]) -> float:
+    return 1 / (1 + math.exp(-(BIAS + sum(weight * value for weight, value in zip(WEIGHTS, values)))))
+
+
+def compared(catalog: Catalog, space: Space, project: Project, older: Row) -> list[tuple[Row, tuple[float, ...]]]:
+    """Newer notes near to a note, each with its ``FEATURES``: the cosine, the share of the older one's weight of words that the newer one
+    has, and how many rare words they share."""
+    vector = space.vectors(project.collection, [older.chunk_id]).get(older.chunk_id)
+    if vector is None or not older.day:
+        return []
+    near = dict(space.nearest(project.collection, np.asarray(vector), _NEAREST, Filter()))
+    rows = {
+        chunk_id: row for chunk_id, row in catalog.by_chunk_id(near, project.id).items()
+        if (row.day, row.time) > (older.day, older.time) and row.entry_id != older.entry_id
+    }  # fmt: skip
+    if not rows:
+        return []
+    has = catalog.terms([older.id, *(row.id for row in rows.values())])
+    idf = weights(catalog, sorted(has.get(older.id, ())))
+    total = catalog.query("SELECT count(*) FROM chunks")[0][0]
+    most = max(_RARE, _RARE_SHARE * total)
+    rare = math.log(1 + (total - most + 0.5) / (most + 0.5))
+    weight = sum(idf.values()) or 1.0
+    found: list[tuple[Row, tuple[float, ...]]] = []
+    for chunk_id, row in rows.items():
+        shared = [idf[term] for term in idf.keys() & has.get(row.id, set())]
+        kept = sum(shared) / weight
+        found.append((row, (near[chunk_id].cosine, kept, float(sum(value >= rare for value in shared)))))
+    return found

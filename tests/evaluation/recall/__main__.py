@@ -1,0 +1,235 @@
+"""What would be told at prompts, and what is right: ``python -m tests.evaluation.recall``.
+
+Writes the chats of each voice as four agents write theirs, imports them without a model, indexes them with the default model, and
+sends the prompts: of some a decision in the notes is the answer (for amended ones the later word), on the others no note bears.
+``--fit`` fits the weights of ``recall/judge.py`` on the voices that are not held out. ``--folder`` keeps what was indexed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from memsearch_engine.capture import backfill
+from memsearch_engine.capture.keep import Keeper
+from memsearch_engine.home import Home
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.embed import load as load_embedder
+from memsearch_engine.index.space import Space
+from memsearch_engine.index.sync import scan
+from memsearch_engine.journal.origin import Origin
+from memsearch_engine.projects import Project, locate
+from memsearch_engine.recall import judge, prompt
+from memsearch_engine.search import chains, hybrid
+from memsearch_engine.search.hits import Answer
+from memsearch_engine.settings import Settings
+
+from tests.evaluation.confidence import area, fit, held_out
+from tests.evaluation.recall import chats
+
+_FOLDS = 10
+
+
+class Asked(NamedTuple):
+    """A prompt, the ids that are right (none: silence is) and overtaken, and what came of it."""
+
+    voice: str
+    case: dict
+    right: str
+    overtaken: str
+    answer: Answer
+    features: list[tuple[str, tuple[float, ...]]]
+    told: list[str]
+    tokens: int
+    ms: float
+
+    @property
+    def hits(self) -> list[str]:
+        return [hit.id for hit in self.answer.hits]
+
+
+def main() -> None:
+    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args.add_argument("--noise", type=int, default=440, help="ordinary turns of each voice")
+    args.add_argument("--folder", type=Path, help="keep the corpora and their index here")
+    args.add_argument("--fit", action="store_true")
+    args.add_argument("--chains", action="store_true", help="how well amendments are told from other notes")
+    args.add_argument("--misses", action="store_true", help="show what went wrong (voices that are not held out)")
+    options = args.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.folder or Path(temporary)
+        if options.chains:
+            amendments(folder, options.noise)
+            return
+        known = [asked for voice in chats.voices() for asked in ask(folder, voice, options.noise)]
+        if options.fit:
+            fitted(known)
+            return
+        table("voices that the judgement was fitted on", known)
+        if options.misses:
+            misses(known)
+        held_out = [asked for voice in chats.voices(chats.HELD_OUT) for asked in ask(folder, voice, options.noise)]
+        table("voices held out", held_out)
+
+
+@contextlib.contextmanager
+def world(folder: Path, voice: chats.Voice, turns: list[chats.Said]) -> Iterator[tuple[Home, Project, Catalog, Space]]:
+    """A home in which the chats of a voice were imported and indexed."""
+    root = folder / voice.name
+    settings = Settings()
+    home = Home(root / "home").ensure()
+    place = locate(root / "project", home)
+    project = Project(f"id-{voice.name}", voice.name, f"ms_{voice.name}_0", place.root, place.memory)
+    if not Path(place.memory).is_dir():
+        Path(place.root).mkdir(parents=True, exist_ok=True)
+        folders = chats.write(root / "agents", Path(place.root), turns)
+        keeper = Keeper(home)
+        choice = backfill.Choice(chats.AGENTS)
+        plan = backfill.plan(home, keeper, folders, choice)
+        done = backfill.run(keeper, plan, choice)
+        keeper.close()
+        assert done.written == len(turns) and not done.failed, (done.written, len(turns), done.failed[:3])
+    catalog = Catalog(home.cache_db, writable=True)
+    space = Space(home, settings.milvus, load_embedder(home, settings.embedding))
+    scan(catalog, project.id, [project.memory], settings, memory=project.memory)
+    space.embed(space.missing(catalog, project.id))
+    space.reconcile(catalog, project.id, project.collection)
+    try:
+        yield home, project, catalog, space
+    finally:
+        space.close()
+        catalog.close()
+
+
+def ask(folder: Path, voice: chats.Voice, noise: int) -> list[Asked]:
+    turns, decided = chats.told(voice, noise)
+    found = []
+    with world(folder, voice, turns) as (home, project, catalog, space):
+        origin, limits = Origin(home), Settings().recall
+        for case in [*voice.cases, *voice.none]:
+            said = [turn.entry for turn in decided.get(case["id"], [])]
+            start = time.perf_counter()
+            query = prompt.question(case["prompt"], home, leaves=False)
+            assert query, case
+            answer = hybrid.search(catalog, space, [project], query, prompt.CONSIDERED)
+            features = list(zip([hit.id for hit in answer.hits], judge.features(answer.hits)))
+            prompt.weigh(catalog, space, project, answer)
+            telling, notes = prompt.choose(
+                home, limits, origin, project.memory, answer, query.text, "codex", case["id"]
+            )
+            took = (time.perf_counter() - start) * 1000
+            right, overtaken = (said[-1] if said else ""), (said[0] if len(said) > 1 else "")
+            told = [note.entry for note in notes]
+            found.append(Asked(voice.name, case, right, overtaken, answer, features, told, telling.tokens, took))
+        origin.close()
+    return found
+
+
+def table(what: str, asked: list[Asked]) -> None:
+    cases = [a for a in asked if a.right]
+    none = [a for a in asked if not a.right]
+    amended = [a for a in cases if a.overtaken]
+    print(
+        f"\n{what}: {len(cases)} prompts with a decision, {len(amended)} of them amended, {len(none)} on which nothing bears"
+    )
+    print(f"{'':12s} {'n':>4s} {'first':>6s} {'in 3':>6s} {'in 10':>6s} {'overtaken 1st':>14s} {'told':>6s} {'right told':>11s} {'overtaken told':>15s}")  # fmt: skip
+    rows = [(style, [a for a in cases if a.case["style"] == style]) for style in ("direct", "symptom", "task")]
+    for name, chosen in [*rows, ("amended", amended), ("all", cases)]:
+        first, three, ten = (sum(a.right in a.hits[:k] for a in chosen) for k in (1, 3, 10))
+        old = sum(a.overtaken == a.hits[0] for a in chosen if a.overtaken and a.hits)
+        told, right = sum(bool(a.told) for a in chosen), sum(a.right in a.told for a in chosen)
+        wrong = sum(a.overtaken in a.told for a in chosen if a.overtaken)
+        n = len(chosen) or 1
+        print(f"{name:12s} {len(chosen):4d} {first / n:6.2f} {three / n:6.2f} {ten / n:6.2f} {old:14d} {told / n:6.2f} {right / n:11.2f} {wrong:15d}")  # fmt: skip
+    false = sum(bool(a.told) for a in none)
+    tokens = [a.tokens for a in asked if a.told]
+    notes = sum(len(a.told) for a in asked)
+    bears = sum(a.right in a.told for a in cases)
+    print(
+        f"false injections {false} of {len(none)} ({false / len(none):.1%}); always the first three: {len(none)} of {len(none)}\n"
+        f"of {notes} notes told {bears} are the decision ({bears / max(1, notes):.0%}); always the first three: "
+        f"{sum(a.right in a.hits[:3] for a in cases)} of {3 * len(asked)} ({sum(a.right in a.hits[:3] for a in cases) / 3 / len(asked):.0%})\n"
+        f"tokens per injection: median {statistics.median(tokens or [0]):.0f}, most {max(tokens or [0])}; "
+        f"milliseconds per prompt: median {statistics.median(a.ms for a in asked):.0f}"
+    )  # fmt: skip
+
+
+def fitted(asked: list[Asked]) -> None:
+    """Print weights, and what they would do with the topics held out in turn."""
+    rows = [(number, a, name, row) for number, a in enumerate(asked) for name, row in a.features]
+    values = np.array([row for *_, row in rows])
+    right = np.array([bool(name) and name in (a.right, a.overtaken) for _, a, name, _ in rows])
+    rated = held_out(values, right, np.array([number % _FOLDS for number, *_ in rows]))
+    bias, weights = fit(values, right)
+    print("BIAS =", round(bias, 2), " WEIGHTS =", tuple(weights.round(2).tolist()), judge.FEATURES)
+    print(f"area under the curve {area(rated, right):.3f}, topics held out")
+    best = np.zeros(len(asked))
+    found = np.zeros(len(asked))
+    for (number, a, name, _), sure in zip(rows, rated):
+        best[number] = max(best[number], sure)
+        if name in (a.right, a.overtaken):
+            found[number] = max(found[number], sure)
+    cases = np.array([bool(a.right) for a in asked])
+    print(f"{'enough':>7s} {'told where something bears':>27s} {'the right one':>14s} {'false':>6s} {'notes':>6s}")
+    for enough in (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6):
+        print(f"{enough:7.2f} {(best[cases] >= enough).mean():27.2f} {(found[cases] >= enough).mean():14.2f} {(best[~cases] >= enough).mean():6.2f} {(rated >= enough).sum():6d}")  # fmt: skip
+
+
+def amendments(folder: Path, noise: int) -> None:
+    """Fit ``search/chains.py`` on the voices that are not held out, and print its precision there (topics held out) and on the others.
+
+    Of each decision and amendment, the newer ones among its nearest notes are judged: one of them is its amendment, or none.
+    """
+    print(
+        f"{'':24s} {'pairs':>6s} {'amend':>6s}  "
+        + "  ".join(f"{'at ' + str(level):>16s}" for level in (0.4, 0.5, 0.6, 0.7))
+    )
+    for what, names in (("fitted, topics held out", ()), ("voices held out", chats.HELD_OUT)):
+        values, right, folds = pairs(folder, noise, names)
+        if names:
+            rated = np.array([chains.likely(tuple(row)) for row in values])
+        else:
+            bias, weights = fit(values, right)
+            rated = held_out(values, right, folds)
+        cells = []
+        for level in (0.4, 0.5, 0.6, 0.7):
+            said = rated >= level
+            cells.append(f"right {right[said].mean():.2f} of {right[said].sum():3d}")
+        print(f"{what:24s} {len(right):6d} {right.sum():6d}  " + "  ".join(f"{cell:>16s}" for cell in cells))
+    print("BIAS =", round(bias, 2), " WEIGHTS =", tuple(weights.round(2).tolist()), chains.FEATURES)
+
+
+def pairs(folder: Path, noise: int, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Features of pairs (older, newer), whether the newer one amends the older, and the fold of their topic."""
+    values, right, folds = [], [], []
+    for voice in chats.voices(names):
+        turns, decided = chats.told(voice, noise)
+        with world(folder, voice, turns) as (_, project, catalog, space):
+            for topic, said in enumerate(decided.values()):
+                for turn in said:
+                    (older, *_) = catalog.by_entry(turn.entry)
+                    for row, features in chains.compared(catalog, space, project, older):
+                        values.append(features)
+                        right.append(turn is said[0] and row.entry_id == said[-1].entry)
+                        folds.append(topic % _FOLDS)
+    return np.array(values), np.array(right), np.array(folds)
+
+
+def misses(asked: list[Asked]) -> None:
+    for a in asked:
+        sure = {hit.id: f"{hit.confidence:.2f}" for hit in a.answer.hits}
+        if (a.right and a.right not in a.told) or (a.told and not a.right):
+            print(f"\n{a.case['id']} {a.case.get('style', '')}: {a.case['prompt'][:200]}\n  right {a.right} {sure.get(a.right, 'not found')}")  # fmt: skip
+            for hit in a.answer.hits[:3]:
+                print(f"  {sure[hit.id]} {hit.title[:110]}")
+
+
+if __name__ == "__main__":
+    main()

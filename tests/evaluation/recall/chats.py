@@ -1,0 +1,222 @@
+"""The voices' chats, written as the four agents write theirs: decisions inside long sessions of ordinary turns."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import random
+import sqlite3
+import uuid
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import NamedTuple
+
+from memsearch_engine.home import AgentFolders
+from memsearch_engine.journal.parse import turn_id
+
+HERE = Path(__file__).parent
+#: Voices on which nothing was chosen: they are asked for the final table only.
+HELD_OUT = ("games", "infra")
+_NAMESPACE = uuid.UUID("0e2bb4a2-7c0e-4d3c-93b5-5b2b2f6f5a11")
+_YEAR = datetime(2026, 1, 5, 9, 0, tzinfo=UTC)
+_SESSION = 10  # turns of a chat
+AGENTS = ("claude-code", "codex", "opencode", "openclaw")
+
+
+class Voice(NamedTuple):
+    """What one developer's chats are made of, and what is asked of them later."""
+
+    name: str
+    cases: list[dict]
+    none: list[dict]
+    noise: list[dict]
+
+
+class Said(NamedTuple):
+    """A turn: when, in which chat, and its words."""
+
+    agent: str
+    session: str
+    turn: str
+    at: datetime
+    asked: str
+    answered: str
+
+    @property
+    def entry(self) -> str:
+        """The id of the note that is made of it."""
+        return turn_id(self.agent, self.session, self.turn)
+
+
+def voices(names: tuple[str, ...] = ()) -> list[Voice]:
+    """The voices of these names, or all but the held out ones."""
+    found = []
+    for file in sorted(HERE.glob("*.jsonl")):
+        if file.stem in names or (not names and file.stem not in HELD_OUT):
+            lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+            kinds = {kind: [line for line in lines if line["kind"] == kind] for kind in ("case", "none", "noise")}
+            (words,) = (line for line in lines if line["kind"] == "words")
+            found.append(
+                Voice(file.stem, kinds["case"], kinds["none"], [{**n, "words": words} for n in kinds["noise"]])
+            )
+    return found
+
+
+def told(voice: Voice, noise: int, seed: int = 3) -> tuple[list[Said], dict[str, list[Said]]]:
+    """All turns of a voice in their order, and by case its decision followed by what amended it."""
+    chance = random.Random(f"{voice.name}/{seed}")
+    words: list[tuple[float, str, str, str]] = []  # when in the year, asked, answered, case
+    for case in voice.cases:
+        when = chance.uniform(0.02, 0.6)
+        words.append((when, case["asked"], case["answered"], case["id"]))
+        if case["amended"]:
+            later = chance.uniform(when + 0.08, 0.98)
+            words.append((later, case["amended"]["asked"], case["amended"]["answered"], case["id"]))
+    for number in range(noise):
+        said = voice.noise[number % len(voice.noise)]
+        words.append((chance.random(), *_filled(said, chance), ""))
+    words.sort()
+    turns: list[Said] = []
+    cases: dict[str, list[Said]] = {}
+    agents = itertools.cycle(AGENTS)
+    for start in range(0, len(words), _SESSION):
+        agent = next(agents)
+        session = str(uuid.uuid5(_NAMESPACE, f"{voice.name}/{start}"))
+        first = _YEAR + timedelta(days=300 * words[start][0])
+        for place, (_, asked, answered, case_id) in enumerate(words[start : start + _SESSION]):
+            turn = str(uuid.uuid5(_NAMESPACE, f"{session}/{place}"))
+            said = Said(agent, session, turn, first + timedelta(minutes=7 * place), asked, answered)
+            turns.append(said)
+            if case_id:
+                cases.setdefault(case_id, []).append(said)
+    return turns, cases
+
+
+def _filled(said: dict, chance: random.Random) -> tuple[str, str]:
+    words = said["words"]
+    values = {
+        "module": chance.choice(words["module"]), "name": chance.choice(words["name"]), "n": str(chance.randrange(2, 90)),
+        "ticket": f"{words['ticket']}-{chance.randrange(100, 999)}", "version": f"{chance.randrange(1, 5)}.{chance.randrange(20)}",
+    }  # fmt: skip
+    texts = [said["asked"], said["answered"]]
+    for name, value in values.items():
+        texts = [text.replace("{" + name + "}", value) for text in texts]
+    return texts[0], texts[1]
+
+
+def write(root: Path, project: Path, turns: list[Said]) -> AgentFolders:
+    """Write the chats of *project* below *root* as their agents keep them. Returns where they lie."""
+    folders = {agent: root / agent for agent in AGENTS}
+    for folder in folders.values():
+        folder.mkdir(parents=True, exist_ok=True)
+    for (agent, session), chat in itertools.groupby(turns, key=lambda said: (said.agent, said.session)):
+        _WRITERS[agent](folders[agent], project, session, list(chat))
+    return AgentFolders({agent: [folder] for agent, folder in folders.items()})
+
+
+def _lines(file: Path, lines: Iterator[dict]) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+
+
+def _stamp(when: datetime, seconds: int = 0) -> str:
+    return (when + timedelta(seconds=seconds)).isoformat().replace("+00:00", "Z")
+
+
+def _claude(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
+    def lines() -> Iterator[dict]:
+        parent = None
+        for said in chat:
+            common = {"cwd": str(project), "sessionId": session, "version": "2.1.330", "isSidechain": False}
+            reply = str(uuid.uuid5(_NAMESPACE, f"{said.turn}/reply"))
+            yield {
+                **common, "type": "user", "uuid": said.turn, "parentUuid": parent, "timestamp": _stamp(said.at), "promptId": said.turn,
+                "promptSource": "typed", "message": {"role": "user", "content": said.asked},
+            }  # fmt: skip
+            message = {"role": "assistant", "id": f"msg_{said.turn[:8]}", "stop_reason": "end_turn"}
+            yield {
+                **common, "type": "assistant", "uuid": reply, "parentUuid": said.turn, "timestamp": _stamp(said.at, 90),
+                "message": {**message, "content": [{"type": "text", "text": said.answered}]},
+            }  # fmt: skip
+            parent = reply
+
+    _lines(folder / str(project).replace("/", "-") / f"{session}.jsonl", lines())
+
+
+def _codex(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
+    def lines() -> Iterator[dict]:
+        def line(kind: str, when: str, **payload: object) -> dict:
+            return {"timestamp": when, "type": kind, "payload": payload}
+
+        yield line("session_meta", _stamp(chat[0].at), id=session, cwd=str(project), cli_version="0.169.0")
+        for said in chat:
+            begun, done = _stamp(said.at), _stamp(said.at, 90)
+            yield line("event_msg", begun, type="task_started", turn_id=said.turn)
+            yield line("event_msg", begun, type="user_message", message=said.asked)
+            yield line("event_msg", done, type="agent_message", message=said.answered)
+            yield line("event_msg", done, type="task_complete", turn_id=said.turn, last_agent_message=said.answered)
+
+    day = chat[0].at
+    _lines(folder / day.strftime("%Y/%m/%d") / f"rollout-{day.strftime('%Y-%m-%dT%H-%M-%S')}-{session}.jsonl", lines())
+
+
+def _openclaw(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
+    def lines() -> Iterator[dict]:
+        yield {"type": "session", "version": 4, "id": session, "timestamp": _stamp(chat[0].at), "cwd": str(project)}
+        for said in chat:
+            reply = str(uuid.uuid5(_NAMESPACE, f"{said.turn}/reply"))
+            message = {"role": "user", "content": said.asked}
+            yield {"type": "message", "id": said.turn, "timestamp": _stamp(said.at), "message": message}
+            answer = {
+                "role": "assistant",
+                "stopReason": "stop",
+                "content": [{"type": "text", "text": said.answered}],
+            }
+            yield {
+                "type": "message",
+                "id": reply,
+                "parentId": said.turn,
+                "timestamp": _stamp(said.at, 90),
+                "message": answer,
+            }
+
+    _lines(folder / "main" / "sessions" / f"{session}.jsonl", lines())
+
+
+def _opencode(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
+    db = sqlite3.connect(folder / "opencode.db")
+    db.executescript(
+        "CREATE TABLE IF NOT EXISTS session(id PRIMARY KEY, parent_id, directory, version, time_created, time_updated);"
+        "CREATE TABLE IF NOT EXISTS message(id PRIMARY KEY, session_id, time_created, data);"
+        "CREATE TABLE IF NOT EXISTS part(id PRIMARY KEY, message_id, data);"
+    )
+    with db:
+        first, last = (int(said.at.timestamp() * 1000) for said in (chat[0], chat[-1]))
+        db.execute("INSERT INTO session VALUES (?,NULL,?,?,?,?)", (session, str(project), "1.18.33", first, last))
+        for said in chat:
+            begun = int(said.at.timestamp() * 1000)
+            reply = str(uuid.uuid5(_NAMESPACE, f"{said.turn}/reply"))
+            user = {"role": "user", "time": {"created": begun}}
+            answer = {
+                "role": "assistant", "parentID": said.turn, "finish": "stop", "path": {"cwd": str(project)},
+                "time": {"created": begun + 1000, "completed": begun + 90_000},
+            }  # fmt: skip
+            for name, when, data, text in (
+                (said.turn, begun, user, said.asked),
+                (reply, begun + 1000, answer, said.answered),
+            ):
+                db.execute("INSERT INTO message VALUES (?,?,?,?)", (name, session, when, json.dumps(data)))
+                db.execute(
+                    "INSERT INTO part VALUES (?,?,?)",
+                    (f"{name}-0", name, json.dumps({"type": "text", "text": text})),
+                )
+    db.close()
+
+
+_WRITERS: dict[str, Callable[[Path, Path, str, list[Said]], None]] = {
+    "claude-code": _claude,
+    "codex": _codex,
+    "opencode": _opencode,
+    "openclaw": _openclaw,
+}
