@@ -20,6 +20,7 @@ from memsearch_engine.ours import MARK
 
 from tests.agents.conftest import Lab
 from tests.conftest import until
+from tests.recall.corpus import case, furnish, prepared
 
 pytestmark = [pytest.mark.agents]
 
@@ -129,6 +130,42 @@ def test_a_new_session_is_told_what_is_known_and_it_is_no_memory_again(lab: Lab,
         assert {"memory_search", "memory_get", "memory_transcript"} <= set(offered)
     (row,) = lab.ok("context", "--log", "--json").json["injections"]
     assert row["agent"] == agent and "Postgres 16" in row["text"] and row["session"] == session
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_what_bears_on_a_prompt_comes_with_it_once_and_is_no_memory_again(lab: Lab, client: str):
+    agent = CLIENTS[client][0]
+    lab.have(client)
+    known = case("data", "data-05")
+    lab.home.ensure().config.write_text("[recall]\nwait_ms = 3000\ninject = false\n")
+    furnish(lab, known)
+    lab.ok("plugins", "install", agent)
+    lab.ready()
+    prepared(lab)
+    before = len(lab.ok("entries", "-n", "500", "--json").json["entries"])
+
+    def told() -> list[int]:
+        """How often each request of a conversation has the note."""
+        asked = [json.dumps(request, ensure_ascii=False) for request in lab.model.requests]
+        return [words.count("floor the day at zero") for words in asked if "negative quantity?" in words]
+
+    session = lab.turn(client, known["prompt"])
+    assert told() and told()[-1] == 1, told()
+    titles = [request for request in lab.model.requests if "title generator" in json.dumps(request)]
+    assert "floor the day" not in json.dumps(titles)
+    lab.model.requests.clear()
+    lab.turn(client, f"And once more: {known['prompt']}", session)
+    assert told() and max(told()) <= 1, told()  # what an agent keeps it still has, and nothing comes twice
+
+    def entries() -> list[dict[str, Any]]:
+        lab.run("inbox", "--json")
+        found = lab.ok("entries", "-n", "500", "--json").json["entries"]
+        return [e for e in found if e["agent"]] if len(found) == before + 2 else []
+
+    for entry in until(entries, 30, "two entries"):
+        assert "floor the day" not in entry["content"] and "memsearch-memory" not in turn_of(lab, entry)["user"]
+    (receipt,) = lab.ok("context", "--log", "--session", session, "--json").json["injections"]
+    assert receipt["agent"] == agent and len(receipt["notes"]) == 1 and receipt["tokens"] <= 300
 
 
 def test_two_sessions_at_once_and_the_other_agent_finds_it(lab: Lab):

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from tests.conftest import Box
+import json
+
+from tests.conftest import Box, until
 from tests.evaluation.recall import chats
 
 DAY = "2026-02-{:02d}"
@@ -35,3 +37,9 @@ def furnish(box: Box, *decided: dict, voice: str = "data") -> None:
 def entry(asked: str, answered: str, number: int) -> str:
     hour, minute = 8 + number % 10, number % 60
     return f"### {hour:02d}:{minute:02d}\n- User asked: {asked}\n- {answered}\n"
+
+
+def prepared(box: Box, wait_ms: int = 3000) -> None:
+    """Wait until the service has made ready what hooks read."""
+    file = box.home.context(str(box.memory))
+    until(lambda: file.exists() and json.loads(file.read_text()).get("wait_ms") == wait_ms, 20, "the prepared context")

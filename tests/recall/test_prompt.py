@@ -14,7 +14,7 @@ import pytest
 from memsearch_engine.home import Home
 
 from tests.conftest import Box, Result, until
-from tests.recall.corpus import case, furnish
+from tests.recall.corpus import case, furnish, prepared
 
 RETURNS, RECONCILED = case("data", "data-05"), case("data", "data-11")
 NOT_KNOWN = "Please rewrite the assignment in line 48 so that pandas is quiet, the output should be the same as before"
@@ -32,12 +32,6 @@ def furnished(tmp_path_factory) -> Iterator[Box]:
     prepared(box)
     yield box
     box.clean()
-
-
-def prepared(box: Box, wait_ms: int = 3000) -> None:
-    """Wait until the service has made ready what hooks read."""
-    file = box.home.context(str(box.memory))
-    until(lambda: file.exists() and json.loads(file.read_text()).get("wait_ms") == wait_ms, 20, "the prepared context")
 
 
 def prompt(box: Box, words: str, session: str, agent: str = "claude-code", **payload: Any) -> Result:
