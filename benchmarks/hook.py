@@ -1,10 +1,13 @@
-"""What a hook costs an agent, beside a bare Python start: `memsearch hook claude-code Stop` and `SessionStart`.
+"""What a hook costs an agent, beside a bare Python start: `memsearch hook claude-code Stop`, `SessionStart` and `UserPromptSubmit`.
 
-    python benchmarks/hook.py                # about 1 minute
+    python benchmarks/hook.py                # about 3 minutes
 
 Whole processes, run in turn, with payloads as Claude Code 2.1 sends them, with the service up and down; every Stop names
 another turn of a session whose transcript exists. "of it, in Python" is `python -c pass` with the modules that any hook
 must import to read JSON and write a file: what is left above it is ours.
+
+At a prompt the hook waits for what bears on it, in a project of --chunks notes (random vectors, see fill.py), with the prompts of
+tests/evaluation/recall; the service is given all the time it wants, so that late answers show.
 """
 
 from __future__ import annotations
@@ -12,17 +15,21 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from itertools import cycle
 from pathlib import Path
 
-from common import BARE, END, Product, Report, Run, arguments, in_turn, run, workplace
+from common import BARE, END, Product, Report, Run, arguments, in_turn, make_corpus, p95, run, workplace
+from memsearch_engine.journal.origin import Origin
 
 from memsearch_tui.demo import build
+from tests.evaluation.recall import chats
 
 
 def main() -> None:
     parser = arguments(__doc__)
     parser.add_argument("--times", type=int, default=25)
+    parser.add_argument("--chunks", type=int, default=10_000, help="notes of the project in which prompts are sent")
     options = parser.parse_args()
     report = Report(options)
     with workplace() as (folder, product):
@@ -32,7 +39,33 @@ def main() -> None:
         product.env.update(agent)
         os.environ.update(agent)  # the service is started from here
         measure(report, product, folder, options.times)
+    with workplace() as (folder, product):
+        make_corpus(product.root, options.chunks)
+        product.fill()
+        at_prompts(report, product, options)
     report.save()
+
+
+def at_prompts(report: Report, product: Product, options) -> None:
+    origin = Origin(product.home)
+    origin.trust(product.place.memory)
+    origin.close()
+    product.home.config.write_text("[recall]\nwait_ms = 3000\n")
+    product.start().close()
+    ready = product.home.context(product.place.memory)
+    while not ready.exists():
+        time.sleep(0.1)
+    prompts = cycle(case["prompt"] for voice in chats.voices() for case in (*voice.cases, *voice.none))
+
+    def hook() -> Run:
+        payload = {"session_id": "s", "prompt": next(prompts), "cwd": str(product.root)}
+        argv = product.command("hook", "claude-code", "UserPromptSubmit")
+        return run(argv, product.env, product.root, json.dumps(payload).encode())
+
+    ways = {"python -c pass": lambda: run(BARE, product.env), "hook UserPromptSubmit": hook}
+    found = in_turn(ways, 2 * options.times, warm=2)
+    report.processes(f"at a prompt, {options.chunks:,} notes", found, ["python -c pass"])
+    print(f"hook UserPromptSubmit, p95: {p95(run.wall for run in found['hook UserPromptSubmit']):.0f} ms")
 
 
 def measure(report: Report, product: Product, folder: Path, times: int) -> None:

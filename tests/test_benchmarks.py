@@ -12,7 +12,7 @@ ROOT = Path(__file__).parent.parent
 SMALL = {
     "app.py": "--days 20 --entries 200 --times 1 --queries 1 --idle 0.2",
     "growth.py": "--sizes 20 30 40",
-    "hook.py": "--times 1",
+    "hook.py": "--times 1 --chunks 200",
     "index.py": "--chunks 120 --days 5 --times 1 --changes 1",
     "longterm.py": "--memories 20 --jobs 10",
     "quality.py": "--routine 10 --sample 10",
