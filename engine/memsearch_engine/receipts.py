@@ -40,7 +40,7 @@ _KEPT_S = 365 * 86400.0
 
 
 class Told(msgspec.Struct, kw_only=True):
-    """A note as a session was told it. ``terms``: of the prompt, its secrets out; ``outcome``: '', cited or opened."""
+    """A note as a session was told it. ``terms``: what the prompt and the note have in common; ``outcome``: '', cited or opened."""
 
     entry: str
     tokens: int

@@ -37,8 +37,7 @@ _MOST_NOTES = 3
 _LEAST_TERMS = 3  # "continue", "yes, do that": nothing can be known to bear on it
 _NOTE_TOKENS = 90
 _WAS = 120  # signs of what a newer note replaces
-_MOST_TERMS = 60
-_ALIKE = 0.3  # prompts, by the share of their words that they have in common
+_ALIKE = 0.5  # prompts, by what of a note's words they have in common
 _NOT_SAID = re.compile(r"^\s*(?:[/!<]|#\s)")  # commands, machine prompts, notes to the agent's own memory
 _LIST_SIGN = re.compile(r"^\s*[-*+]\s+")
 #: Lines of an extractive note that say what was asked or touched, not what came of it.
@@ -119,7 +118,7 @@ def choose(
         answer: after ``weigh``. memory: the project's memory folder. prompt: as ``question`` cleaned it.
     """
     before = receipts.of_session(home, agent, session)
-    terms = analyze.query_terms(redact(prompt, home)[0])[:_MOST_TERMS]
+    terms = set(analyze.query_terms(prompt))
     less = receipts.unwanted(home, [hit.id for hit in answer.hits])
     telling = Telling()
     room = min(limits.prompt_tokens, limits.session_tokens - before.tokens) - estimate(_HEAD)
@@ -134,7 +133,7 @@ def choose(
             seen.held = "told in this session already"
         elif hit.row.session and (hit.agent, hit.row.session) == (agent, session):
             seen.held = "this session's own"
-        elif any(hit.id == entry and _alike(set(terms), other) for entry, other in less):
+        elif any(hit.id == entry and _alike(_shared(hit, terms), other) for entry, other in less):
             seen.held = "not wanted at such prompts"
         elif any(told.hit.overtakes == hit.id for told in chosen):
             seen.held = "overtaken by a newer note"
@@ -147,7 +146,7 @@ def choose(
         elif len(chosen) == _MOST_NOTES:
             seen.held = f"{_MOST_NOTES} are told at most"
         else:
-            told = _put(hit, entry, set(terms), answer, min(_NOTE_TOKENS, room))
+            told = _put(hit, entry, terms, answer, min(_NOTE_TOKENS, room))
             if told.tokens > room:
                 seen.held = "over the budget"
             else:
@@ -159,10 +158,18 @@ def choose(
     telling.line = redact(_line(chosen), home)[0]
     sure_of = {seen.id: (seen.confidence, seen.why) for seen in telling.considered}
     notes = [
-        receipts.Told(entry=t.hit.id, tokens=t.tokens, confidence=sure_of[t.hit.id][0], why=sure_of[t.hit.id][1], terms=terms)
+        receipts.Told(
+            entry=t.hit.id, tokens=t.tokens, confidence=sure_of[t.hit.id][0], why=sure_of[t.hit.id][1],
+            terms=sorted(_shared(t.hit, terms)),
+        )
         for t in chosen
     ]  # fmt: skip
     return telling, notes
+
+
+def _shared(hit: Hit, terms: set[str]) -> set[str]:
+    """What a prompt and a note have in common, which is all that is kept of a prompt: the note says it anyway."""
+    return terms & set(analyze.terms(hit.row.embedded))
 
 
 def _alike(terms: set[str], other: set[str]) -> bool:
