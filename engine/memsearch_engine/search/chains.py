@@ -16,16 +16,15 @@ from memsearch_engine.index.rows import Filter, Row
 from memsearch_engine.index.space import Space
 from memsearch_engine.projects import Project
 from memsearch_engine.search.hits import Hit
-from memsearch_engine.search.hybrid import weights
+from memsearch_engine.search.hybrid import idf_of, weights
 
 FEATURES = ("alike", "kept", "rare")
-BIAS = -11.87
-WEIGHTS = (10.43, 19.33, 0.95)
-ENOUGH = 0.5
+BIAS = -12.37
+WEIGHTS = (11.98, 19.51, 0.59)
+ENOUGH = 0.7
 #: So many hits are looked at for something newer, among so many of their nearest notes, as often as one is found.
 _AMONG, _NEAREST, _STEPS = 3, 25, 3
-#: A word is rare that so many notes have at most: this many, or this share of all.
-_RARE, _RARE_SHARE = 3, 0.01
+_RARE = 3  # a word that so many notes have at most
 
 
 def newest(catalog: Catalog, space: Space, project: Project, hits: list[Hit]) -> None:
@@ -85,8 +84,7 @@ def compared(catalog: Catalog, space: Space, project: Project, older: Row) -> li
     has = catalog.terms([older.id, *(row.id for row in rows.values())])
     idf = weights(catalog, sorted(has.get(older.id, ())))
     total = catalog.query("SELECT count(*) FROM chunks")[0][0]
-    most = max(_RARE, _RARE_SHARE * total)
-    rare = math.log(1 + (total - most + 0.5) / (most + 0.5))
+    rare = idf_of(_RARE, total)
     weight = sum(idf.values()) or 1.0
     found: list[tuple[Row, tuple[float, ...]]] = []
     for chunk_id, row in rows.items():

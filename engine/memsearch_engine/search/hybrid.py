@@ -217,7 +217,12 @@ def weights(catalog: Catalog, terms: list[str]) -> dict[str, float]:
         )
     )
     total = catalog.query("SELECT count(*) FROM chunks")[0][0]
-    return {term: math.log(1 + (total - known.get(term, 1) + 0.5) / (known.get(term, 1) + 0.5)) for term in terms}
+    return {term: idf_of(known.get(term, 1), total) for term in terms}
+
+
+def idf_of(notes: int, total: int) -> float:
+    """The weight of a term that so many of *total* chunks have."""
+    return math.log(1 + (total - notes + 0.5) / (notes + 0.5))
 
 
 def _speaks(embedder, text: str) -> bool:

@@ -33,6 +33,7 @@ from memsearch_engine.settings import Settings
 
 from tests.evaluation.confidence import area, fit, held_out
 from tests.evaluation.recall import chats
+from tests.evaluation.run import world as demo_world
 
 _FOLDS = 10
 
@@ -183,27 +184,42 @@ def fitted(asked: list[Asked]) -> None:
 
 
 def amendments(folder: Path, noise: int) -> None:
-    """Fit ``search/chains.py`` on the voices that are not held out, and print its precision there (topics held out) and on the others.
+    """Fit ``search/chains.py`` on the voices that are not held out and on the demo's year, and print its precision there (topics held
+    out) and on the voices held out.
 
-    Of each decision and amendment, the newer ones among its nearest notes are judged: one of them is its amendment, or none.
+    Of each decision and amendment of a voice, the newer ones among its nearest notes are judged: one of them is its amendment, or none.
+    Of the demo's year, where nearly everything is a decision, those pairs are judged that amendments.tsv names.
     """
-    print(
-        f"{'':24s} {'pairs':>6s} {'amend':>6s}  "
-        + "  ".join(f"{'at ' + str(level):>16s}" for level in (0.4, 0.5, 0.6, 0.7))
-    )
-    for what, names in (("fitted, topics held out", ()), ("voices held out", chats.HELD_OUT)):
-        values, right, folds = pairs(folder, noise, names)
-        if names:
-            rated = np.array([chains.likely(tuple(row)) for row in values])
-        else:
-            bias, weights = fit(values, right)
-            rated = held_out(values, right, folds)
-        cells = []
-        for level in (0.4, 0.5, 0.6, 0.7):
-            said = rated >= level
-            cells.append(f"right {right[said].mean():.2f} of {right[said].sum():3d}")
-        print(f"{what:24s} {len(right):6d} {right.sum():6d}  " + "  ".join(f"{cell:>16s}" for cell in cells))
+    known, year, others = pairs(folder, noise, ()), demo_pairs(folder), pairs(folder, noise, chats.HELD_OUT)
+    values, right, folds = (np.concatenate(parts) for parts in zip(known, year))
+    bias, weights = fit(values, right)
     print("BIAS =", round(bias, 2), " WEIGHTS =", tuple(weights.round(2).tolist()), chains.FEATURES)
+    rated, count = held_out(values, right, folds), len(known[1])
+    held = np.array([chains.likely(tuple(row)) for row in others[0]])
+    levels = (0.5, 0.6, 0.7, 0.8)
+    print(f"{'right of said at':24s} {'pairs':>6s} {'amend':>6s}  " + "  ".join(f"{level:>10}" for level in levels))
+    for what, said, right in (
+        ("voices", rated[:count], known[1]), ("the demo's year", rated[count:], year[1]), ("voices held out", held, others[1])
+    ):  # fmt: skip
+        cells = [f"{right[said >= level].sum()} of {(said >= level).sum()}" for level in levels]
+        print(f"{what:24s} {len(right):6d} {right.sum():6d}  " + "  ".join(f"{cell:>10s}" for cell in cells))
+
+
+def demo_pairs(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """As ``pairs``, of stories of the demo's year among routine notes."""
+    values, right, folds = [], [], []
+    lines = (chats.HERE / "amendments.tsv").read_text(encoding="utf-8").splitlines()
+    with demo_world(folder / "year", 1000) as there:
+        for number, line in enumerate(lines):
+            older, newer, how = line.split("\t")
+            (row, *_) = there.catalog.by_entry(there.ids[older])
+            project = next(project for project in there.projects.values() if project.id == row.project)
+            near = {r.entry_id: values for r, values in chains.compared(there.catalog, there.space, project, row)}
+            if there.ids[newer] in near:
+                values.append(near[there.ids[newer]])
+                right.append(how == "amends")
+                folds.append(number % _FOLDS)
+    return np.array(values), np.array(right), np.array(folds)
 
 
 def pairs(folder: Path, noise: int, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
