@@ -16,12 +16,12 @@ from memsearch_engine.index.rows import Filter, Row
 from memsearch_engine.index.space import Space
 from memsearch_engine.projects import Project
 from memsearch_engine.search.hits import Hit
-from memsearch_engine.search.hybrid import idf_of, weights
+from memsearch_engine.search.rarity import idf_of, weights
 
 FEATURES = ("alike", "kept", "rare")
 BIAS = -12.37
 WEIGHTS = (11.98, 19.51, 0.59)
-ENOUGH = 0.7
+ENOUGH = 0.6
 #: So many hits are looked at for something newer, among so many of their nearest notes, as often as one is found.
 _AMONG, _NEAREST, _STEPS = 3, 25, 3
 _RARE = 3  # a word that so many notes have at most

@@ -9,7 +9,6 @@ led astray by a list that is sure of nothing: a BM25 hit on one common word adds
 
 from __future__ import annotations
 
-import math
 import re
 import time
 from datetime import date
@@ -27,6 +26,7 @@ from memsearch_engine.search import confidence, lexical
 from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.query import Query
 from memsearch_engine.search.rank import NEWEST_AMONG, newest_first, order
+from memsearch_engine.search.rarity import weights
 
 Key = tuple[str, str]  # (project id, chunk id): two projects may hold the same words
 MODES = ("hybrid", "dense", "bm25", "lexical")
@@ -204,25 +204,6 @@ def _rate(
         score = hit.scores["dense"] + hit.scores["special"]
         hit.scores["above"] = round(typical[project.id].above(score), 3)
     confidence.rate(hits)
-
-
-def weights(catalog: Catalog, terms: list[str]) -> dict[str, float]:
-    """How rare each term is (Lucene's idf, as Milvus uses it); one that no note has counts like one that a single note has."""
-    if not terms:
-        return {}
-    known = dict(
-        catalog.query(
-            f"SELECT term, doc FROM vocabulary WHERE col='terms' AND term IN ({','.join('?' * len(terms))})",
-            terms,
-        )
-    )
-    total = catalog.query("SELECT count(*) FROM chunks")[0][0]
-    return {term: idf_of(known.get(term, 1), total) for term in terms}
-
-
-def idf_of(notes: int, total: int) -> float:
-    """The weight of a term that so many of *total* chunks have."""
-    return math.log(1 + (total - notes + 0.5) / (notes + 0.5))
 
 
 def _speaks(embedder, text: str) -> bool:
