@@ -489,7 +489,12 @@ def _own_type(default: Any, raw: str) -> Any:
     return int(raw) if isinstance(default, int) and raw.isdecimal() else raw
 
 
+_SWITCHES = {"on": True, "yes": True, "off": False, "no": False}
+
+
 def _parse_value(key: str, raw: str, hint: Any) -> Any:
+    if hint is bool and raw.lower() in _SWITCHES:
+        return _SWITCHES[raw.lower()]
     try:
         value: Any = raw if hint is str or typing.get_origin(hint) is Literal else tomllib.loads(f"v = {raw}")["v"]
         return msgspec.convert(value, hint, strict=True)

@@ -10,6 +10,9 @@ from memsearch_engine.home import Home
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json
 
+#: Measured by `python -m tests.evaluation.recall`: the share of prompts at which something is told, where nothing bears on them and where
+#: something does, and what it takes.
+_TOLD_AT, _TOLD_TOKENS = (0.09, 0.4), 130
 AGENTS = click.Choice(["claude-code", "codex", "opencode", "openclaw"])
 
 
@@ -68,6 +71,7 @@ def plugins_install(
     if json_:
         output.emit({"changed": done, "dry_run": dry_run})
     elif not dry_run:
+        _say_what_is_told(home)
         output.say("new sessions are captured from now on; `memsearch coverage` shows it")
 
 
@@ -100,8 +104,13 @@ def _choose_summaries(home: Home, names: tuple[str, ...], wanted: str | None, *,
     if wanted is None:
         if not ask or now != "extractive" or not (sys.stdin.isatty() and sys.stderr.isatty()):
             return
-        tokens = _tokens_a_day(home, names)
+        turns, tokens = _a_day(home, names)
         output.say("")
+        if turns and load(home).recall.prompt:
+            least, most = (round(share * _TOLD_TOKENS * turns, -1) for share in _TOLD_AT)
+            output.say(
+                f"You send about {turns:.0f} prompts a day: what bears on them would be told in {least:,.0f} to {most:,.0f} tokens."
+            )
         output.say("Who takes the notes?")
         output.say("  extractive  free, offline: what was asked, what came out, files, commands, errors")
         about = (
@@ -116,8 +125,23 @@ def _choose_summaries(home: Home, names: tuple[str, ...], wanted: str | None, *,
         )
 
 
-def _tokens_a_day(home: Home, names: tuple[str, ...]) -> int:
-    """What a summariser would have read each day of the last two weeks."""
+def _say_what_is_told(home: Home) -> None:
+    from memsearch_engine.settings import load
+
+    recall = load(home).recall
+    parts = [f"notes at their start (at most {recall.max_tokens:,} tokens)"] if recall.inject else []
+    if recall.prompt:
+        parts.append(
+            f"what bears on a prompt, mostly nothing (at most {recall.prompt_tokens}, in a session {recall.session_tokens:,})"
+        )
+    if parts:
+        output.say(
+            f"sessions are told {' and '.join(parts)}; `memsearch context --log` keeps the receipts, `recall.*` changes it"
+        )
+
+
+def _a_day(home: Home, names: tuple[str, ...]) -> tuple[float, int]:
+    """Of each day of the last two weeks: prompts sent, and tokens that a summariser would have read."""
     from datetime import date, timedelta
 
     from memsearch_engine import Memory
@@ -139,7 +163,8 @@ def _tokens_a_day(home: Home, names: tuple[str, ...]) -> int:
     finally:
         progress.close()
         keeper.close()
-    return sum(count.tokens for count in made.counts.values()) // 14
+    counts = made.counts.values()
+    return sum(count.turns for count in counts) / 14, sum(count.tokens for count in counts) // 14
 
 
 @plugins.command("uninstall", epilog="\b\nExample:\n  memsearch plugins uninstall claude-code")

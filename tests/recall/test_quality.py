@@ -1,0 +1,32 @@
+"""What is told at prompts is as good as README says, on voices that nothing was fitted on."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.evaluation.recall import __main__ as evaluation
+from tests.evaluation.recall import chats
+
+
+@pytest.mark.slow
+def test_what_is_told_mostly_bears_on_the_prompt_and_silence_is_the_default(tmp_path):
+    asked = [a for voice in chats.voices(chats.HELD_OUT) for a in evaluation.ask(tmp_path, voice, 440)]
+    cases, none = [a for a in asked if a.right], [a for a in asked if not a.right]
+    assert sum(bool(a.told) for a in none) <= len(none) / 10
+    right, notes = sum(a.right in a.told for a in cases), sum(len(a.told) for a in asked)
+    assert right >= 18 and right / notes >= 0.55, (right, notes)
+    direct = [a for a in cases if a.case["style"] == "direct"]
+    assert sum(a.right in a.told for a in direct) >= 0.75 * len(direct)
+    first = [a.hits[0] for a in cases if a.overtaken]
+    amended = [(a.right, a.overtaken) for a in cases if a.overtaken]
+    newer = sum(hit == right for hit, (right, _) in zip(first, amended))
+    older = sum(hit == overtaken for hit, (_, overtaken) in zip(first, amended))
+    assert newer >= 3 * older, (newer, older)
+    assert max(a.tokens for a in asked) <= 300
+
+
+@pytest.mark.slow
+def test_what_amends_what_is_said_rightly(tmp_path):
+    values, right, _ = evaluation.pairs(tmp_path, 440, chats.HELD_OUT)
+    said = [evaluation.chains.likely(tuple(row)) >= evaluation.chains.ENOUGH for row in values]
+    assert sum(said) >= 12 and sum(is_one for is_one, told in zip(right, said) if told) >= 0.9 * sum(said)
