@@ -619,6 +619,14 @@ class Memory:
             "recall", Telling, timeout_s=_LONG_S, place=self.place_param, prompt=prompt, agent=agent, session=session, dry=True
         )  # fmt: skip
 
+    def told_after_compaction(self, agent: str, session: str) -> Telling:
+        """What a session would be told if it were compacted now: what it had noted that its agent's summary lacks."""
+        from memsearch_engine.recall.prompt import Telling
+
+        return self.call(
+            "carry_on", Telling, timeout_s=_LONG_S, place=self.place_param, agent=agent, session=session, dry=True
+        )
+
     def receipts(self, session: str = "", limit: int = 50) -> list[Receipt]:
         """What sessions were told unasked, newest first, and what came of it."""
         from memsearch_engine.capture.hook import CONTEXT_LINES
@@ -626,25 +634,25 @@ class Memory:
 
         return listed(self.home, CONTEXT_LINES, session, limit)
 
-    def less(self, name: str) -> int:
-        """Tell a note no more at prompts like those that it was told at; ``more`` takes that back. Returns how many prompts those are.
+    def less(self, name: str) -> list[str]:
+        """Tell a note no more at prompts like those that it was told at; ``more`` takes that back. Returns the entries meant.
 
         Raises:
             NotFound: no session was told that note.
         """
         from memsearch_engine import receipts
 
-        if not (count := receipts.less(self.home, name)):
+        if not (found := receipts.less(self.home, name)):
             raise NotFound(f"no session was told {name} at a prompt", "`memsearch context --log` lists what was told")
-        return count
+        return found
 
-    def more(self, name: str) -> int:
-        """Take ``less`` back. Raises NotFound where there is nothing to take back."""
+    def more(self, name: str) -> list[str]:
+        """Take ``less`` back. Returns the entries meant. Raises NotFound where there is nothing to take back."""
         from memsearch_engine import receipts
 
-        if not (count := receipts.more(self.home, name)):
+        if not (found := receipts.more(self.home, name)):
             raise NotFound(f"{name} is told wherever it fits", "`memsearch context --less NOTE` makes it rarer")
-        return count
+        return found
 
     def forget_project(self, name: str) -> Project:
         """Know a project no more, by its name or the path of its folder: it is neither watched nor searched, and what is indexed of it is

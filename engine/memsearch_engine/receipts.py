@@ -29,11 +29,12 @@ CREATE INDEX IF NOT EXISTS injections_at ON injections(at);
 CREATE TABLE IF NOT EXISTS told_notes (
   agent TEXT NOT NULL, session TEXT NOT NULL, entry TEXT NOT NULL, at REAL NOT NULL, tokens INTEGER NOT NULL,
   confidence REAL NOT NULL, why TEXT NOT NULL, terms TEXT NOT NULL, outcome TEXT NOT NULL DEFAULT '',
-  PRIMARY KEY (agent, session, entry)) WITHOUT ROWID;
+  PRIMARY KEY (agent, session, entry, at)) WITHOUT ROWID;
 CREATE INDEX IF NOT EXISTS told_notes_entry ON told_notes(entry);
 CREATE TABLE IF NOT EXISTS told_less (
   entry TEXT NOT NULL, terms TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (entry, terms)) WITHOUT ROWID;
 """
+_COMPACTED = "compacted"
 _SAID_WITHIN_S = 3600.0
 _OPENED_WITHIN_S = 24 * 3600.0
 _KEPT_S = 365 * 86400.0
@@ -73,8 +74,10 @@ def at_start(home: Home, at: float, agent: str, session: str, event: str, cwd: s
         )
 
 
-def at_prompt(home: Home, agent: str, session: str, cwd: str, text: str, tokens: int, notes: list[Told]) -> None:
-    """Note that a session was given *text* with these notes at a prompt."""
+def told(
+    home: Home, agent: str, session: str, event: str, cwd: str, text: str, tokens: int, notes: list[Told]
+) -> float:
+    """Note that a session was given *text*, which tells these notes, at an event of its agent's. Returns when (seconds since 1970)."""
     now, name = time.time(), digest(text, size=6)
     rows = [
         (agent, session, note.entry, now, note.tokens, note.confidence, note.why, " ".join(note.terms))
@@ -86,32 +89,51 @@ def at_prompt(home: Home, agent: str, session: str, cwd: str, text: str, tokens:
             (name, text, tokens, now),
         )
         db.execute(
-            "INSERT OR IGNORE INTO injections (at, agent, session, event, cwd, text_id) VALUES (?,?,?,'UserPromptSubmit',?,?)",
-            (now, agent, session, cwd, name),
+            "INSERT OR IGNORE INTO injections (at, agent, session, event, cwd, text_id) VALUES (?,?,?,?,?,?)",
+            (now, agent, session, event, cwd, name),
         )
         db.executemany(
             "INSERT OR IGNORE INTO told_notes (agent, session, entry, at, tokens, confidence, why, terms) VALUES (?,?,?,?,?,?,?,?)",
             rows,
         )
+    return now
+
+
+def untold(home: Home, at: float, agent: str, session: str) -> None:
+    """Take a receipt back: nobody heard what was told."""
+    with using(home, _SCHEMA) as db, transaction(db):
+        for table in ("injections", "told_notes"):
+            db.execute(f"DELETE FROM {table} WHERE agent=? AND session=? AND at=?", (agent, session, at))
+
+
+def compacted(home: Home, at: float, agent: str, session: str, cwd: str) -> None:
+    """Note that a session was compacted or cleared: what it was told before, it has no more."""
+    at_start(home, at, agent, session, _COMPACTED, cwd, "")
 
 
 class Session(msgspec.Struct):
-    """What a session was told so far: ids of notes, tokens at its prompts, and all its texts."""
+    """What a session was told since it was last compacted: ids of notes, tokens at its prompts, and all texts."""
 
     entries: set[str]
     tokens: int
     texts: list[str]
 
 
-def of_session(home: Home, agent: str, session: str) -> Session:
+def of_session(home: Home, agent: str, session: str, lines: int) -> Session:
+    """
+    Args:
+        lines: which of the texts of ``keep_texts`` its agent is given.
+    """
+    who = (agent, session)
     with using(home, _SCHEMA) as db:
-        entries = {
-            row[0] for row in db.execute("SELECT entry FROM told_notes WHERE agent=? AND session=?", (agent, session))
-        }
+        query = "SELECT coalesce(max(at), 0) FROM injections WHERE agent=? AND session=? AND event=?"
+        since = db.execute(query, (*who, _COMPACTED)).fetchone()[0]
+        query = "SELECT entry FROM told_notes WHERE agent=? AND session=? AND at>=?"
+        entries = {entry for (entry,) in db.execute(query, (*who, since))}
         rows = db.execute(
             "SELECT i.event, t.tokens, t.text FROM injections i JOIN injected_texts t ON t.id=i.text_id "
-            "WHERE i.agent=? AND i.session=?",
-            (agent, session),
+            "WHERE i.agent=? AND i.session=? AND i.at>=? AND t.lines IN (0, ?)",
+            (*who, since, lines),
         ).fetchall()
     prompts = sum(tokens for event, tokens, _ in rows if event == "UserPromptSubmit")
     return Session(entries, prompts, [text for _, _, text in rows])
@@ -136,21 +158,30 @@ def opened(home: Home, entry: str) -> None:
         )
 
 
-def less(home: Home, entry: str) -> int:
-    """Keep a note from being told at prompts like those that it was told at. Returns how many those are."""
+def less(home: Home, name: str) -> list[str]:
+    """Keep a note from being told at prompts like those that it was told at.
+
+    Args:
+        name: the first digits of an entry's id, as they are cited.
+
+    Returns:
+        The entries that this holds for from now on.
+    """
     with using(home, _SCHEMA) as db, transaction(db):
-        prompts = {row[0] for row in db.execute("SELECT terms FROM told_notes WHERE entry=?", (entry,)) if row[0]}
-        db.executemany(
-            "INSERT OR IGNORE INTO told_less (entry, terms, at) VALUES (?,?,?)",
-            [(entry, terms, time.time()) for terms in prompts],
-        )
-    return len(prompts)
+        query = "SELECT DISTINCT entry, terms FROM told_notes WHERE substr(entry, 1, ?)=?"
+        found = db.execute(query, (len(name), name)).fetchall() if name else []
+        rows = [(entry, terms, time.time()) for entry, terms in found]
+        db.executemany("INSERT OR IGNORE INTO told_less (entry, terms, at) VALUES (?,?,?)", rows)
+    return sorted({entry for entry, _ in found})
 
 
-def more(home: Home, entry: str) -> int:
-    """Take ``less`` back. Returns how many prompts it was for."""
-    with using(home, _SCHEMA) as db:
-        return int(db.execute("DELETE FROM told_less WHERE entry=?", (entry,)).rowcount)
+def more(home: Home, name: str) -> list[str]:
+    """Take ``less`` back. Returns the entries that it held for."""
+    with using(home, _SCHEMA) as db, transaction(db):
+        query = "SELECT DISTINCT entry FROM told_less WHERE substr(entry, 1, ?)=?"
+        found = [entry for (entry,) in db.execute(query, (len(name), name))] if name else []
+        db.executemany("DELETE FROM told_less WHERE entry=?", [(entry,) for entry in found])
+    return found
 
 
 def unwanted(home: Home, entries: Iterable[str]) -> list[tuple[str, set[str]]]:
@@ -162,7 +193,7 @@ def unwanted(home: Home, entries: Iterable[str]) -> list[tuple[str, set[str]]]:
 
 
 class Receipt(msgspec.Struct, kw_only=True):
-    """What a session was given, and when (seconds since 1970). ``notes``: those of a prompt; at its start a session is given lines."""
+    """What a session was given, and when (seconds since 1970). ``notes``: what it was told, where that is notes and not lines of them."""
 
     at: float
     agent: str
@@ -174,6 +205,13 @@ class Receipt(msgspec.Struct, kw_only=True):
     tokens: int
     notes: list[Told] = []
 
+    @property
+    def moment(self) -> str:
+        """When in the session, in words."""
+        if self.event != "SessionStart":
+            return "at a prompt"
+        return "after a compaction" if self.notes else "at its start"
+
 
 def listed(home: Home, lines: Mapping[str, int], session: str = "", limit: int = 50) -> list[Receipt]:
     """What was given to which session, newest first.
@@ -183,14 +221,15 @@ def listed(home: Home, lines: Mapping[str, int], session: str = "", limit: int =
     """
     with using(home, _SCHEMA) as db:
         rows = db.execute(
-            "SELECT at, agent, session, event, cwd, text_id FROM injections WHERE ?='' OR session=? ORDER BY at DESC LIMIT ?",
+            "SELECT at, agent, session, event, cwd, text_id FROM injections "
+            "WHERE text_id<>'' AND (?='' OR session=?) ORDER BY at DESC LIMIT ?",
             (session, session, limit),
         ).fetchall()
         found = []
         for at, agent, of, event, cwd, text_id in rows:
-            which = lines.get(agent, 0) if event == "SessionStart" else 0
-            query = "SELECT text, tokens FROM injected_texts WHERE id=? AND lines=?"
-            text, tokens = db.execute(query, (text_id, which)).fetchone() or ("", 0)
+            # told at its start: one of several lengths; later: as it is
+            query = "SELECT text, tokens FROM injected_texts WHERE id=? AND lines IN (0, ?)"
+            text, tokens = db.execute(query, (text_id, lines.get(agent, 0))).fetchone() or ("", 0)
             query = (
                 "SELECT entry, tokens, confidence, why, terms, outcome FROM told_notes "
                 "WHERE agent=? AND session=? AND at=? ORDER BY confidence DESC"

@@ -119,14 +119,17 @@ class Llm(msgspec.Struct, kw_only=True):
 class Recall(msgspec.Struct, kw_only=True):
     """What agents are told unasked. ``inject``: notes at the start of a session, at most ``max_tokens`` of them;
     ``hint``: one line for the user when a prompt is sent (costs no tokens); ``prompt``: the notes that bear on a prompt, at most
-    ``prompt_tokens`` for one and ``session_tokens`` in a session, where they are found within ``wait_ms``."""
+    ``prompt_tokens`` for one and ``session_tokens`` in a session, where they are found within ``wait_ms``; ``compaction``: what a
+    session had noted that its own summary has lost, at most ``compaction_tokens``."""
 
     inject: bool = True
     max_tokens: Annotated[int, msgspec.Meta(ge=200, le=10_000)] = 1500
     hint: bool = True
     prompt: bool = True
-    prompt_tokens: Annotated[int, msgspec.Meta(ge=100, le=5_000)] = 300
+    prompt_tokens: Annotated[int, msgspec.Meta(ge=150, le=5_000)] = 300
     session_tokens: Annotated[int, msgspec.Meta(ge=0, le=50_000)] = 1500
+    compaction: bool = True
+    compaction_tokens: Annotated[int, msgspec.Meta(ge=100, le=10_000)] = 800
     wait_ms: Annotated[int, msgspec.Meta(ge=20, le=3_000)] = 150
 
 

@@ -15,7 +15,7 @@ from memsearch_tui.cli.options import as_json
 from memsearch_tui.counted import many
 
 if TYPE_CHECKING:
-    from memsearch_engine import Receipt
+    from memsearch_engine import Receipt, Telling
 
 AGENTS = click.Choice(["claude-code", "codex", "opencode", "openclaw"])
 
@@ -153,24 +153,31 @@ def coverage(since: str | None, listed: str | None, json_: bool) -> int:
 )
 @click.argument("agent", type=AGENTS, default="claude-code")
 @click.option("--prompt", default="", help="What a session would be told at this prompt.")
+@click.option(
+    "--compacted", default="", metavar="SESSION", help="What a session of AGENT would be told after a compaction."
+)
 @click.option("--log", "log_", is_flag=True, help="What was given to which session, newest first.")
 @click.option("--session", default="", help="Only this session's (with --log); as if in it (with --prompt).")
 @click.option("--less", default="", metavar="NOTE", help="Don't tell a note at prompts like those it was told at.")
 @click.option("--more", default="", metavar="NOTE", help="Take --less back.")
 @as_json
-def context(agent: str, prompt: str, log_: bool, session: str, less: str, more: str, json_: bool) -> int:
+def context(
+    agent: str, prompt: str, compacted: str, log_: bool, session: str, less: str, more: str, json_: bool
+) -> int:
     """Show exactly what a new session of AGENT in this folder would be told, and how many tokens that is."""
     memory = Memory()
     if less or more:
-        count = memory.less(less) if less else memory.more(more)
+        found = memory.less(less) if less else memory.more(more)
         if json_:
-            output.emit({"note": less or more, "prompts": count})
+            output.emit({"notes": found})
         else:
-            how = "not told again" if less else "told again"
-            output.say(f"{less or more} is {how} at prompts like {'that one' if count == 1 else f'those {count}'}")
+            how = "not told at such prompts again" if less else "told at such prompts again"
+            output.say(f"{', '.join(found)}: {how}")
         return 0
     if prompt:
-        return _told_at(memory, prompt, agent, session, json_)
+        return _told(memory.told_at(prompt, agent=agent, session=session), json_)
+    if compacted:
+        return _told(memory.told_after_compaction(agent, compacted), json_)
     if log_ or session:
         return _log(memory.receipts(session), json_)
     made = memory.context(agent)
@@ -195,11 +202,10 @@ def context(agent: str, prompt: str, log_: bool, session: str, less: str, more: 
     return 0
 
 
-def _told_at(memory: Memory, prompt: str, agent: str, session: str, json_: bool) -> int:
-    from msgspec import to_builtins
-
-    telling = memory.told_at(prompt, agent=agent, session=session)
+def _told(telling: Telling, json_: bool) -> int:
     if json_:
+        from msgspec import to_builtins
+
         output.emit(to_builtins(telling))
         return 0
     if telling.text:
@@ -219,9 +225,8 @@ def _log(receipts: list[Receipt], json_: bool) -> int:
         return 0 if receipts else 1
     for receipt in receipts:
         when = datetime.fromtimestamp(receipt.at).strftime("%Y-%m-%d %H:%M:%S")
-        what = "at a prompt" if receipt.notes else "at its start"
         output.echo(
-            f"{when}  {receipt.agent:12s} {output.safe(receipt.session)}  {receipt.tokens} tokens {what}  {output.safe(receipt.cwd)}"
+            f"{when}  {receipt.agent:12s} {output.safe(receipt.session)}  {receipt.tokens} tokens {receipt.moment}  {output.safe(receipt.cwd)}"
         )
         for note in receipt.notes:
             came = note.outcome or "not used so far"

@@ -81,9 +81,8 @@ def activity_rows(state: dict[str, Any]) -> list[Row]:
     rows.append([_label("told"), ("what sessions were given unasked", "dim")])
     for receipt in state["told"][:12]:
         when = datetime.fromtimestamp(receipt.at).strftime("%Y-%m-%d %H:%M")
-        what = "at a prompt" if receipt.notes else "at its start"
         rows.append([_label(""), (f"{when}  ", "text"), (f"{receipt.agent:12s}", "agent"),
-                     (f"{receipt.tokens} tokens {what}  {receipt.session[:13]}", "dim")])  # fmt: skip
+                     (f"{receipt.tokens} tokens {receipt.moment}  {receipt.session[:13]}", "dim")])  # fmt: skip
         for note in receipt.notes:
             rows.append([_label(""), (f"  {note.entry}  {note.confidence:.0%} sure  ", "dim"),
                          (note.outcome or "not used so far", "good" if note.outcome else "dim")])  # fmt: skip

@@ -20,11 +20,11 @@ export default {
         return { code: 1, stdout: "", stderr: String(error) }
       }
     }
-    const hook = (event, ctx, prompt) =>
+    const hook = (event, ctx, more = {}) =>
       run(
         ["hook", "openclaw", event],
         ctx.workspaceDir,
-        JSON.stringify({ session_id: ctx.sessionId, cwd: ctx.workspaceDir, hook_event_name: event, prompt }),
+        JSON.stringify({ session_id: ctx.sessionId, cwd: ctx.workspaceDir, hook_event_name: event, ...more }),
       )
     const said = (done) => {
       try {
@@ -39,18 +39,26 @@ export default {
       if (ours(ctx)) await hook("Stop", ctx)
     })
     const keyOf = (ctx) => `${ctx?.agentId}/${ctx?.sessionId}`
-    const anew = async (_event, ctx) => void told.delete(keyOf(ctx))
+    const cleared = new Set() // sessions that were reset: they keep their id, and have nothing of what they were told
+    const anew = async (_event, ctx) => {
+      told.delete(keyOf(ctx))
+      cleared.add(keyOf(ctx))
+    }
     api.on("session_start", anew)
     api.on("before_reset", anew)
+    api.on("after_compaction", async (_event, ctx) => {
+      if (ours(ctx)) told.set(keyOf(ctx), hook("SessionStart", ctx, { source: "compact" }).then(said))
+    })
     api.on("before_prompt_build", async (event, ctx) => {
       if (!ours(ctx)) return
       const key = keyOf(ctx)
       if (!told.has(key)) {
-        told.set(key, hook("SessionStart", ctx).then(said))
+        told.set(key, hook("SessionStart", ctx, cleared.delete(key) ? { source: "clear" } : {}).then(said))
         if (told.size > MOST_SESSIONS) told.delete(told.keys().next().value)
       }
       const prompt = typeof event?.prompt === "string" ? event.prompt : ""
-      const [start, bears] = await Promise.all([told.get(key), prompt ? hook("UserPromptSubmit", ctx, prompt).then(said) : ""])
+      const start = await told.get(key) // first: what a session is told at its start is not told again at its prompt
+      const bears = prompt ? said(await hook("UserPromptSubmit", ctx, { prompt })) : ""
       if (!start && !bears) return
       // both hold for one turn, whatever field they come in; at the end of the system prompt the first spoils no cached prefix
       return { ...(start ? { appendSystemContext: start } : {}), ...(bears ? { prependContext: bears } : {}) }

@@ -7,7 +7,9 @@ import { tool } from "@opencode-ai/plugin"
 const MEMSEARCH = "memsearch"
 const MAX_OUTPUT = 200_000
 const PROMPT_MS = 1_500 // that a prompt may be kept waiting at the very most; the command itself gives up much sooner
+const CHILD_MS = 300 // that OpenCode may take to say who started a session
 const MOST_TOLD = 500
+const later = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms).unref())
 
 type Reply = { code: number | null; out: string; err: string }
 
@@ -47,11 +49,11 @@ export const Memsearch = async ({ directory, client }: { directory: string; clie
   const children = new Map<string, Promise<boolean>>() // session -> whether another one started it
   const open = new Set<string>() // sessions with turns that were not handed over yet
 
-  const hook = (event: string, sessionID: string, detached: boolean, prompt?: string) =>
+  const hook = (event: string, sessionID: string, detached: boolean, more: { prompt?: string; source?: string } = {}) =>
     run(["hook", "opencode", event], directory, {
-      input: JSON.stringify({ session_id: sessionID, cwd: directory, hook_event_name: event, prompt }),
+      input: JSON.stringify({ session_id: sessionID, cwd: directory, hook_event_name: event, ...more }),
       detached,
-      signal: prompt === undefined ? undefined : AbortSignal.timeout(PROMPT_MS),
+      signal: more.prompt === undefined ? undefined : AbortSignal.timeout(PROMPT_MS),
     })
 
   const said = (reply: Reply): string => {
@@ -66,9 +68,10 @@ export const Memsearch = async ({ directory, client }: { directory: string; clie
     let child = children.get(sessionID)
     if (!child) {
       child = Promise.resolve()
-        .then(() => client.session.get({ path: { id: sessionID } }))
+        .then(() => Promise.race([client.session.get({ path: { id: sessionID } }), later(CHILD_MS)]))
         .then((found: any) => Boolean(found?.data?.parentID), () => false)
       children.set(sessionID, child)
+      if (children.size > MOST_TOLD) children.delete(children.keys().next().value!)
     }
     return child
   }
@@ -86,6 +89,9 @@ export const Memsearch = async ({ directory, client }: { directory: string; clie
     event: async ({ event }: { event: { type: string; properties?: any } }) => {
       const sessionID = event.properties?.sessionID
       if (event.type === "session.status" && event.properties?.status?.type === "busy" && sessionID) open.add(sessionID)
+      if (event.type === "session.compacted" && sessionID) {
+        told.set(sessionID, hook("SessionStart", sessionID, false, { source: "compact" }).then(said))
+      }
       if (event.type === "session.idle" && sessionID) {
         open.delete(sessionID)
         await hook("Stop", sessionID, true)
@@ -99,7 +105,8 @@ export const Memsearch = async ({ directory, client }: { directory: string; clie
       const words = output.parts.filter((part) => part.type === "text" && !part.synthetic).map((part) => part.text)
       const prompt = words.join("\n").trim()
       if (!prompt || (await isChild(input.sessionID))) return
-      const text = said(await hook("UserPromptSubmit", input.sessionID, false, prompt))
+      await context(input.sessionID) // first: what a session is told at its start is not told again at its prompt
+      const text = said(await hook("UserPromptSubmit", input.sessionID, false, { prompt }))
       if (!text) return
       atPrompt.set(output.message.id, text)
       if (atPrompt.size > MOST_TOLD) atPrompt.delete(atPrompt.keys().next().value!)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
-from tests.conftest import Box, until
+from tests.conftest import Box, Result, until
 from tests.evaluation.recall import chats
 
 DAY = "2026-02-{:02d}"
@@ -43,3 +44,12 @@ def prepared(box: Box, wait_ms: int = 3000) -> None:
     """Wait until the service has made ready what hooks read."""
     file = box.home.context(str(box.memory))
     until(lambda: file.exists() and json.loads(file.read_text()).get("wait_ms") == wait_ms, 20, "the prepared context")
+
+
+def prompt(box: Box, words: str, session: str, agent: str = "claude-code", **payload: Any) -> Result:
+    given = {"session_id": session, "prompt": words, "cwd": str(box.project), "hook_event_name": "UserPromptSubmit"}
+    return box.ok("hook", agent, "UserPromptSubmit", stdin=json.dumps(given | payload))
+
+
+def told(result: Result) -> str:
+    return result.json.get("hookSpecificOutput", {}).get("additionalContext", "")

@@ -152,11 +152,14 @@ def unfenced(text: str) -> str:
     return _FENCE_LIKE.sub("\u2039", text)
 
 
-def prebuild(home: Home, memory: str, max_tokens: int, *, longterm: str, hint: bool, wait_ms: int = 0) -> bool:
+def prebuild(
+    home: Home, memory: str, max_tokens: int, *, longterm: str, hint: bool, wait_ms: int = 0, carry_ms: int = 0
+) -> bool:
     """Keep the context of a memory folder ready for hooks. Returns whether it changed.
 
     Args:
-        wait_ms: how long a hook waits for what bears on a prompt; 0: it does not ask.
+        wait_ms, carry_ms: how long a hook waits for what bears on a prompt, and for what a session had noted before it was
+            compacted; 0: it does not ask.
     """
     texts: dict[str, str] = {}
     origin = Origin(home)
@@ -168,7 +171,7 @@ def prebuild(home: Home, memory: str, max_tokens: int, *, longterm: str, hint: b
     name = digest(json.dumps(texts, sort_keys=True), size=6)
     value: dict[str, Any] = {
         "id": name, "memory": memory, "hint": _HINT if hint and texts else "", "texts": texts,
-        "wait_ms": wait_ms if list_days(memory) else 0,
+        "wait_ms": wait_ms if list_days(memory) else 0, "carry_ms": carry_ms if list_days(memory) else 0,
     }  # fmt: skip
     path = home.context(memory)
     try:

@@ -15,6 +15,8 @@ import select
 import sys
 import time
 
+from memsearch_engine import __version__
+
 MAX_PAYLOAD = 64 * 1024 * 1024
 AGENTS = ("claude-code", "codex", "opencode", "openclaw")
 _DEADLINE_S = 0.15
@@ -117,9 +119,12 @@ def _take(agent: str, event: str, payload: dict, start: float) -> dict:
         text = texts.get(str(CONTEXT_LINES[agent])) if isinstance(texts, dict) else None
         _put(home, agent, event, payload, start, context=context.get("id") if text else "")
         _start_service(home)
-        if not isinstance(text, str) or not text:
+        texts = [text] if isinstance(text, str) and text else []
+        if payload.get("source") == "compact" and (carried := _carried(home, agent, payload, context, start)):
+            texts.append(carried)
+        if not texts:
             return {}
-        return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
+        return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "\n\n".join(texts)}}
     if event in _FINISHING:
         _put(home, agent, event, payload, start)
         _start_service(home)
@@ -132,10 +137,9 @@ def _at_prompt(home, agent: str, payload: dict, prompt: str, start: float) -> di
     hint = ready.get("hint")
     output: dict = {"systemMessage": hint} if isinstance(hint, str) and hint else {}
     wait_ms = ready.get("wait_ms")
-    if not isinstance(wait_ms, int) or wait_ms <= 0:
+    if not isinstance(wait_ms, int) or wait_ms <= 0 or not payload.get("session_id"):
         return output
-    params = {"agent": agent, "session": str(payload.get("session_id") or "")[:_MOST], "prompt": prompt[:_MOST_PROMPT]}
-    told = _ask(home, payload, params, start + wait_ms / 1000)
+    told = _ask(home, agent, "recall", payload, {"prompt": prompt[:_MOST_PROMPT]}, start + wait_ms / 1000)
     if told is None:
         _start_service(home)
     elif isinstance(text := told.get("text"), str) and text:
@@ -145,8 +149,19 @@ def _at_prompt(home, agent: str, payload: dict, prompt: str, start: float) -> di
     return output
 
 
-def _ask(home, payload: dict, params: dict, end: float) -> dict | None:
-    """The service's answer to ``recall``, {} where it comes after *end* (monotonic); None where no service listens."""
+def _carried(home, agent: str, payload: dict, ready: dict, start: float) -> str:
+    """What a session that goes on after a compaction is told beside what any new one is; '' where that is not said in time."""
+    wait_ms = ready.get("carry_ms")
+    if not isinstance(wait_ms, int) or wait_ms <= 0:
+        return ""
+    params = {"transcript": str(payload.get("transcript_path") or "")[:_MOST]}
+    told = _ask(home, agent, "carry_on", payload, params, start + wait_ms / 1000) or {}
+    text = told.get("text")
+    return text if isinstance(text, str) else ""
+
+
+def _ask(home, agent: str, method: str, payload: dict, params: dict, end: float) -> dict | None:
+    """The service's answer, {} where it comes after *end* (monotonic); None where no service listens."""
     import socket
 
     from memsearch_engine.local_socket import same_user
@@ -154,6 +169,7 @@ def _ask(home, payload: dict, params: dict, end: float) -> dict | None:
 
     cwd = payload.get("cwd")
     root, memory, common = find(cwd if isinstance(cwd, str) and cwd else os.getcwd(), str(home.root))
+    params |= {"agent": agent, "session": str(payload.get("session_id") or "")[:_MOST]}
     params["place"] = {"root": root, "memory": memory, "common_dir": common}
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as peer:
         try:
@@ -165,19 +181,31 @@ def _ask(home, payload: dict, params: dict, end: float) -> dict | None:
         if not same_user(peer):
             return {}
         params["deadline_s"] = max(0.001, end - time.monotonic())
-        request = {"jsonrpc": "2.0", "id": 1, "method": "recall", "params": params}
-        answer = b""
+        # an older service finishes when it hears of a newer client; the next event then starts the new one
+        calls = [("hello", {"version": __version__}), (method, params)]
+        lines = [json.dumps({"jsonrpc": "2.0", "id": n, "method": m, "params": p}) for n, (m, p) in enumerate(calls)]
         try:
-            peer.sendall(json.dumps(request).encode() + b"\n")
-            while not answer.endswith(b"\n") and len(answer) < _MOST_ANSWER:
-                peer.settimeout(max(0.001, end - time.monotonic()))
-                chunk = peer.recv(1 << 16)
-                if not chunk:
-                    return {}
-                answer += chunk
-        except OSError:  # too late
+            peer.sendall(("\n".join(lines) + "\n").encode())
+            return _answer(peer, 1, end)
+        except (OSError, ValueError):  # too late, or no service of ours
             return {}
-    return _table(json.loads(answer).get("result")) or {}
+
+
+def _answer(peer, number: int, end: float) -> dict:
+    """The result of a call, {} for an error; answers come in any order. Raises OSError, ValueError."""
+    said = b""
+    while len(said) < _MOST_ANSWER:
+        peer.settimeout(max(0.001, end - time.monotonic()))
+        chunk = peer.recv(1 << 16)
+        if not chunk:
+            break
+        said += chunk
+        *whole, said = said.split(b"\n")
+        for line in whole:
+            answer = _table(json.loads(line)) or {}
+            if answer.get("id") == number:
+                return _table(answer.get("result")) or {}
+    return {}
 
 
 def _was_told(payload: dict) -> bool:

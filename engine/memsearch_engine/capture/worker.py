@@ -61,6 +61,7 @@ class Event(msgspec.Struct):
     memsearch_dir: str = ""
     agent_home: str = ""
     context: str = ""  # what the session was given at its start
+    source: str = ""  # how a session began: startup, resume, compact …
 
 
 def events(home: Home) -> Iterator[Event]:
@@ -86,12 +87,27 @@ def events(home: Home) -> Iterator[Event]:
                     record.get("memsearch_dir", ""),
                     record.get("agent_home", ""),
                     record.get("context") or "",
+                    record.get("source") or "",
                 )
             )
         except FileNotFoundError:
             continue
         except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
             set_aside(path, f"it is no event: {error}")
+
+
+def note_starts(home: Home, agent: str, session: str) -> None:
+    """Note what a session was told at its start, if that still waits in the inbox: its first prompt may come right after."""
+    for event in events(home):
+        if (event.agent, event.session) == (agent, session) and event.event == "SessionStart":
+            _note_start(home, event)
+
+
+def _note_start(home: Home, event: Event) -> None:
+    if event.source in ("compact", "clear"):
+        receipts.compacted(home, event.at, event.agent, event.session, event.cwd)
+    if event.context:
+        receipts.at_start(home, event.at, event.agent, event.session, event.event, event.cwd, event.context)
 
 
 def _checked(event: Event) -> Event:
@@ -216,9 +232,8 @@ def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
         return True, ""
     if event.agent_home:  # the service has another environment than the agent
         keeper.ledger.remember_folder(event.agent, event.agent_home)
-    if event.context:
-        receipts.at_start(keeper.home, event.at, event.agent, event.session, event.event, event.cwd, event.context)
     if event.event == "SessionStart":
+        _note_start(keeper.home, event)
         memory = _named(event.memsearch_dir) if event.memsearch_dir else home_of(event.cwd, keeper.home)
         if os.path.isdir(memory) and memory not in outcome.opened:
             outcome.opened.append(memory)

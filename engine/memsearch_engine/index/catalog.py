@@ -374,6 +374,15 @@ class Catalog:
         )
         return [Row.of(row) for row in rows]
 
+    def of_session(self, project: str, agent: str, session: str, limit: int) -> list[Row]:
+        """The first chunk of each note of a session, newest first."""
+        rows = self.query(
+            f"SELECT {HIT_COLUMNS} FROM {HIT_FROM} WHERE e.project=? AND e.session=? AND e.agent=? AND c.part=0 "
+            "ORDER BY e.day DESC, e.time DESC, c.start_line DESC LIMIT ?",
+            (project, session, agent, limit),
+        )
+        return [Row.of(row) for row in rows]
+
     def days(self, project: str = "") -> list[tuple[str, int]]:
         """(day, number of entries), newest first."""
         where = "AND project=?" if project else ""

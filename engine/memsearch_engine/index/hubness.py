@@ -19,6 +19,7 @@ _NEAREST = 10
 #: How much of the nearness to notes in general is taken off (chosen on tests/evaluation and three other sets).
 _WEIGHT = 0.4
 _ROWS = 2_048
+_LEAST_DEVIATION = 0.08
 
 
 class Near(NamedTuple):
@@ -39,7 +40,9 @@ class Typical(NamedTuple):
     deviation: float
 
     def above(self, score: float) -> float:
-        return (score - self.mean) / self.deviation
+        """How many standard deviations *score* lies above the mean. Where most notes are alike there is hardly a deviation, and nothing
+        would be near: then that of ordinary notes counts."""
+        return (score - self.mean) / max(self.deviation, _LEAST_DEVIATION)
 
 
 def sampled(chunk_ids: Iterable[str]) -> list[str]:
@@ -90,4 +93,4 @@ class Sample:
         if len(self.ids) < 2:
             return Typical(0.0, 1.0)
         scores = self._vectors @ vector + self._special
-        return Typical(float(scores.mean()), float(scores.std()) or 1.0)
+        return Typical(float(scores.mean()), float(scores.std()))

@@ -41,7 +41,7 @@ def newest(catalog: Catalog, space: Space, project: Project, hits: list[Hit]) ->
                     hits.remove(known)
                 hits.insert(hits.index(older), found)
                 found.score, found.confidence = older.score, older.confidence
-            found.overtakes = older.id
+            found.overtakes = [*found.overtakes, older.id]
             found.reasons.append(f"newer word on the matter of {older.row.day}")
             older = found
     for rank, hit in enumerate(hits, 1):

@@ -13,8 +13,8 @@ from memsearch_engine.search.hits import Hit
 
 _MOST_LEAD = 0.2
 FEATURES = ("above", "speaks", "coverage", "lead", "behind", "first", "newer")
-BIAS = -2.8
-WEIGHTS = (0.14, -0.29, 1.29, 27.83, 7.2, 1.52, 0.71)
+BIAS = -2.79
+WEIGHTS = (0.19, -0.39, 1.18, 27.93, 7.06, 1.49, 0.75)
 
 
 def features(hits: list[Hit]) -> list[tuple[float, ...]]:

@@ -18,8 +18,8 @@ class Hit(msgspec.Struct):
     """One found entry (its best chunk). ``score`` only orders; ``ranks`` and ``reasons`` say why it is here.
 
     ``ranks``: place in each list it was in (``dense``, ``bm25``, ``lexical``), from 1. ``confidence``: how likely it answers the
-    query, 0 to 1, as measured on the evaluation set; None where words alone were compared. ``overtakes``: the entry before which it
-    was put as the newer word on the same matter.
+    query, 0 to 1, as measured on the evaluation set; None where words alone were compared. ``overtakes``: the entries before which it
+    was put as the newer word on their matter.
     """
 
     rank: int
@@ -29,7 +29,7 @@ class Hit(msgspec.Struct):
     scores: dict[str, float] = {}
     reasons: list[str] = []
     confidence: float | None = None
-    overtakes: str = ""
+    overtakes: list[str] = []
 
     @property
     def is_doubtful(self) -> bool:

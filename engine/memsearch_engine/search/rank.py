@@ -48,7 +48,7 @@ def newest_first(query: Query, hits: list[Hit], vectors: dict[tuple[str, str], n
                 hits.insert(hits.index(older), hits.pop(place))
                 hit.score = older.score
                 hit.scores["newer"] = round(cosine, 4)
-                hit.overtakes = older.id
+                hit.overtakes = [*hit.overtakes, older.id]
                 hit.reasons.append(f"newer word on the same matter as {older.row.day} (alike {cosine:.2f})")
                 break
     for rank, hit in enumerate(hits, 1):

@@ -31,6 +31,7 @@ from memsearch_engine.longterm import pipeline
 from memsearch_engine.longterm.recall import prepare
 from memsearch_engine.longterm.workspace import SUMMARY
 from memsearch_engine.projects import Place, Project, locate
+from memsearch_engine.recall import compaction
 from memsearch_engine.recall import prompt as at_prompt
 from memsearch_engine.recall.prompt import Telling
 from memsearch_engine.registry import Registry
@@ -39,8 +40,9 @@ from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.query import Query, parse
 from memsearch_engine.service.indexing import Call, Indexer, Job, distinct
 from memsearch_engine.settings import Settings, load
+from memsearch_engine.transcripts import summary
 from memsearch_engine.transcripts.evidence import Archive
-from memsearch_engine.transcripts.locate import READERS
+from memsearch_engine.transcripts.locate import READERS, find_session
 
 log = logging.getLogger("memsearch.service")
 _TICK_S = 1.0
@@ -49,6 +51,7 @@ _OPENING_S = 0.3  # that a search waits for an index that is opened again after 
 _RECONCILE_S = 300.0
 _SUMMARIES_S = 15.0
 _LONGTERM_S = 30.0
+_DRY_S = 60.0  # that somebody who only looks waits for the index
 
 
 class Engine:
@@ -68,6 +71,7 @@ class Engine:
         self._look_at_settings()
         self._summarise_now = threading.Event()
         self._remembering = False
+        self._telling = threading.Lock()
         threading.Thread(target=self._keeper, name="keeper", daemon=True).start()
         threading.Thread(target=self._summariser, name="summaries", daemon=True).start()
         threading.Thread(target=self._rememberer, name="longterm", daemon=True).start()
@@ -105,7 +109,12 @@ class Engine:
                 if time.monotonic() - reconciled > _RECONCILE_S:
                     reconciled = time.monotonic()
                     self._reconcile()
-                now = (self.version, _stamp(self.home.longterm), _stamp(self.home.longterm / SUMMARY))
+                now = (
+                    self.version,
+                    self._config_stamp,
+                    _stamp(self.home.longterm),
+                    _stamp(self.home.longterm / SUMMARY),
+                )
                 if seen != now and self.indexer.ready.is_set():  # opening the index comes first: a search waits for it
                     seen = now
                     self._prepare_contexts()
@@ -321,28 +330,67 @@ class Engine:
         """What a session is told at a prompt; nothing where that is not known at once. What it says has its receipt.
 
         Args:
-            dry: only look; as if to a new session where none is named.
+            dry: only look, and wait for the index; as if to a new session where none is named.
         """
         indexer, settings = self.indexer, self.settings
+        if not settings.recall.prompt:
+            return Telling(reason="`recall.prompt` is off")
         project = self.project_at(place)
-        query = at_prompt.question(prompt, self.home, leaves=settings.embedding.provider != "onnx")
+        leaves = settings.embedding.provider != "onnx" or bool(settings.milvus.uri)
+        query = at_prompt.question(prompt, self.home, leaves=leaves)
         if query is None:
             return Telling(reason="it says too little, or is no prompt of a person's")
-        if indexer.space is None or indexer.is_behind([project]):
+        if dry:
+            indexer.ready.wait(min(call.remaining(), _DRY_S))
+        space = indexer.space
+        if space is None or indexer.is_behind([project]):
             return Telling(reason=indexer.problem or "the index is not ready yet")
         answer = self._found(query, [project], at_prompt.CONSIDERED, "hybrid", "weighted")
         if answer.mode != "hybrid":
             return Telling(reason=answer.reason)
-        at_prompt.weigh(indexer.catalog, indexer.space, project, answer)
-        telling, notes = at_prompt.choose(
-            self.home, settings.recall, self.journal.origin, project.memory, answer, query.text, agent, session
-        )
-        if dry or not notes:
-            return telling
-        if call.cancelled() or 0 < call.deadline < time.monotonic():
-            return Telling(reason="too late")  # nobody hears it, so it was not told
-        receipts.at_prompt(self.home, agent, session, project.root, telling.text, telling.tokens, notes)
-        self._bump()
+        at_prompt.weigh(indexer.catalog, space, project, answer)
+        with self._telling:  # two prompts of one session at once are told a note once
+            inbox.note_starts(self.home, agent, session)
+            telling, notes = at_prompt.choose(
+                self.home, settings.recall, self.journal.origin, project.memory, answer, query.text, agent, session
+            )
+            return telling if dry else self._say(call, telling, notes, agent, session, project, "UserPromptSubmit")
+
+    def carry_on(
+        self, call: Call, place: dict[str, str], agent: str, session: str, transcript: str = "", dry: bool = False
+    ) -> Telling:
+        """What a session is told that goes on after a compaction."""
+        settings, project = self.settings.recall, self.project_at(place)
+        if not settings.compaction:
+            return Telling(reason="`recall.compaction` is off")
+        where = find_session(agent, session, transcript, AgentFolders.from_env(seen=known_folders(self.home)))
+        archive = Archive(self.home)
+        try:
+            telling, notes = compaction.carried(
+                self.home, self.indexer.catalog, self.journal.origin, project.id, project.memory, (agent, session),
+                summary.last(where) if where else "", archive.get, settings.compaction_tokens,
+            )  # fmt: skip
+        finally:
+            archive.close()
+        return telling if dry else self._say(call, telling, notes, agent, session, project, "SessionStart")
+
+    def _say(
+        self,
+        call: Call,
+        telling: Telling,
+        notes: list[receipts.Told],
+        agent: str,
+        session: str,
+        project: Project,
+        event: str,
+    ) -> Telling:
+        """Give a telling its receipt. Where nobody hears it any more when that is written, it was not told."""
+        if not telling.text or _is_late(call):
+            return telling if not telling.text else Telling(reason="too late")
+        at = receipts.told(self.home, agent, session, event, project.root, telling.text, telling.tokens, notes)
+        if _is_late(call):
+            receipts.untold(self.home, at, agent, session)
+            return Telling(reason="too late")
         return telling
 
     def index(
@@ -520,6 +568,10 @@ class Engine:
             "waiting": [{"event": os.path.basename(path), "reason": reason} for path, reason in outcome.waiting],
             "set_aside": [{"event": name, "reason": reason} for name, reason in inbox.bad(self.home)],
         }
+
+
+def _is_late(call: Call) -> bool:
+    return call.cancelled() or 0 < call.deadline < time.monotonic()
 
 
 def _stamp(path: Path) -> tuple[int, int]:

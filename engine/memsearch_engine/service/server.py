@@ -34,6 +34,7 @@ log = logging.getLogger("memsearch.service")
 _HANDLERS = (
     "search",
     "recall",
+    "carry_on",
     "index",
     "reset",
     "forget_project",

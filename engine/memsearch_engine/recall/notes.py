@@ -1,0 +1,75 @@
+"""A note as it may be told: as it stands in its file now, if it may be told at all, in the lines that say what came of it."""
+
+from __future__ import annotations
+
+import re
+from datetime import date
+
+from memsearch_engine.capture.context import may_be_told
+from memsearch_engine.capture.suspicion import orders
+from memsearch_engine.index.rows import Row
+from memsearch_engine.journal.files import read_day
+from memsearch_engine.journal.model import Document, Entry
+from memsearch_engine.journal.origin import Origin
+from memsearch_engine.journal.text import plain
+
+_LIST_SIGN = re.compile(r"^\s*[-*+]\s+")
+#: Lines of an extractive note that say what was asked or touched, not what came of it.
+_ABOUT = re.compile(r"^(?:User asked|Files changed|Commands): ")
+_FILES = "Files changed: "
+_LONG = 40
+#: Zero-width signs and tag characters: what a person can't see is told to no agent.
+_UNSEEN = re.compile("[\u200b\u2060\u00ad\U000e0000-\U000e007f]")
+
+
+class Files:
+    """The notes of a memory folder as they stand in their files now, each file read once."""
+
+    def __init__(self, memory: str, origin: Origin) -> None:
+        self._memory, self._origin = memory, origin
+        self._read: dict[str, Document | None] = {}
+
+    def standing(self, row: Row) -> Entry | None:
+        """The entry of a row; None where it is there no more, or has no words."""
+        if row.path not in self._read:
+            try:
+                self._read[row.path] = read_day(row.path)
+            except OSError:
+                self._read[row.path] = None
+        document = self._read[row.path]
+        entry = document.find(row.entry_id) if document else None
+        return entry if entry is not None and lines(entry.body) else None
+
+    def held(self, entry: Entry) -> str:
+        """Why a session may not be told an entry; '' where it may."""
+        if not may_be_told(entry, date.today()):
+            return "its marks forbid it"
+        if self._origin.arrived(self._memory, [entry]):
+            return "not this home's"
+        if orders(entry.body) and entry.id not in self._origin.released([entry]):
+            return "it talks to an agent"
+        return ""
+
+
+def is_said(entry: Entry, text: str) -> bool:
+    """Whether what a session was told at its start has this entry, word for word as far as it goes."""
+    long = [line for line in lines(entry.body) if len(line) > _LONG]
+    return bool(long) and all(line[: 2 * _LONG] in text for line in long)
+
+
+def lines(body: str) -> list[str]:
+    """Its lines without list signs, and without what has no look of its own."""
+    found = (_LIST_SIGN.sub("", line).strip() for line in _UNSEEN.sub("", plain(body)).splitlines())
+    return [line for line in found if line]
+
+
+def outcome(body: str) -> list[str]:
+    """The lines that say what came of it; all of them where none does."""
+    found = lines(body)
+    return [line for line in found if not _ABOUT.match(line)] or found
+
+
+def files(body: str) -> list[str]:
+    """The files that an extractive note says were changed."""
+    told = [line.removeprefix(_FILES) for line in lines(body) if line.startswith(_FILES)]
+    return [name for line in told for name in re.findall(r"`([^`]+)`", line)]

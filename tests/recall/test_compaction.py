@@ -1,0 +1,150 @@
+"""After a compaction: what the session had noted and its summary has lost comes back, and what it was told may be told again."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from memsearch_engine.transcripts import summary
+from memsearch_engine.transcripts.model import Session
+
+from tests.conftest import Box, until
+from tests.recall.corpus import case, furnish, prepared, prompt, told
+
+SESSION = "22222222-2222-4222-8222-222222222222"
+TURNS = [
+    ("Which isolation level for the ledger job?", "We run the ledger job at SERIALIZABLE and retry three times, because REPEATABLE READ let two payouts overlap.",
+     [("pytest tests/ledger -q", "12 passed", False), ("psql -f seed.sql", "FATAL: no such role", True)]),
+    ("And how long do we keep payout files?", "Payout files stay for 400 days in the cold bucket, then the lifecycle rule deletes them.", []),
+]  # fmt: skip
+RETURNS = case("data", "data-05")
+
+
+@pytest.fixture
+def talk(box: Box) -> Path:
+    """A session of Claude Code with two captured turns, in a project that knows something."""
+    box.home.ensure().config.write_text("[recall]\nwait_ms = 3000\n")
+    furnish(box, RETURNS, case("data", "data-11"))  # the second is of newer days, which a session's start tells
+    prepared(box)
+    transcript = box.user / ".claude" / "projects" / "-p" / f"{SESSION}.jsonl"
+    transcript.parent.mkdir(parents=True)
+    for number, (asked, answered, ran) in enumerate(TURNS):
+        said(box, transcript, number, asked, answered, ran)
+    box.ok("hook", "claude-code", "Stop", stdin=json.dumps(payload(box, transcript)))
+    until(lambda: len(own(box)) == 2, 20, "two notes")
+    box.index()
+    return transcript
+
+
+def payload(box: Box, transcript: Path, **more: str) -> dict[str, str]:
+    return {"session_id": SESSION, "transcript_path": str(transcript), "cwd": str(box.project), **more}
+
+
+def own(box: Box) -> list[dict]:
+    box.ok("inbox", "--json")
+    return [e for e in box.ok("entries", "-n", "200", "--json").json["entries"] if e["session"] == SESSION]
+
+
+def said(box: Box, transcript: Path, number: int, asked: str, answered: str, ran: list[tuple[str, str, bool]]) -> None:
+    common = {"cwd": str(box.project), "sessionId": SESSION, "version": "2.1.330", "isSidechain": False}
+    lines: list[dict] = [
+        {"type": "user", "uuid": f"u{number}", "promptId": f"p{number}", "promptSource": "typed", "message": {"role": "user", "content": asked}}
+    ]  # fmt: skip
+    for place, (command, output, failed) in enumerate(ran):
+        name = f"toolu_{number}_{place}"
+        use = {"type": "tool_use", "id": name, "name": "Bash", "input": {"command": command}}
+        result = {"type": "tool_result", "tool_use_id": name, "content": output, "is_error": failed}
+        lines += [
+            {"type": "assistant", "uuid": f"a{name}", "message": {"role": "assistant", "id": f"m{name}", "content": [use]}},
+            {"type": "user", "uuid": f"r{name}", "promptId": f"p{number}", "message": {"role": "user", "content": [result]}, "toolUseResult": {}},
+        ]  # fmt: skip
+    answer = {
+        "role": "assistant",
+        "id": f"m{number}",
+        "stop_reason": "end_turn",
+        "content": [{"type": "text", "text": answered}],
+    }
+    lines.append({"type": "assistant", "uuid": f"a{number}", "message": answer})
+    with transcript.open("a") as out:
+        for place, line in enumerate(lines):
+            out.write(json.dumps({**common, **line, "timestamp": f"2026-03-02T10:{number:02d}:{place:02d}Z"}) + "\n")
+
+
+def compact(box: Box, transcript: Path, words: str) -> str:
+    """What the session is told when it goes on with this summary."""
+    line = {
+        "type": "user",
+        "uuid": "s",
+        "isCompactSummary": True,
+        "sessionId": SESSION,
+        "message": {"role": "user", "content": words},
+    }
+    with transcript.open("a") as out:
+        out.write(json.dumps(line) + "\n")
+    return told(
+        box.ok("hook", "claude-code", "SessionStart", stdin=json.dumps(payload(box, transcript, source="compact")))
+    )
+
+
+def test_what_the_summary_lost_comes_back_and_only_that(box: Box, talk: Path):
+    text = compact(
+        box,
+        talk,
+        "We run the ledger job at SERIALIZABLE isolation and retry three times; REPEATABLE READ let two payouts overlap.",
+    )
+    carried = text[text.index("What this session had noted") :]
+    assert "400 days in the cold bucket" in carried and "SERIALIZABLE" not in carried
+    assert "Commands that worked: `pytest tests/ledger -q`" in carried and "psql" not in carried
+    assert "Notes from earlier sessions of this project" in text  # as any new session is told
+    (receipt, *_) = [r for r in log(box) if r["notes"]]
+    assert receipt["event"] == "SessionStart" and 0 < receipt["tokens"] <= 800
+    assert "after a compaction" in box.ok("context", "--log", "--session", SESSION).out
+    cited = re.findall(r"\[mem:([0-9a-f]{12})\]", carried)
+    assert [note["entry"] for note in receipt["notes"]] == cited
+    assert "cold bucket" in box.ok("context", "claude-code", "--compacted", SESSION).out
+
+
+def log(box: Box) -> list[dict]:
+    return box.ok("context", "--log", "--session", SESSION, "--json").json["injections"]
+
+
+def test_a_summary_that_has_it_all_gets_nothing_beside_it(box: Box, talk: Path):
+    words = " ".join(f"{asked} {answered} {' '.join(command for command, *_ in ran)}" for asked, answered, ran in TURNS)
+    assert "What this session had noted" not in compact(box, talk, words)
+
+
+def test_what_was_told_before_a_compaction_may_be_told_again(box: Box, talk: Path):
+    assert told(prompt(box, RETURNS["prompt"], SESSION))
+    assert told(prompt(box, RETURNS["prompt"], SESSION)) == ""
+    compact(box, talk, "We talked about ledgers.")
+    box.ok("inbox", "--json")
+    assert told(prompt(box, RETURNS["prompt"], SESSION))
+    assert told(prompt(box, RETURNS["prompt"], SESSION)) == ""
+
+
+def test_only_a_compacted_session_is_told_its_own_notes(box: Box, talk: Path):
+    for source in ("startup", "resume", "clear", "fork"):
+        given = json.dumps(payload(box, talk, source=source))
+        assert "had noted" not in told(box.ok("hook", "claude-code", "SessionStart", stdin=given))
+    box.home.config.write_text("[recall]\nwait_ms = 3000\ncompaction = false\n")
+    until(lambda: json.loads(box.home.context(str(box.memory)).read_text())["carry_ms"] == 0, 20, "the changed setting")
+    assert "had noted" not in compact(box, talk, "We talked.")
+
+
+def test_summaries_are_found_where_agents_write_them(tmp_path):
+    samples = Path(__file__).parent.parent / "samples"
+    (file,) = (samples / "claude-code").glob("02*.jsonl")
+    assert "being continued from a previous conversation" in summary.last(
+        Session("claude-code", "s", str(file), "transcript")
+    )
+    rollout = tmp_path / "rollout.jsonl"
+    rollout.write_text('{"type":"compacted","payload":{"message":"First."}}\n{"type":"compacted","payload":{"message":"We chose B."}}\n{"broken": "compacted\n')  # fmt: skip
+    assert summary.last(Session("codex", "s", str(rollout), "rollout")) == "We chose B."
+    for agent, path in (
+        ("codex", str(tmp_path / "gone.jsonl")),
+        ("opencode", "/x/opencode.db"),
+        ("claude-code", str(rollout)),
+    ):
+        assert summary.last(Session(agent, "s", path, "transcript")) == ""
