@@ -168,6 +168,31 @@ def test_what_bears_on_a_prompt_comes_with_it_once_and_is_no_memory_again(lab: L
     assert receipt["agent"] == agent and len(receipt["notes"]) == 1 and receipt["tokens"] <= 300
 
 
+def test_after_a_compaction_claude_is_told_what_its_summary_lost(lab: Lab):
+    lab.have("claude")
+    lab.home.ensure().config.write_text("[recall]\nwait_ms = 3000\n")
+    lab.ok("plugins", "install", "claude-code")
+    said = "Payout files stay for 400 days in the cold bucket, then a lifecycle rule deletes them."
+    session = lab.turn("claude", f"How long do payout files stay? <<{json.dumps({'say': said})}>>")
+    lab.captured(1)
+    lab.ready()
+    prepared(lab)
+    lab.model.replies = lambda request: "<summary>We talked about files.</summary>"
+    assert lab.claude("/compact", "--resume", session).code == 0
+    lab.model.requests.clear()
+    lab.model.replies = lambda request: "Nothing else."
+    lab.turn("claude", "What else is there to do?", session)
+    asked = json.dumps([r for r in lab.model.requests if "What else is there to do?" in json.dumps(r)][-1])
+    assert (
+        asked.count("What this session had noted before it was compacted") == 1
+        and "400 days in the cold bucket" in asked
+    )
+    (receipt,) = [
+        r for r in lab.ok("context", "--log", "--session", session, "--json").json["injections"] if r["notes"]
+    ]
+    assert receipt["event"] == "SessionStart" and receipt["tokens"] <= 800
+
+
 def test_two_sessions_at_once_and_the_other_agent_finds_it(lab: Lab):
     clients = ("claude", "codex", "opencode")
     lab.have(*clients)
