@@ -212,6 +212,12 @@ class Receipt(msgspec.Struct, kw_only=True):
             return "at a prompt"
         return "after a compaction" if self.notes else "at its start"
 
+    def words(self, note: Told) -> str:
+        """The words in which a note was told, without its citation."""
+        cite = f"[mem:{note.entry}]"
+        line = next((line for line in self.text.splitlines() if cite in line), "")
+        return line.removeprefix("- ").replace(cite, "").strip()
+
 
 def listed(home: Home, lines: Mapping[str, int], session: str = "", limit: int = 50) -> list[Receipt]:
     """What was given to which session, newest first.

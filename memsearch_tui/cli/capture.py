@@ -231,6 +231,7 @@ def _log(receipts: list[Receipt], json_: bool) -> int:
         for note in receipt.notes:
             came = note.outcome or "not used so far"
             output.echo(f"    {note.entry}  {note.confidence:.0%} sure, {came}  ({output.safe(note.why)})")
+            output.echo(f"      {output.safe(receipt.words(note))}")
     if not receipts:
         output.say("no session was told anything yet")
     return 0 if receipts else 1

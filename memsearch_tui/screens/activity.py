@@ -84,6 +84,6 @@ def activity_rows(state: dict[str, Any]) -> list[Row]:
         rows.append([_label(""), (f"{when}  ", "text"), (f"{receipt.agent:12s}", "agent"),
                      (f"{receipt.tokens} tokens {receipt.moment}  {receipt.session[:13]}", "dim")])  # fmt: skip
         for note in receipt.notes:
-            rows.append([_label(""), (f"  {note.entry}  {note.confidence:.0%} sure  ", "dim"),
-                         (note.outcome or "not used so far", "good" if note.outcome else "dim")])  # fmt: skip
+            rows.append([_label(""), (f"  {note.outcome or 'unused':7s}", "good" if note.outcome else "dim"),
+                         (f"{note.confidence:4.0%}  {receipt.words(note)}", "text")])  # fmt: skip
     return rows

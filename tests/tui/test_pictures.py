@@ -5,8 +5,11 @@ The world is small and fixed; where a screen shows the machine (process ids, mem
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 import textual
+from memsearch_engine.receipts import Receipt, Told
 from textual.widgets import Input
 
 from memsearch_tui.app import MemsearchApp
@@ -24,13 +27,24 @@ HEALTH = {
     "problems": [{"what": "2026-02-07.md: permission denied", "fix": "memsearch index"}],
     "service": {"pid": 4711, "uptime_s": 620.0, "rss_mb": 301.0},
 }  # fmt: skip
+TOLD = [
+    Receipt(
+        at=datetime(2026, 2, 9, 14, 31).timestamp(), agent="claude-code", session="0199a213-81c0-7a61", event="UserPromptSubmit", cwd="shop",
+        text_id="1", tokens=126, text="- 2026-02-09 codex: Redis cache TTL was raised to 900 seconds (earlier, 2026-01-20: 300) [mem:3fa9c1d2b1c0]\n"
+        "- 2026-02-07: The staging database runs Postgres 16 [mem:77aa01de55f0]",
+        notes=[Told(entry=name, tokens=40, confidence=sure, why="", terms=[], outcome=outcome)
+               for name, sure, outcome in (("3fa9c1d2b1c0", 0.92, "cited"), ("77aa01de55f0", 0.47, ""))],
+    ),
+    Receipt(at=datetime(2026, 2, 9, 14, 2).timestamp(), agent="codex", session="0199a213-81c0-7a61", event="SessionStart", cwd="shop",
+            text_id="2", tokens=812, text=""),
+]  # fmt: skip
 ACTIVITY = {
     "capturing": {"claude-code": 1.0}, "percent": 97, "seen": 41, "trivial": 3, "alarms": ["codex: 2 turns are not in memory: capture has stopped (`memsearch plugins status codex`)"],
     "days": [{"day": "2026-02-09", "agent": "claude-code", "captured": 21, "trivial": 3, "covered": 24, "seen": 24}, {"day": "2026-02-09", "agent": "codex", "captured": 15, "trivial": 0, "covered": 15, "seen": 17}],
     "waiting": [{"event": "1795292537.json", "reason": "the transcript is not there"}], "error": "", "summaries": {"done": 12, "waiting": 1},
     "failures": [{"entry_id": "3fa9c1d2b1c0", "tries": 2, "reason": "https://api.example.com answered 429"}],
     "spend": [{"day": "2026-02-09", "provider": "native", "model": "haiku", "calls": 12, "input_tokens": 18400, "output_tokens": 2100, "usd": 0.0}],
-    "told": [], "today_tokens": 20500, "daily_tokens": 200000, "provider": "native",
+    "told": TOLD, "today_tokens": 20500, "daily_tokens": 200000, "provider": "native",
 }  # fmt: skip
 REVIEW = [
     Case("longterm", "1/1", "~ The shop uses pnpm, never npm", [
