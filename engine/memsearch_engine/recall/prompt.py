@@ -161,8 +161,8 @@ def choose(
     sure_of = {seen.id: (seen.confidence, seen.why) for seen in telling.considered}
     told_notes = [
         receipts.Told(
-            entry=t.hit.id, tokens=t.tokens, confidence=sure_of[t.hit.id][0], why=sure_of[t.hit.id][1],
-            terms=sorted(_shared(t.hit, terms)),
+            entry=t.hit.id, tokens=t.tokens, confidence=sure_of[t.hit.id][0], why=redact(sure_of[t.hit.id][1], home)[0],
+            terms=redact(" ".join(sorted(_shared(t.hit, terms))), home)[0].split(),  # a note by hand may have a secret
         )
         for t in chosen
     ]  # fmt: skip
