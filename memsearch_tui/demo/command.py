@@ -19,6 +19,7 @@ from memsearch_tui.demo.history import build
 from memsearch_tui.demo.home import furnish
 
 _QUERY = "could a voucher be used twice"
+_PROMPT = "deploy the hotfix to production tomorrow, friday"
 _PROJECT = "orders-api"
 
 
@@ -98,6 +99,11 @@ def run(*, open_app: bool, fresh: bool, json_: bool) -> int:
         click.echo(f"memsearch expand {hit.row.chunk_id}")
         for line in section.entry.body.splitlines():
             click.echo(f"  {output.safe(line)}")
+    click.echo(f"\nmemsearch context --prompt '{_PROMPT}'")
+    click.echo("  (what an agent is told, unasked, when you type that)")
+    for line in memory.told_at(_PROMPT).text.splitlines():
+        if line.startswith("- "):
+            click.echo(f"  {output.safe(line[2:])}")
     click.echo(
         "\nTo go on yourself:\n"
         f"  export MEMSEARCH_HOME={home.root} CLAUDE_CONFIG_DIR={os.environ['CLAUDE_CONFIG_DIR']}; cd {project}\n"
