@@ -45,6 +45,7 @@ _PUBLIC = {
     "Update": "updates",
     "UpdateKind": "updates",
     "UsageError": "errors",
+    "Word": "search.chains",
 }
 
 __all__ = [*_PUBLIC, "__version__"]  # noqa: PLE0604
@@ -60,6 +61,7 @@ if TYPE_CHECKING:
     from memsearch_engine.note import Note
     from memsearch_engine.recall.prompt import Telling
     from memsearch_engine.receipts import Receipt
+    from memsearch_engine.search.chains import Word
     from memsearch_engine.search.explain import Absence
     from memsearch_engine.search.hits import Answer, Hit
     from memsearch_engine.transcripts.locate import Excerpt

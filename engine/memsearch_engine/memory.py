@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # a search through the service needs none of these
     from memsearch_engine.note import Note
     from memsearch_engine.recall.prompt import Telling
     from memsearch_engine.receipts import Receipt
+    from memsearch_engine.search.chains import Word
     from memsearch_engine.search.explain import Absence
     from memsearch_engine.search.sections import Section
     from memsearch_engine.transcripts.locate import Excerpt
@@ -437,6 +438,16 @@ class Memory:
         from memsearch_engine.search.explain import why_not
 
         return why_not(self.catalog, self.projects, self.section(name), query, self.search)
+
+    def trace(self, query: str) -> list[Word]:
+        """What was noted on the matter that *query* is about, oldest first: the last word is what holds now.
+
+        Raises:
+            Unreachable: the service can't be started, or has no vectors to compare notes by.
+        """
+        from memsearch_engine.search.chains import Word
+
+        return self.call("trace", list[Word], timeout_s=_LONG_S, place=self.place_param, query=query)
 
     # -- writing --------------------------------------------------------------------------------------------
 

@@ -18,6 +18,7 @@ COMMANDS = {
         "show": ("recall", "show", "Print a day."),
         "days": ("recall", "days", "List the days that have memories."),
         "entries": ("recall", "entries", "List entries."),
+        "trace": ("recall", "trace", "What was decided on a matter, in the order it was; the last holds."),
         "why-not": ("recall", "why_not", "Say why a note is not among the hits."),
     },
     "Notes": {

@@ -14,6 +14,7 @@ from memsearch_tui.cli.options import as_json, by_the_peer, memory_at, scope, to
 from memsearch_tui.counted import many
 
 if TYPE_CHECKING:
+    from memsearch_engine.index.rows import Row
     from memsearch_engine.search.sections import Section
     from memsearch_engine.transcripts.model import Turn
 
@@ -402,6 +403,45 @@ def entries(day: str | None, agent: str | None, limit: int, project: str | None,
         if not rows:
             output.say("no entries here - `memsearch days --all` looks in all projects")
     return 0 if rows else 1
+
+
+@click.command(
+    epilog="\b\nExamples:\n  memsearch trace CATALOG_CACHE_TTL\n  memsearch trace 'when may we deploy' --json"
+)
+@click.argument("query", nargs=-1, required=True)
+@as_json
+def trace(query: tuple[str, ...], json_: bool) -> int:
+    """What was noted on a matter, oldest first: each newer word with what it replaces. The last one holds.
+
+    Which note amends which is told from their words alone; `memsearch supersede` says it for good.
+    """
+    words = Memory().trace(" ".join(query))
+    days = {word.row.entry_id: word.row.day for word in words}
+    if json_:
+        notes = [{**_entry_json(word.row), "replaces": word.replaces} for word in words]
+        output.emit({"words": notes, "now": words[-1].row.entry_id if words else ""})
+        return 0 if words else 1
+    for word in words:
+        row = word.row
+        output.echo(output.style(f"{row.day} {row.time or '     '}  {row.agent or 'note'}  {row.entry_id}", bold=True))
+        for older, sure in sorted(word.replaces.items(), key=lambda item: days.get(item[0], "")):
+            if older in days:
+                output.echo(output.style(f"  amends {older} of {days[older]} ({sure:.0%} sure)", dim=True))
+        for line in row.text.splitlines():
+            if line.strip() and not line.startswith(("#", "<!--")):
+                output.echo(f"  {output.safe(line)}")
+    if len(words) == 1:
+        output.say("no other note amends it, or is amended by it")
+    elif not words:
+        output.say("nothing found")
+    return 0 if words else 1
+
+
+def _entry_json(row: Row) -> dict[str, Any]:
+    return {
+        "entry_id": row.entry_id, "day": row.day, "time": row.time, "agent": row.agent, "session": row.session, "turn": row.turn,
+        "source": row.path, "content": row.text,
+    }  # fmt: skip
 
 
 @click.command("why-not", epilog="\b\nExample:\n  memsearch why-not 'connection pool' 3fa9c1d2")

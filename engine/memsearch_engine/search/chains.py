@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 
+import msgspec
 import numpy as np
 
 from memsearch_engine.index.catalog import Catalog
@@ -24,6 +25,7 @@ WEIGHTS = (11.98, 19.51, 0.59)
 ENOUGH = 0.6
 #: So many hits are looked at for something newer, among so many of their nearest notes, as often as one is found.
 _AMONG, _NEAREST, _STEPS = 3, 25, 3
+_MOST_WORDS = 60
 _RARE = 3  # a word that so many notes have at most
 
 
@@ -46,6 +48,37 @@ def newest(catalog: Catalog, space: Space, project: Project, hits: list[Hit]) ->
             older = found
     for rank, hit in enumerate(hits, 1):
         hit.rank = rank
+
+
+class Word(msgspec.Struct):
+    """A note on a matter. ``replaces``: the entries that it amends, with how likely it does."""
+
+    row: Row
+    replaces: dict[str, float] = {}
+
+
+def matter(catalog: Catalog, space: Space, project: Project, hits: list[Hit]) -> list[Word]:
+    """The notes on the matter of the first of *hits*, oldest first: what it amends among them, what amends it, and so on."""
+    words = {hit.id: Word(hit.row, {}) for hit in hits}
+    waiting = [hit.row for hit in hits]
+    beside: dict[str, set[str]] = {}
+    while waiting and len(words) < _MOST_WORDS:
+        older = waiting.pop()
+        for row, sure in candidates(catalog, space, project, older):
+            if sure < ENOUGH:
+                continue
+            if row.entry_id not in words:
+                words[row.entry_id] = Word(row, {})
+                waiting.append(row)
+            words[row.entry_id].replaces[older.entry_id] = round(sure, 3)
+            beside.setdefault(row.entry_id, set()).add(older.entry_id)
+            beside.setdefault(older.entry_id, set()).add(row.entry_id)
+    linked, reached = set(), [hit.id for hit in hits[:1]]
+    while reached:
+        name = reached.pop()
+        linked.add(name)
+        reached += beside.get(name, set()) - linked
+    return sorted((words[name] for name in linked), key=lambda word: (word.row.day, word.row.time))
 
 
 def _of(hits: list[Hit], row: Row) -> Hit | None:

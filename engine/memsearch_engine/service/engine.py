@@ -20,7 +20,7 @@ from memsearch_engine.capture import worker as inbox
 from memsearch_engine.capture.coverage import alarms, reconcile, report
 from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.capture.ledger import known_folders
-from memsearch_engine.errors import MemsearchError, UsageError
+from memsearch_engine.errors import MemsearchError, Unreachable, UsageError
 from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.index import models
 from memsearch_engine.index.analyze import is_english
@@ -35,7 +35,8 @@ from memsearch_engine.recall import compaction
 from memsearch_engine.recall import prompt as at_prompt
 from memsearch_engine.recall.prompt import Telling
 from memsearch_engine.registry import Registry
-from memsearch_engine.search import hybrid
+from memsearch_engine.search import chains, hybrid
+from memsearch_engine.search.chains import Word
 from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.query import Query, parse
 from memsearch_engine.service.indexing import Call, Indexer, Job, distinct
@@ -51,6 +52,7 @@ _OPENING_S = 0.3  # that a search waits for an index that is opened again after 
 _RECONCILE_S = 300.0
 _SUMMARIES_S = 15.0
 _LONGTERM_S = 30.0
+_TRACED = 10  # hits among which notes on one matter are looked for
 _DRY_S = 60.0  # that somebody who only looks waits for the index
 
 
@@ -323,6 +325,15 @@ class Engine:
         if answer.mode == "lexical" and mode != "lexical" and indexer.problem:
             answer.reason = indexer.problem
         return answer
+
+    def trace(self, call: Call, place: dict[str, str], query: str) -> list[Word]:
+        """The notes on the matter that *query* is about, oldest first."""
+        indexer, project = self.indexer, self.project_at(place)
+        indexer.ready.wait(min(call.remaining(), _DRY_S))
+        space, answer = indexer.space, self._found(parse(query), [project], _TRACED, "hybrid", "weighted")
+        if space is None or (answer.hits and answer.mode != "hybrid"):
+            raise Unreachable(answer.reason or indexer.problem or "the index is not ready", "memsearch health")
+        return chains.matter(indexer.catalog, space, project, answer.hits)
 
     def recall(
         self, call: Call, place: dict[str, str], prompt: str, agent: str = "", session: str = "", dry: bool = False

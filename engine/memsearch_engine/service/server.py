@@ -35,6 +35,7 @@ _HANDLERS = (
     "search",
     "recall",
     "carry_on",
+    "trace",
     "index",
     "reset",
     "forget_project",
