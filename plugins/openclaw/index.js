@@ -13,6 +13,7 @@ export default {
   description: "Keeps every finished turn as a memory that you own, and finds it again.",
   register(api) {
     const told = new Map() // session -> what it is told, asked for once; a reset keeps the session's id
+    const asked = new Map() // session -> what bears on its newest prompt; a prompt may be built more than once
     const run = async (args, cwd, input) => {
       try {
         return await api.runtime.system.runCommandWithTimeout([MEMSEARCH, ...args], { timeoutMs: TIMEOUT_MS, cwd, input })
@@ -58,10 +59,15 @@ export default {
       }
       const prompt = typeof event?.prompt === "string" ? event.prompt : ""
       const start = await told.get(key) // first: what a session is told at its start is not told again at its prompt
-      const bears = prompt ? said(await hook("UserPromptSubmit", ctx, { prompt })) : ""
-      if (!start && !bears) return
+      let bears = asked.get(key)
+      if (!bears || !ctx.runId || bears.run !== ctx.runId) {
+        bears = { run: ctx.runId, text: prompt ? said(await hook("UserPromptSubmit", ctx, { prompt })) : "" }
+        asked.set(key, bears)
+        if (asked.size > MOST_SESSIONS) asked.delete(asked.keys().next().value)
+      }
+      if (!start && !bears.text) return
       // both hold for one turn, whatever field they come in; at the end of the system prompt the first spoils no cached prefix
-      return { ...(start ? { appendSystemContext: start } : {}), ...(bears ? { prependContext: bears } : {}) }
+      return { ...(start ? { appendSystemContext: start } : {}), ...(bears.text ? { prependContext: bears.text } : {}) }
     })
 
     const offer = (name, description, parameters, argv) =>
