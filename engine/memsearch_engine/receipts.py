@@ -7,8 +7,9 @@ soon after. "Less of this" keeps a note from being told at prompts like the one 
 from __future__ import annotations
 
 import contextlib
+import sqlite3
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
@@ -34,6 +35,8 @@ CREATE INDEX IF NOT EXISTS told_notes_entry ON told_notes(entry);
 CREATE TABLE IF NOT EXISTS told_less (
   entry TEXT NOT NULL, terms TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (entry, terms)) WITHOUT ROWID;
 """
+#: The event of what a session is told when it goes on after one.
+AFTER_COMPACTION = "PostCompact"
 _COMPACTED = "compacted"
 _SAID_WITHIN_S = 3600.0
 _OPENED_WITHIN_S = 24 * 3600.0
@@ -75,15 +78,20 @@ def at_start(home: Home, at: float, agent: str, session: str, event: str, cwd: s
 
 
 def told(
-    home: Home, agent: str, session: str, event: str, cwd: str, text: str, tokens: int, notes: list[Told]
+    home: Home, agent: str, session: str, event: str, cwd: str, text: str, tokens: int, notes: list[Told], wait_s: float
 ) -> float:
-    """Note that a session was given *text*, which tells these notes, at an event of its agent's. Returns when (seconds since 1970)."""
+    """Note that a session was given *text*, which tells these notes, at an event of its agent's. Waits for no other process longer than
+    *wait_s*.
+
+    Returns:
+        When, in seconds since 1970.
+    """
     now, name = time.time(), digest(text, size=6)
     rows = [
         (agent, session, note.entry, now, note.tokens, note.confidence, note.why, " ".join(note.terms))
         for note in notes
     ]
-    with using(home, _SCHEMA) as db, transaction(db):
+    with using(home, _SCHEMA) as db, _waiting(db, wait_s), transaction(db):
         db.execute(
             "INSERT OR IGNORE INTO injected_texts (id, lines, text, tokens, at) VALUES (?,0,?,?,?)",
             (name, text, tokens, now),
@@ -97,6 +105,12 @@ def told(
             rows,
         )
     return now
+
+
+@contextlib.contextmanager
+def _waiting(db: sqlite3.Connection, seconds: float) -> Iterator[None]:
+    db.execute(f"PRAGMA busy_timeout = {max(1, int(seconds * 1000))}")
+    yield
 
 
 def untold(home: Home, at: float, agent: str, session: str) -> None:
@@ -168,7 +182,7 @@ def less(home: Home, name: str) -> list[str]:
         The entries that this holds for from now on.
     """
     with using(home, _SCHEMA) as db, transaction(db):
-        query = "SELECT DISTINCT entry, terms FROM told_notes WHERE substr(entry, 1, ?)=?"
+        query = "SELECT DISTINCT entry, terms FROM told_notes WHERE substr(entry, 1, ?)=? AND terms<>''"
         found = db.execute(query, (len(name), name)).fetchall() if name else []
         rows = [(entry, terms, time.time()) for entry, terms in found]
         db.executemany("INSERT OR IGNORE INTO told_less (entry, terms, at) VALUES (?,?,?)", rows)
@@ -208,9 +222,7 @@ class Receipt(msgspec.Struct, kw_only=True):
     @property
     def moment(self) -> str:
         """When in the session, in words."""
-        if self.event != "SessionStart":
-            return "at a prompt"
-        return "after a compaction" if self.notes else "at its start"
+        return {"SessionStart": "at its start", AFTER_COMPACTION: "after a compaction"}.get(self.event, "at a prompt")
 
     def words(self, note: Told) -> str:
         """The words in which a note was told, without its citation."""

@@ -129,7 +129,7 @@ class Recall(msgspec.Struct, kw_only=True):
     prompt_tokens: Annotated[int, msgspec.Meta(ge=150, le=5_000)] = 300
     session_tokens: Annotated[int, msgspec.Meta(ge=0, le=50_000)] = 1500
     compaction: bool = True
-    compaction_tokens: Annotated[int, msgspec.Meta(ge=100, le=10_000)] = 800
+    compaction_tokens: Annotated[int, msgspec.Meta(ge=200, le=10_000)] = 800
     wait_ms: Annotated[int, msgspec.Meta(ge=20, le=3_000)] = 150
 
 

@@ -158,20 +158,20 @@ def coverage(since: str | None, listed: str | None, json_: bool) -> int:
 )
 @click.option("--log", "log_", is_flag=True, help="What was given to which session, newest first.")
 @click.option("--session", default="", help="Only this session's (with --log); as if in it (with --prompt).")
-@click.option("--less", default="", metavar="NOTE", help="Don't tell a note at prompts like those it was told at.")
-@click.option("--more", default="", metavar="NOTE", help="Take --less back.")
+@click.option("--less", default=None, metavar="NOTE", help="Don't tell a note at prompts like those it was told at.")
+@click.option("--more", default=None, metavar="NOTE", help="Take --less back.")
 @as_json
 def context(
-    agent: str, prompt: str, compacted: str, log_: bool, session: str, less: str, more: str, json_: bool
+    agent: str, prompt: str, compacted: str, log_: bool, session: str, less: str | None, more: str | None, json_: bool
 ) -> int:
     """Show exactly what a new session of AGENT in this folder would be told, and how many tokens that is."""
     memory = Memory()
-    if less or more:
-        found = memory.less(less) if less else memory.more(more)
+    if less is not None or more is not None:
+        found = memory.less(less) if less is not None else memory.more(more or "")
         if json_:
             output.emit({"notes": found})
         else:
-            how = "not told at such prompts again" if less else "told at such prompts again"
+            how = "not told at such prompts again" if less is not None else "told at such prompts again"
             output.say(f"{', '.join(found)}: {how}")
         return 0
     if prompt:

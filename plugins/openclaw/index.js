@@ -41,18 +41,21 @@ export default {
     })
     const keyOf = (ctx) => `${ctx?.agentId}/${ctx?.sessionId}`
     const cleared = new Set() // sessions that were reset: they keep their id, and have nothing of what they were told
-    const anew = async (_event, ctx) => {
+    api.on("session_start", async (_event, ctx) => void told.delete(keyOf(ctx)))
+    api.on("before_reset", async (_event, ctx) => {
       told.delete(keyOf(ctx))
       cleared.add(keyOf(ctx))
-    }
-    api.on("session_start", anew)
-    api.on("before_reset", anew)
-    api.on("after_compaction", async (_event, ctx) => {
-      if (ours(ctx)) told.set(keyOf(ctx), hook("SessionStart", ctx, { source: "compact" }).then(said))
+    })
+    const sessions = new Map() // by the name that a compaction knows them by, which says nothing else of them
+    api.on("after_compaction", async (_event, named) => {
+      const ctx = ours(named) ? named : sessions.get(named?.sessionKey)
+      if (ctx) told.set(keyOf(ctx), hook("SessionStart", ctx, { source: "compact" }).then(said))
     })
     api.on("before_prompt_build", async (event, ctx) => {
       if (!ours(ctx)) return
       const key = keyOf(ctx)
+      if (ctx.sessionKey) sessions.set(ctx.sessionKey, { agentId: ctx.agentId, sessionId: ctx.sessionId, workspaceDir: ctx.workspaceDir })
+      if (sessions.size > MOST_SESSIONS) sessions.delete(sessions.keys().next().value)
       if (!told.has(key)) {
         told.set(key, hook("SessionStart", ctx, cleared.delete(key) ? { source: "clear" } : {}).then(said))
         if (told.size > MOST_SESSIONS) told.delete(told.keys().next().value)

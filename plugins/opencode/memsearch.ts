@@ -105,7 +105,7 @@ export const Memsearch = async ({ directory, client }: { directory: string; clie
       const words = output.parts.filter((part) => part.type === "text" && !part.synthetic).map((part) => part.text)
       const prompt = words.join("\n").trim()
       if (!prompt || (await isChild(input.sessionID))) return
-      await context(input.sessionID) // first: what a session is told at its start is not told again at its prompt
+      await Promise.race([context(input.sessionID), later(PROMPT_MS)]) // first: what a session is told at its start is not told again at its prompt
       const text = said(await hook("UserPromptSubmit", input.sessionID, false, { prompt }))
       if (!text) return
       atPrompt.set(output.message.id, text)

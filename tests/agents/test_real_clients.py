@@ -190,7 +190,7 @@ def test_after_a_compaction_claude_is_told_what_its_summary_lost(lab: Lab):
     (receipt,) = [
         r for r in lab.ok("context", "--log", "--session", session, "--json").json["injections"] if r["notes"]
     ]
-    assert receipt["event"] == "SessionStart" and receipt["tokens"] <= 800
+    assert receipt["event"] == "PostCompact" and receipt["tokens"] <= 800
 
 
 def test_two_sessions_at_once_and_the_other_agent_finds_it(lab: Lab):

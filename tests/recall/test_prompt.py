@@ -107,6 +107,7 @@ def test_less_of_a_note_holds_for_prompts_of_its_kind_and_is_taken_back(furnishe
     assert note in told(prompt(furnished, RETURNS["prompt"], "less-3"))
     for option in ("--less", "--more"):
         assert furnished.run("context", option, "0123456789ab").code == 1
+        assert furnished.run("context", option, note[:3]).code == 2 and furnished.run("context", option, "").code == 2
 
 
 @pytest.mark.parametrize(
@@ -324,9 +325,11 @@ def test_what_nobody_waited_for_was_not_told(box: Box):
     db.execute("BEGIN IMMEDIATE")  # the receipt has to wait
     try:
         assert told(prompt(box, RETURNS["prompt"], "s")) == ""
+        assert told(prompt(box, RETURNS["prompt"], "other")) == ""  # and keeps nobody else
     finally:
         db.execute("ROLLBACK")
         db.close()
+    assert receipts(box, "s") == []
     until(lambda: told(prompt(box, RETURNS["prompt"], "s")) or receipts(box, "s"), 10)
     assert len(receipts(box, "s")) == 1
 

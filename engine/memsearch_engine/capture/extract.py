@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from memsearch_engine.journal.text import escape_line, plain
-from memsearch_engine.transcripts.model import Turn
+from memsearch_engine.transcripts.model import SHELLS, Turn
 
 _MAX_LINE = 320
 _MAX_LINES = 4
@@ -85,7 +85,7 @@ def _files(turn: Turn) -> list[str]:
 
 
 def _commands(turn: Turn) -> list[str]:
-    shell = [t.input for t in turn.tools if t.name.lower() in ("bash", "shell", "exec", "exec_command", "local_shell")]
+    shell = [t.input for t in turn.tools if t.name.lower() in SHELLS]
     return [_code(command) for command in dict.fromkeys(shell)][:5]
 
 

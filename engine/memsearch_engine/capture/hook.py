@@ -152,7 +152,7 @@ def _at_prompt(home, agent: str, payload: dict, prompt: str, start: float) -> di
 def _carried(home, agent: str, payload: dict, ready: dict, start: float) -> str:
     """What a session that goes on after a compaction is told beside what any new one is; '' where that is not said in time."""
     wait_ms = ready.get("carry_ms")
-    if not isinstance(wait_ms, int) or wait_ms <= 0:
+    if not isinstance(wait_ms, int) or wait_ms <= 0 or not payload.get("session_id"):
         return ""
     params = {"transcript": str(payload.get("transcript_path") or "")[:_MOST]}
     told = _ask(home, agent, "carry_on", payload, params, start + wait_ms / 1000) or {}

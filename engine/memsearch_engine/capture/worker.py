@@ -35,6 +35,7 @@ _SETTLE_S = 3.0
 _GIVE_UP_S = 24 * 3600
 #: A plugin that was loaded without our installer: its first event is the end of a turn that had begun before.
 _BEGAN_BEFORE_S = 3600.0
+_NEWEST = 50  # events among which the start of a session that has just sent a prompt is looked for
 
 
 class Outcome(msgspec.Struct):
@@ -64,13 +65,13 @@ class Event(msgspec.Struct):
     source: str = ""  # how a session began: startup, resume, compact …
 
 
-def events(home: Home) -> Iterator[Event]:
-    """Events in the order they came. What can't be read as one is moved aside as ``*.bad``."""
+def events(home: Home, newest: int = 0) -> Iterator[Event]:
+    """Events in the order they came, all or the *newest*. What can't be read as one is moved aside as ``*.bad``."""
     try:
         names = sorted(name for name in os.listdir(home.inbox) if name.endswith(".json") and not name.startswith("."))
     except OSError:
         return
-    for name in names:
+    for name in names[-newest:]:
         path = home.inbox / name
         try:
             record = json.loads(inside.read(path, MAX_EVENT))
@@ -98,7 +99,7 @@ def events(home: Home) -> Iterator[Event]:
 
 def note_starts(home: Home, agent: str, session: str) -> None:
     """Note what a session was told at its start, if that still waits in the inbox: its first prompt may come right after."""
-    for event in events(home):
+    for event in events(home, newest=_NEWEST):
         if (event.agent, event.session) == (agent, session) and event.event == "SessionStart":
             _note_start(home, event)
 
@@ -162,6 +163,8 @@ def work(home: Home, journal: Journal | None = None, settings: Settings | None =
             _work(Keeper(home, journal, settings), outcome)
         else:
             for event in events(home):
+                if event.event == "SessionStart":  # what a session was told is no capture
+                    _note_start(home, event)
                 Path(event.path).unlink(missing_ok=True)
                 outcome.skipped += 1
     except BlockingIOError:

@@ -18,7 +18,7 @@ _LIST_SIGN = re.compile(r"^\s*[-*+]\s+")
 _ABOUT = re.compile(r"^(?:User asked|Files changed|Commands): ")
 _FILES = "Files changed: "
 _LONG = 40
-#: Zero-width signs and tag characters: what a person can't see is told to no agent.
+#: Zero-width signs, soft hyphens and tag characters.
 _UNSEEN = re.compile("[\u200b\u2060\u00ad\U000e0000-\U000e007f]")
 
 
@@ -58,9 +58,14 @@ def is_said(entry: Entry, text: str) -> bool:
 
 
 def lines(body: str) -> list[str]:
-    """Its lines without list signs, and without what has no look of its own."""
-    found = (_LIST_SIGN.sub("", line).strip() for line in _UNSEEN.sub("", plain(body)).splitlines())
+    """Its lines without list signs."""
+    found = (_LIST_SIGN.sub("", line).strip() for line in seen(body).splitlines())
     return [line for line in found if line]
+
+
+def seen(text: str) -> str:
+    """*text* as a person sees it: what can't be seen is told to no agent."""
+    return _UNSEEN.sub("", plain(text))
 
 
 def outcome(body: str) -> list[str]:

@@ -38,6 +38,7 @@ _NOTE_TOKENS = 80
 _FENCE_TOKENS = 25
 _LEAST_TOKENS = 20  # of a note: less says nothing
 _EARLIER = 120  # signs of what a newer note replaces
+_NO_WORD = "-"  # what a prompt and a note have in common that have no word in common
 _ALIKE = 0.5  # prompts, by what of a note's words they have in common
 #: Commands of the agent's or the shell's, and prompts that no person wrote.
 _NOT_SAID = re.compile(r"/[\w:.-]+(?:\s|$)|!|<(?:task-notification|command-|local-command|system-reminder|bash-)")
@@ -87,7 +88,6 @@ def question(prompt: str, home: Home, *, leaves: bool) -> Query | None:
     text = without_injected(prompt).strip()
     if _NOT_SAID.match(text) or is_ours(text):
         return None
-    text = text[: 4 * MAX_QUERY]
     if leaves:  # before it is cut: half a secret is not known as one
         text = redact(text, home)[0]
     text = " ".join(text[:MAX_QUERY].split())
@@ -171,7 +171,7 @@ def choose(
 
 def _shared(hit: Hit, terms: set[str]) -> set[str]:
     """What a prompt and a note have in common, which is all that is kept of a prompt: the note says it anyway."""
-    return terms & set(analyze.terms(hit.row.embedded))
+    return terms & set(analyze.terms(hit.row.embedded)) or {_NO_WORD}
 
 
 def _alike(terms: set[str], other: set[str]) -> bool:

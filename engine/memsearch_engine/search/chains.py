@@ -42,7 +42,8 @@ def newest(catalog: Catalog, space: Space, project: Project, hits: list[Hit]) ->
                 if known:
                     hits.remove(known)
                 hits.insert(hits.index(older), found)
-                found.score, found.confidence = older.score, older.confidence
+                found.score = older.score
+            found.confidence = max(found.confidence or 0.0, older.confidence or 0.0)
             found.overtakes = [*found.overtakes, older.id]
             found.reasons.append(f"newer word on the matter of {older.row.day}")
             older = found

@@ -360,12 +360,16 @@ class Engine:
         if answer.mode != "hybrid":
             return Telling(reason=answer.reason)
         at_prompt.weigh(indexer.catalog, space, project, answer)
-        with self._telling:  # two prompts of one session at once are told a note once
-            inbox.note_starts(self.home, agent, session)
+        inbox.note_starts(self.home, agent, session)
+        if not self._telling.acquire(timeout=min(call.remaining(), _DRY_S)):
+            return Telling(reason="too late")
+        try:  # two prompts of one session at once are told a note once
             telling, notes = at_prompt.choose(
                 self.home, settings.recall, self.journal.origin, project.memory, answer, query.text, agent, session
             )
             return telling if dry else self._say(call, telling, notes, agent, session, project, "UserPromptSubmit")
+        finally:
+            self._telling.release()
 
     def carry_on(
         self, call: Call, place: dict[str, str], agent: str, session: str, transcript: str = "", dry: bool = False
@@ -383,7 +387,7 @@ class Engine:
             )  # fmt: skip
         finally:
             archive.close()
-        return telling if dry else self._say(call, telling, notes, agent, session, project, "SessionStart")
+        return telling if dry else self._say(call, telling, notes, agent, session, project, receipts.AFTER_COMPACTION)
 
     def _say(
         self,
@@ -398,7 +402,13 @@ class Engine:
         """Give a telling its receipt. Where nobody hears it any more when that is written, it was not told."""
         if not telling.text or _is_late(call):
             return telling if not telling.text else Telling(reason="too late")
-        at = receipts.told(self.home, agent, session, event, project.root, telling.text, telling.tokens, notes)
+        try:
+            wait_s = min(call.remaining(), _DRY_S)
+            at = receipts.told(
+                self.home, agent, session, event, project.root, telling.text, telling.tokens, notes, wait_s
+            )
+        except Unreachable as error:  # what has no receipt is not told
+            return Telling(reason=str(error))
         if _is_late(call):
             receipts.untold(self.home, at, agent, session)
             return Telling(reason="too late")

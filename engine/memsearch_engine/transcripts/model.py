@@ -27,7 +27,10 @@ _OUTSIDE = (
 )  # fmt: skip
 #: Tools that let another agent work, whose own tools stand elsewhere.
 SUB_AGENTS = ("task", "agent", "spawn_agent", "sessions_spawn", "subagent")
-_SHELLS = ("bash", "shell", "exec", "exec_command", "local_shell", "local_shell_call", "run_terminal_cmd", "powershell")
+#: Tools that run a command.
+SHELLS = (
+    "bash", "shell", "shell_command", "exec", "exec_command", "local_shell", "local_shell_call", "run_terminal_cmd", "powershell",
+)  # fmt: skip
 #: Programs that fetch what others wrote.
 _FETCHES = re.compile(
     r"(?:^|[\s;&|(`'\"/])(?:curl|wget|https?|xh|aria2c|lynx|w3m|links|elinks|nc|ncat|netcat|telnet|gh|glab|hub|tea|ftp|yt-dlp)(?:\.exe)?\s+([^\n;&|]*)"
@@ -41,7 +44,7 @@ def brings_outside(tool: str, given: str) -> bool:
     name = tool.lower()
     if name.startswith(_OUTSIDE):
         return True
-    if name not in _SHELLS:
+    if name not in SHELLS:
         return False
     return any(not _HERE.search(m[1]) and not _PARSING.search(m[1]) for m in _FETCHES.finditer(given))
 

@@ -159,7 +159,10 @@ class OpenCodeConversation(Conversation):
         state = state if isinstance(state, dict) else {}
         name = text_of(part.get("tool"))
         output = text_of(state.get("output")) or text_of(state.get("error"))
-        turn.call(ToolCall(name, input_text(state.get("input")), output, state.get("status") == "error"))
+        told = state.get("metadata")
+        code = told.get("exit") if isinstance(told, dict) else None  # a command that failed is completed all the same
+        failed = state.get("status") == "error" or code not in (None, 0)
+        turn.call(ToolCall(name, input_text(state.get("input")), output, failed))
 
 
 def _origins(db: Any, session: str) -> dict[str, str]:
