@@ -86,6 +86,7 @@ def world(folder: Path, voice: chats.Voice, turns: list[chats.Said]) -> Iterator
     root = folder / voice.name
     settings = Settings()
     home = Home(root / "home").ensure()
+    home.ensure_socket_folder()  # Milvus Lite listens there
     place = locate(root / "project", home)
     project = Project(f"id-{voice.name}", voice.name, f"ms_{voice.name}_0", place.root, place.memory)
     if not Path(place.memory).is_dir():
