@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 #: A Unix socket path longer than this does not fit ``sockaddr_un`` on every system (104 bytes on macOS).
 MAX_SOCKET_PATH = 100
+_LONGEST_SOCKET = "m-00000000.sock"
 
 
 def user_home() -> Path:
@@ -169,9 +170,9 @@ class Home:
         return self._socket(f"m-{fingerprint[-8:]}.sock")
 
     def _socket(self, name: str) -> Path:
-        path = self.run / name
-        if len(os.fsencode(path)) + 2 <= MAX_SOCKET_PATH:
-            return path
+        # one folder for all of them, by the longest name: the service makes it, and sees to it that it is private
+        if len(os.fsencode(self.run / _LONGEST_SOCKET)) + 2 <= MAX_SOCKET_PATH:
+            return self.run / name
         from memsearch_engine.ids import digest  # hashlib: 3 ms
 
         return _temporary() / f"memsearch-{os.getuid()}-{digest(os.fsencode(self.root))}" / name

@@ -12,11 +12,13 @@ import struct
 import subprocess
 import sys
 import threading
+from pathlib import Path
 
 import psutil
 import pytest
 from memsearch_engine import local_socket
 from memsearch_engine.errors import MemsearchError
+from memsearch_engine.home import MAX_SOCKET_PATH, Home
 from memsearch_engine.service import indexing, launch, protocol
 from memsearch_engine.service.engine import Call, Engine
 
@@ -139,6 +141,14 @@ def test_a_long_home_and_another_tmpdir_find_the_same_service(tmp_path):
 
 
 @pytest.mark.slow
+def test_all_sockets_of_a_home_are_in_one_folder_whatever_its_length():
+    """The service makes that folder once; one that only a longer name needs would not be there."""
+    for length in range(40, 110):
+        home = Home(Path("/" + "h" * length))
+        assert home.socket.parent == home.milvus_socket("all-minilm-l6-v2-d7668958").parent
+        assert len(str(home.milvus_socket("x-d7668958"))) + 2 <= MAX_SOCKET_PATH
+
+
 def test_a_long_home_refuses_a_socket_folder_that_somebody_else_prepared(tmp_path):
     box = Box(tmp_path, tmp_path / ("d" * 90) / "home").fill()
     folder = box.home.socket.parent
