@@ -301,7 +301,7 @@ def test_a_deadline_that_is_no_number_is_answered(box):
 
 def test_a_hello_without_a_proper_version_is_answered(box):
     with raw(box) as peer:
-        for version in (None, 3, "", "x.y", "0.1rc1"):  # a newer one would make it finish:
+        for version in (None, 3, "", "x.y", "0.1rc1"):  # a newer one would make it finish
             answer = ask(peer, request("hello", protocol=1, version=version))
             assert "result" in answer or "error" in answer
             assert box.processes(), version
