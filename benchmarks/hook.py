@@ -15,12 +15,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from itertools import cycle
 from pathlib import Path
 
 from common import BARE, END, Product, Report, Run, arguments, in_turn, make_corpus, p95, run, workplace
 from memsearch_engine.journal.origin import Origin
+from memsearch_engine.longterm.recall import prepare
+from memsearch_engine.registry import Registry
+from memsearch_engine.settings import load
 
 from memsearch_tui.demo import build
 from tests.evaluation.recall import chats
@@ -52,9 +54,9 @@ def at_prompts(report: Report, product: Product, options) -> None:
     origin.close()
     product.home.config.write_text("[recall]\nwait_ms = 3000\n")
     product.start().close()
-    ready = product.home.context(product.place.memory)
-    while not ready.exists():
-        time.sleep(0.1)
+    registry = Registry(product.home)
+    prepare(product.home, load(product.home), product.place.memory, registry.at(product.place).id)  # what hooks read
+    registry.close()
     prompts = cycle(case["prompt"] for voice in chats.voices() for case in (*voice.cases, *voice.none))
 
     def hook() -> Run:

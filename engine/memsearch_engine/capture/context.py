@@ -169,9 +169,10 @@ def prebuild(
             texts[str(lines)] = context.text
     origin.close()
     name = digest(json.dumps(texts, sort_keys=True), size=6)
+    asks = bool(list_days(memory))
     value: dict[str, Any] = {
         "id": name, "memory": memory, "hint": _HINT if hint and texts else "", "texts": texts,
-        "wait_ms": wait_ms if list_days(memory) else 0, "carry_ms": carry_ms if list_days(memory) else 0,
+        "wait_ms": wait_ms if asks else 0, "carry_ms": carry_ms if asks else 0,
     }  # fmt: skip
     path = home.context(memory)
     try:

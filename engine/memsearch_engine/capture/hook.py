@@ -114,13 +114,14 @@ def _take(agent: str, event: str, payload: dict, start: float) -> dict:
             return {}
         return _at_prompt(home, agent, payload, prompt, start)
     if event == "SessionStart":
-        context = {} if _was_told(payload) else _prebuilt(home, payload)
+        place = _place(home, payload)
+        context = {} if _was_told(payload) else _ready(home, place)
         texts = context.get("texts")
         text = texts.get(str(CONTEXT_LINES[agent])) if isinstance(texts, dict) else None
         _put(home, agent, event, payload, start, context=context.get("id") if text else "")
         _start_service(home)
         texts = [text] if isinstance(text, str) and text else []
-        if payload.get("source") == "compact" and (carried := _carried(home, agent, payload, context, start)):
+        if payload.get("source") == "compact" and (carried := _carried(home, agent, payload, place, context, start)):
             texts.append(carried)
         if not texts:
             return {}
@@ -133,13 +134,14 @@ def _take(agent: str, event: str, payload: dict, start: float) -> dict:
 
 def _at_prompt(home, agent: str, payload: dict, prompt: str, start: float) -> dict:
     """What the service says within the time that the owner allows for it, or nothing; the hint where it does."""
-    ready = _prebuilt(home, payload)
+    place = _place(home, payload)
+    ready = _ready(home, place)
     hint = ready.get("hint")
     output: dict = {"systemMessage": hint} if isinstance(hint, str) and hint else {}
     wait_ms = ready.get("wait_ms")
     if not isinstance(wait_ms, int) or wait_ms <= 0 or not payload.get("session_id"):
         return output
-    told = _ask(home, agent, "recall", payload, {"prompt": prompt[:_MOST_PROMPT]}, start + wait_ms / 1000)
+    told = _ask(home, agent, "recall", payload, place, {"prompt": prompt[:_MOST_PROMPT]}, start + wait_ms / 1000)
     if told is None:
         _start_service(home)
     elif isinstance(text := told.get("text"), str) and text:
@@ -149,28 +151,24 @@ def _at_prompt(home, agent: str, payload: dict, prompt: str, start: float) -> di
     return output
 
 
-def _carried(home, agent: str, payload: dict, ready: dict, start: float) -> str:
+def _carried(home, agent: str, payload: dict, place: dict, ready: dict, start: float) -> str:
     """What a session that goes on after a compaction is told beside what any new one is; '' where that is not said in time."""
     wait_ms = ready.get("carry_ms")
     if not isinstance(wait_ms, int) or wait_ms <= 0 or not payload.get("session_id"):
         return ""
     params = {"transcript": str(payload.get("transcript_path") or "")[:_MOST]}
-    told = _ask(home, agent, "carry_on", payload, params, start + wait_ms / 1000) or {}
+    told = _ask(home, agent, "carry_on", payload, place, params, start + wait_ms / 1000) or {}
     text = told.get("text")
     return text if isinstance(text, str) else ""
 
 
-def _ask(home, agent: str, method: str, payload: dict, params: dict, end: float) -> dict | None:
+def _ask(home, agent: str, method: str, payload: dict, place: dict, params: dict, end: float) -> dict | None:
     """The service's answer, {} where it comes after *end* (monotonic); None where no service listens."""
     import socket
 
     from memsearch_engine.local_socket import same_user
-    from memsearch_engine.place import find
 
-    cwd = payload.get("cwd")
-    root, memory, common = find(cwd if isinstance(cwd, str) and cwd else os.getcwd(), str(home.root))
-    params |= {"agent": agent, "session": str(payload.get("session_id") or "")[:_MOST]}
-    params["place"] = {"root": root, "memory": memory, "common_dir": common}
+    params |= {"agent": agent, "session": str(payload.get("session_id") or "")[:_MOST], "place": place}
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as peer:
         try:
             home.check_socket_folder()
@@ -272,14 +270,19 @@ def _table(value: object) -> dict | None:
     return value if isinstance(value, dict) else None
 
 
-def _prebuilt(home, payload: dict) -> dict:
-    """The context that the engine keeps ready for this project; {} where there is none."""
+def _place(home, payload: dict) -> dict:
+    """Where the session's project lies, as the service is told it."""
     from memsearch_engine.place import find
 
     cwd = payload.get("cwd")
-    _, memory, _ = find(cwd if isinstance(cwd, str) and cwd else os.getcwd(), str(home.root))
+    found = find(cwd if isinstance(cwd, str) and cwd else os.getcwd(), str(home.root))
+    return dict(zip(("root", "memory", "common_dir"), found))
+
+
+def _ready(home, place: dict) -> dict:
+    """The context that the engine keeps ready for a project; {} where there is none."""
     try:
-        with open(home.context(memory), "rb") as file:
+        with open(home.context(place["memory"]), "rb") as file:
             return _table(json.loads(file.read(1 << 20))) or {}
     except (OSError, ValueError):
         return {}
