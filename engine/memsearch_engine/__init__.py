@@ -8,7 +8,7 @@
             print(hit.day, hit.text)
 
 Rooms, from the ground up: ``home`` (paths), ``settings``, ``projects``, ``secrets``, ``journal`` (the truth), ``transcripts``
-(what was said), ``index`` (the cache), ``search``, ``capture``, ``recall`` (what sessions are told), ``longterm``, ``service`` (the resident process) and ``memory``
+(what was said), ``actions`` (what was done), ``index`` (the cache), ``search``, ``capture``, ``recall`` (what sessions are told), ``longterm``, ``service`` (the resident process) and ``memory``
 (the verbs). Nothing here knows a screen. What stands in ``__all__`` and README's page keeps its meaning from version to
 version; what is deeper, ``Memory``'s own workings among it, may change with any.
 """
@@ -22,6 +22,7 @@ __version__ = "0.4.0"
 #: Where each name lives. They are imported when they are asked for: a hook and ``--help`` need none of them.
 _PUBLIC = {
     "Absence": "search.explain",
+    "Act": "actions.index",
     "Answer": "search.hits",
     "Change": "journal.history",
     "Conflict": "errors",
@@ -30,6 +31,7 @@ _PUBLIC = {
     "Excerpt": "transcripts.locate",
     "Fact": "longterm.facts",
     "Failure": "index.rows",
+    "Fix": "actions.answers",
     "Hit": "search.hits",
     "IndexResult": "index.rows",
     "Memory": "memory",
@@ -45,12 +47,15 @@ _PUBLIC = {
     "Update": "updates",
     "UpdateKind": "updates",
     "UsageError": "errors",
+    "Way": "actions.answers",
     "Word": "search.chains",
 }
 
 __all__ = [*_PUBLIC, "__version__"]  # noqa: PLE0604
 
 if TYPE_CHECKING:
+    from memsearch_engine.actions.answers import Fix, Way
+    from memsearch_engine.actions.index import Act
     from memsearch_engine.capture.context import Context
     from memsearch_engine.errors import Conflict, MemsearchError, NotFound, SettingsError, Unreachable, UsageError
     from memsearch_engine.index.rows import Failure, IndexResult

@@ -23,6 +23,8 @@ from memsearch_engine.service.connection import Connection, ServiceGone
 from memsearch_engine.service.launch import connect
 
 if TYPE_CHECKING:  # a search through the service needs none of these
+    from memsearch_engine.actions.answers import Fix, Way
+    from memsearch_engine.actions.index import Act, Actions
     from memsearch_engine.capture.context import Context
     from memsearch_engine.home import AgentFolders
     from memsearch_engine.index.catalog import Catalog
@@ -47,6 +49,7 @@ _CALLS = 3
 _ANSWER_S = 0.5  # what a service may take longer than the deadline that it was given
 _LEAST_NAME = 8  # digits by which a note may be named where nothing is asked
 _LONG_S = 24 * 3600.0
+_NOTES_ASKED = 5  # whose turns are looked into for how something was done
 
 
 class Memory:
@@ -449,6 +452,73 @@ class Memory:
         from memsearch_engine.search.chains import Word
 
         return self.call("trace", list[Word], timeout_s=_LONG_S, place=self.place_param, query=query)
+
+    # -- what was done --------------------------------------------------------------------------------------
+
+    def how(self, asked: str, *, limit: int = 10) -> list[Way]:
+        """The commands by which something was done, best first: those that have the words asked for, then those of the turns whose
+        notes are found by them."""
+        from memsearch_engine.actions import answers
+
+        turns = [
+            (anchor.agent, anchor.session, anchor.turn)
+            for hit in self.search(asked, limit=_NOTES_ASKED)
+            if not hit.is_doubtful
+            for anchor in hit.row.anchors
+        ]
+        with self._actions() as actions:
+            return answers.how(actions, self._memories, asked, self._stands(), turns)[:limit]
+
+    def fix(self, error: str, *, limit: int = 5) -> list[Fix]:
+        """Where an error was met, and what mended it: the same error first, then those that are alike.
+
+        Args:
+            error: what was printed, whole or some words of it.
+        """
+        from memsearch_engine.actions import answers
+
+        with self._actions() as actions:
+            return answers.fix(actions, self._memories, error, self._stands())[:limit]
+
+    def blame(self, path: str | os.PathLike[str], *, limit: int = 20) -> list[Act]:
+        """The turns that wrote to a file, newest first; ``note(act.entry)`` is what was noted of one.
+
+        Args:
+            path: absolute, relative to the current folder or to the project, or the last parts of one.
+        """
+        from memsearch_engine.actions import answers, work
+
+        name = os.fspath(path)
+        is_here = os.path.isabs(name) or os.path.exists(name)
+        name = work.within(os.path.abspath(name) if is_here else name, self.place.root)
+        with self._actions() as actions:
+            return answers.blame(actions, self._memories, name, self._stands())[:limit]
+
+    @property
+    def _memories(self) -> list[str]:
+        return [] if self.everything else [project.memory for project in self.projects]
+
+    @contextlib.contextmanager
+    def _actions(self) -> Iterator[Actions]:
+        from memsearch_engine.actions.index import Actions
+
+        actions = Actions(self.home)
+        try:
+            yield actions
+        finally:
+            actions.close()
+
+    def _stands(self) -> Callable[[Act], bool]:
+        """Whether an action's note is still there: what was deleted is not told of in other words."""
+        known: dict[str, bool] = {}
+        catalog = self.catalog
+
+        def stands(act: Act) -> bool:
+            if act.entry not in known:
+                known[act.entry] = catalog is None or bool(catalog.by_entry(act.entry))
+            return known[act.entry]
+
+        return stands
 
     # -- writing --------------------------------------------------------------------------------------------
 

@@ -37,7 +37,16 @@ CREATE TABLE IF NOT EXISTS told_less (
 """
 #: The event of what a session is told when it goes on after one.
 AFTER_COMPACTION = "PostCompact"
+BEFORE_ACTION, AFTER_ERROR = "PreToolUse", "PostToolUse"
 _COMPACTED = "compacted"
+_MOMENTS = {
+    "SessionStart": "at its start",
+    AFTER_COMPACTION: "after a compaction",
+    BEFORE_ACTION: "before an action",
+    AFTER_ERROR: "after an error",
+}
+#: What is told at these is paid from one budget.
+_BUDGETED = ("UserPromptSubmit", BEFORE_ACTION, AFTER_ERROR)
 _SAID_WITHIN_S = 3600.0
 _OPENED_WITHIN_S = 24 * 3600.0
 _KEPT_S = 365 * 86400.0
@@ -126,7 +135,7 @@ def compacted(home: Home, at: float, agent: str, session: str, cwd: str) -> None
 
 
 class Session(msgspec.Struct):
-    """What a session was told since it was last compacted: ids of notes, tokens at its prompts, and all texts."""
+    """What a session was told since it was last compacted: ids of notes, tokens at its prompts and actions, and all texts."""
 
     entries: set[str]
     tokens: int
@@ -149,7 +158,7 @@ def of_session(home: Home, agent: str, session: str, lines: int) -> Session:
             "WHERE i.agent=? AND i.session=? AND i.at>=? AND t.lines IN (0, ?)",
             (*who, since, lines),
         ).fetchall()
-    prompts = sum(tokens for event, tokens, _ in rows if event == "UserPromptSubmit")
+    prompts = sum(tokens for event, tokens, _ in rows if event in _BUDGETED)
     return Session(entries, prompts, [text for _, _, text in rows])
 
 
@@ -222,7 +231,7 @@ class Receipt(msgspec.Struct, kw_only=True):
     @property
     def moment(self) -> str:
         """When in the session, in words."""
-        return {"SessionStart": "at its start", AFTER_COMPACTION: "after a compaction"}.get(self.event, "at a prompt")
+        return _MOMENTS.get(self.event, "at a prompt")
 
     def words(self, note: Told) -> str:
         """The words in which a note was told, without its citation."""

@@ -119,7 +119,8 @@ class Llm(msgspec.Struct, kw_only=True):
 class Recall(msgspec.Struct, kw_only=True):
     """What agents are told unasked. ``inject``: notes at the start of a session, at most ``max_tokens`` of them;
     ``hint``: one line for the user when a prompt is sent (costs no tokens); ``prompt``: the notes that bear on a prompt, at most
-    ``prompt_tokens`` for one and ``session_tokens`` in a session, where they are found within ``wait_ms``; ``compaction``: what a
+    ``prompt_tokens`` for one and ``session_tokens`` in a session, where they are found within ``wait_ms``; ``action``: one line about a file, a
+    command or an error, before it is edited or run, or after it came up, out of the same ``session_tokens``; ``compaction``: what a
     session had noted that its own summary has lost, at most ``compaction_tokens``."""
 
     inject: bool = True
@@ -128,6 +129,7 @@ class Recall(msgspec.Struct, kw_only=True):
     prompt: bool = True
     prompt_tokens: Annotated[int, msgspec.Meta(ge=150, le=5_000)] = 300
     session_tokens: Annotated[int, msgspec.Meta(ge=0, le=50_000)] = 1500
+    action: bool = True
     compaction: bool = True
     compaction_tokens: Annotated[int, msgspec.Meta(ge=200, le=10_000)] = 800
     wait_ms: Annotated[int, msgspec.Meta(ge=20, le=3_000)] = 150

@@ -230,7 +230,8 @@ def _log(receipts: list[Receipt], json_: bool) -> int:
         )
         for note in receipt.notes:
             came = note.outcome or "not used so far"
-            output.echo(f"    {note.entry}  {note.confidence:.0%} sure, {came}  ({output.safe(note.why)})")
+            sure = f"{note.confidence:.0%} sure, " if note.confidence < 1 else ""
+            output.echo(f"    {note.entry}  {sure}{came}  ({output.safe(note.why)})")
             output.echo(f"      {output.safe(receipt.words(note))}")
     if not receipts:
         output.say("no session was told anything yet")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 from tests.conftest import Box, Result, until
@@ -53,3 +54,39 @@ def prompt(box: Box, words: str, session: str, agent: str = "claude-code", **pay
 
 def told(result: Result) -> str:
     return result.json.get("hookSpecificOutput", {}).get("additionalContext", "")
+
+
+Call = tuple[str, dict[str, Any], str, bool]
+
+
+def talked(
+    box: Box, transcript: Path, number: int, asked: str, answered: str, calls: list[Call], day: str = "2026-03-02"
+) -> None:
+    """Append a turn of Claude Code's to a transcript, whose name is its session's.
+
+    Args:
+        calls: tool, its input, what it printed, whether it failed.
+    """
+    common = {"cwd": str(box.project), "sessionId": transcript.stem, "version": "2.1.330", "isSidechain": False}
+    lines: list[dict] = [
+        {"type": "user", "uuid": f"u{number}", "promptId": f"p{number}", "promptSource": "typed", "message": {"role": "user", "content": asked}}
+    ]  # fmt: skip
+    for place, (tool, given, output, failed) in enumerate(calls):
+        name = f"toolu_{number}_{place}"
+        use = {"type": "tool_use", "id": name, "name": tool, "input": given}
+        result = {"type": "tool_result", "tool_use_id": name, "content": output, "is_error": failed}
+        lines += [
+            {"type": "assistant", "uuid": f"a{name}", "message": {"role": "assistant", "id": f"m{name}", "content": [use]}},
+            {"type": "user", "uuid": f"r{name}", "promptId": f"p{number}", "message": {"role": "user", "content": [result]}, "toolUseResult": {}},
+        ]  # fmt: skip
+    answer = {
+        "role": "assistant",
+        "id": f"m{number}",
+        "stop_reason": "end_turn",
+        "content": [{"type": "text", "text": answered}],
+    }
+    lines.append({"type": "assistant", "uuid": f"a{number}", "message": answer})
+    transcript.parent.mkdir(parents=True, exist_ok=True)
+    with transcript.open("a") as out:
+        for place, line in enumerate(lines):
+            out.write(json.dumps({**common, **line, "timestamp": f"{day}T10:{number:02d}:{place:02d}Z"}) + "\n")

@@ -11,7 +11,7 @@ from memsearch_engine.transcripts import summary
 from memsearch_engine.transcripts.model import Session
 
 from tests.conftest import Box, until
-from tests.recall.corpus import case, furnish, prepared, prompt, told
+from tests.recall.corpus import case, furnish, prepared, prompt, talked, told
 
 SESSION = "22222222-2222-4222-8222-222222222222"
 TURNS = [
@@ -48,28 +48,8 @@ def own(box: Box) -> list[dict]:
 
 
 def said(box: Box, transcript: Path, number: int, asked: str, answered: str, ran: list[tuple[str, str, bool]]) -> None:
-    common = {"cwd": str(box.project), "sessionId": SESSION, "version": "2.1.330", "isSidechain": False}
-    lines: list[dict] = [
-        {"type": "user", "uuid": f"u{number}", "promptId": f"p{number}", "promptSource": "typed", "message": {"role": "user", "content": asked}}
-    ]  # fmt: skip
-    for place, (command, output, failed) in enumerate(ran):
-        name = f"toolu_{number}_{place}"
-        use = {"type": "tool_use", "id": name, "name": "Bash", "input": {"command": command}}
-        result = {"type": "tool_result", "tool_use_id": name, "content": output, "is_error": failed}
-        lines += [
-            {"type": "assistant", "uuid": f"a{name}", "message": {"role": "assistant", "id": f"m{name}", "content": [use]}},
-            {"type": "user", "uuid": f"r{name}", "promptId": f"p{number}", "message": {"role": "user", "content": [result]}, "toolUseResult": {}},
-        ]  # fmt: skip
-    answer = {
-        "role": "assistant",
-        "id": f"m{number}",
-        "stop_reason": "end_turn",
-        "content": [{"type": "text", "text": answered}],
-    }
-    lines.append({"type": "assistant", "uuid": f"a{number}", "message": answer})
-    with transcript.open("a") as out:
-        for place, line in enumerate(lines):
-            out.write(json.dumps({**common, **line, "timestamp": f"2026-03-02T10:{number:02d}:{place:02d}Z"}) + "\n")
+    calls = [("Bash", {"command": command}, output, failed) for command, output, failed in ran]
+    talked(box, transcript, number, asked, answered, calls)
 
 
 def compact(box: Box, transcript: Path, words: str) -> str:

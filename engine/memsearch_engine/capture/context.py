@@ -153,7 +153,15 @@ def unfenced(text: str) -> str:
 
 
 def prebuild(
-    home: Home, memory: str, max_tokens: int, *, longterm: str, hint: bool, wait_ms: int = 0, carry_ms: int = 0
+    home: Home,
+    memory: str,
+    max_tokens: int,
+    *,
+    longterm: str,
+    hint: bool,
+    wait_ms: int = 0,
+    carry_ms: int = 0,
+    act_ms: int = 0,
 ) -> bool:
     """Keep the context of a memory folder ready for hooks. Returns whether it changed.
 
@@ -172,7 +180,7 @@ def prebuild(
     asks = bool(list_days(memory))
     value: dict[str, Any] = {
         "id": name, "memory": memory, "hint": _HINT if hint and texts else "", "texts": texts,
-        "wait_ms": wait_ms if asks else 0, "carry_ms": carry_ms if asks else 0,
+        "wait_ms": wait_ms if asks else 0, "carry_ms": carry_ms if asks else 0, "act_ms": act_ms if asks else 0,
     }  # fmt: skip
     path = home.context(memory)
     try:

@@ -31,6 +31,10 @@ _KEEP = (
     "source",
     "reason",
 )
+#: Events around an action of the agent's.
+_ACTING = {"PreToolUse", "PostToolUse", "PostToolUseFailure"}
+#: Of a tool's input what says what it does; the rest can be a whole file.
+_TOLD = ("file_path", "filePath", "notebook_path", "path", "command", "cmd", "input", "patch", "patchText")
 #: Events after which turns may be finished. The others only answer.
 _FINISHING = {"Stop", "StopFailure", "SessionEnd", "PreCompact", "Interrupt"}
 #: Lines of recent notes that a new session is given.
@@ -42,6 +46,7 @@ _LOOKED_THROUGH = 64 * 1024 * 1024  # bytes of a transcript, from its end
 _MOST_LOG = 1_000_000  # bytes; the older half of what went wrong is hook.log.1
 _MOST = 4096  # characters of an id or a path
 _MOST_PROMPT = 20_000  # characters of a prompt in which something is looked for
+_MOST_GIVEN = 200_000  # characters of a tool's input
 _MOST_ANSWER = 1 << 20
 #: The session's own marks, which a service that outlives the session must not carry.
 _SESSION_MARKS = ("CLAUDECODE", "CLAUDE_CODE_", "CLAUDE_PID", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_", "PLUGIN_", "AI_AGENT", "MEMSEARCH_DIR")  # fmt: skip
@@ -113,6 +118,8 @@ def _take(agent: str, event: str, payload: dict, start: float) -> dict:
         if not isinstance(prompt, str) or len(prompt.strip()) < _LEAST_PROMPT:
             return {}
         return _at_prompt(home, agent, payload, prompt, start)
+    if event in _ACTING:
+        return _around(home, agent, event, payload, start)
     if event == "SessionStart":
         place = _place(home, payload)
         context = {} if _was_told(payload) else _ready(home, place)
@@ -149,6 +156,34 @@ def _at_prompt(home, agent: str, payload: dict, prompt: str, start: float) -> di
         if output.get("systemMessage") and isinstance(line := told.get("line"), str):
             output["systemMessage"] = line
     return output
+
+
+def _around(home, agent: str, event: str, payload: dict, start: float) -> dict:
+    """What is known about an action that is about to be done, or about the error that it ended with."""
+    place = _place(home, payload)
+    ready = _ready(home, place)
+    wait_ms = ready.get("act_ms")
+    if not isinstance(wait_ms, int) or wait_ms <= 0 or not payload.get("session_id"):
+        return {}
+    given = payload.get("tool_input")
+    if isinstance(given, dict):
+        given = {key: given[key] for key in _TOLD if key in given}
+    if len(json.dumps(given)) > _MOST_GIVEN:
+        return {}
+    params = {"tool": str(payload.get("tool_name") or "")[:_MOST], "given": given}
+    if event != "PreToolUse":
+        output = payload.get("error") or payload.get("tool_response")
+        if isinstance(output, dict):
+            output = "\n".join(value for key in ("stdout", "stderr") if isinstance(value := output.get(key), str))
+        if not isinstance(output, str) or not output:
+            return {}
+        params["output"] = output[-_MOST_PROMPT:]
+    told = _ask(home, agent, "around", payload, place, params, start + wait_ms / 1000) or {}
+    text, line = told.get("text"), told.get("line")
+    if not isinstance(text, str) or not text:
+        return {}
+    answer: dict = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+    return answer | {"systemMessage": line} if isinstance(line, str) and line and ready.get("hint") else answer
 
 
 def _carried(home, agent: str, payload: dict, place: dict, ready: dict, start: float) -> str:

@@ -12,6 +12,7 @@ from datetime import datetime, timedelta
 import msgspec
 
 from memsearch_engine import receipts, usage
+from memsearch_engine.actions.index import Actions
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture.clean import redacted
 from memsearch_engine.capture.extract import extract, is_trivial
@@ -48,9 +49,11 @@ class Keeper:
         self.settings = settings or Settings()
         self.ledger = Ledger(home)
         self.archive = Archive(home) if self.settings.evidence.enabled else None
+        self.actions = Actions(home)
 
     def close(self) -> None:
         self.ledger.close()
+        self.actions.close()
         if self.archive:
             self.archive.close()
 
@@ -98,6 +101,10 @@ class Keeper:
                 self.archive.put(clean)
             except Unreachable:
                 pass  # the agent still has it; `memsearch evidence archive` makes up for it, and doctor says so
+        try:
+            self.actions.put(clean, memory, added.entry_id, when.timestamp())
+        except Unreachable:
+            pass  # derived: the service makes up for it
         if by_model and added.written:
             summaries.enqueue(self.home, turn, memory, added.entry_id, added.path, where.path)
         return self._note(turn, when, cwd, Kept("captured", memory, added.entry_id, added.written))

@@ -66,6 +66,7 @@ def prepare(home: Home, settings: Settings, memory: str, project: str) -> bool:
     return prebuild(
         home, memory, recall.max_tokens if recall.inject else 0, longterm=kept, hint=recall.hint,
         wait_ms=recall.wait_ms if recall.prompt else 0, carry_ms=2 * recall.wait_ms if recall.compaction else 0,
+        act_ms=recall.wait_ms if recall.action else 0,
     )  # fmt: skip
 
 

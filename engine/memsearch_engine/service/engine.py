@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 
 from memsearch_engine import __version__, receipts
+from memsearch_engine.actions.index import Actions
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture import worker as inbox
 from memsearch_engine.capture.coverage import alarms, reconcile, report
@@ -33,6 +34,7 @@ from memsearch_engine.longterm.workspace import SUMMARY
 from memsearch_engine.projects import Place, Project, locate
 from memsearch_engine.recall import compaction
 from memsearch_engine.recall import prompt as at_prompt
+from memsearch_engine.recall.action import Adviser, choose
 from memsearch_engine.recall.prompt import Telling
 from memsearch_engine.registry import Registry
 from memsearch_engine.search import chains, hybrid
@@ -44,6 +46,7 @@ from memsearch_engine.settings import Settings, load
 from memsearch_engine.transcripts import summary
 from memsearch_engine.transcripts.evidence import Archive
 from memsearch_engine.transcripts.locate import READERS, find_session
+from memsearch_engine.transcripts.model import input_text
 
 log = logging.getLogger("memsearch.service")
 _TICK_S = 1.0
@@ -53,6 +56,7 @@ _RECONCILE_S = 300.0
 _SUMMARIES_S = 15.0
 _LONGTERM_S = 30.0
 _TRACED = 10  # hits among which notes on one matter are looked for
+_AT_ONCE = 100  # turns whose actions are noted in one go
 _DRY_S = 60.0  # that somebody who only looks waits for the index
 
 
@@ -72,6 +76,7 @@ class Engine:
         self._paused = ""  # why capture waits
         self._look_at_settings()
         self._summarise_now = threading.Event()
+        self._unnoted: list[tuple[tuple[str, str, str], tuple[str, str]]] | None = None
         self._remembering = False
         self._telling = threading.Lock()
         threading.Thread(target=self._keeper, name="keeper", daemon=True).start()
@@ -121,6 +126,7 @@ class Engine:
                     seen = now
                     self._prepare_contexts()
                 self.indexer.check_disk()
+                self._note_actions()
             except Exception:  # one bad file must not end the keeping of everything else
                 log.exception("housekeeping")
 
@@ -206,6 +212,36 @@ class Engine:
             log.info("turns that no hook brought were written to %s", ", ".join(written))
             self._look_at(written)
             self._bump()
+
+    def _note_actions(self) -> None:
+        """Note what kept turns did that were captured by an earlier version, some at a time."""
+        if self._unnoted is None:
+            if not self.indexer.ready.is_set():
+                return
+            self._unnoted = self._find_unnoted()
+        some, self._unnoted = self._unnoted[:_AT_ONCE], self._unnoted[_AT_ONCE:]
+        if not some:
+            return
+        archive, actions = Archive(self.home), Actions(self.home)
+        try:
+            for name, (memory, entry) in some:
+                turn = archive.get(*name)
+                if turn is not None:
+                    actions.put(turn, memory, entry, Keeper.started(turn))
+        except MemsearchError as error:
+            log.warning("what turns did is not noted: %s", error)
+            self._unnoted = []
+        finally:
+            actions.close()
+
+    def _find_unnoted(self) -> list[tuple[tuple[str, str, str], tuple[str, str]]]:
+        names = Archive(self.home).names() - Actions(self.home).names()
+        if not names:
+            return []
+        memories = {project.id: project.memory for project in self._registered()}
+        rows = self.indexer.catalog.query("SELECT agent, session, turn, entry_id, project FROM entries WHERE turn<>''")
+        notes = {(a, s, t): (memories[project], entry) for a, s, t, entry, project in rows if project in memories}
+        return [(name, notes[name]) for name in sorted(names & notes.keys())]
 
     def _prune_evidence(self) -> None:
         """Keep the archive within the owner's limits."""
@@ -388,6 +424,32 @@ class Engine:
         finally:
             archive.close()
         return telling if dry else self._say(call, telling, notes, agent, session, project, receipts.AFTER_COMPACTION)
+
+    def around(
+        self, call: Call, place: dict[str, str], tool: str, given: Any, agent: str, session: str, output: str = ""
+    ) -> Telling:
+        """What a session is told about an action: before it, or after it where *output* tells of an error.
+
+        Args:
+            given: the tool's input, as the agent has it.
+        """
+        settings, project = self.settings.recall, self.project_at(place)
+        if not settings.action:
+            return Telling(reason="`recall.action` is off")
+        adviser = Adviser(
+            self.home, project, self.indexer.catalog, None if self.indexer.is_behind([project]) else self.indexer.space,
+            self.journal.origin, agent, session,
+        )  # fmt: skip
+        found = adviser.after(output) if output else adviser.before(tool, input_text(given))
+        inbox.note_starts(self.home, agent, session)
+        if not self._telling.acquire(timeout=min(call.remaining(), _DRY_S)):
+            return Telling(reason="too late")
+        try:
+            telling, notes = choose(self.home, settings, found, agent, session)
+            event = receipts.AFTER_ERROR if output else receipts.BEFORE_ACTION
+            return self._say(call, telling, notes, agent, session, project, event)
+        finally:
+            self._telling.release()
 
     def _say(
         self,

@@ -1,0 +1,150 @@
+"""Answers from what was done: how something is run, what mended an error, who touched a file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+import msgspec
+
+from memsearch_engine.actions import work
+from memsearch_engine.actions.index import Act, Actions
+
+_WORDS = re.compile(r"[^\W_][\w.:/-]*")
+_SMALL = frozenset(
+    "a an and are as at be by do for from how i in is it of on or run the this to we what when which with".split()
+)
+_ENOUGH_ALIKE = 0.5  # of the words of two errors, or of two commands
+_MOST_BETWEEN = 4
+
+Stands = Callable[[Act], bool]
+
+
+class Way(msgspec.Struct, kw_only=True):
+    """A command as it was run. ``worked``, ``failed``: how often; ``last``: its newest run that worked, else its newest; ``why``: which
+    words it was found by, or the note."""
+
+    command: str
+    worked: int
+    failed: int
+    last: Act
+    why: str = ""
+
+
+class Fix(msgspec.Struct, kw_only=True):
+    """An error and what became of it.
+
+    Attributes:
+        met: the command that failed with it. alike: 1 for the same error, less for one that is alike.
+        mended: the later run in the same session that worked, None where there was none.
+        between: what was done from the failure to there: files written and commands that worked.
+    """
+
+    met: Act
+    alike: float
+    mended: Act | None = None
+    between: list[Act] = []
+
+    @property
+    def again(self) -> bool:
+        """Whether the very same command worked in the end."""
+        return self.mended is not None and self.mended.command == self.met.command
+
+    def words(self) -> str:
+        """What mended it, in words; '' where nothing is known to."""
+        if self.mended is None:
+            return ""
+        worked = "it worked" if self.again else f"`{self.mended.command}` worked"
+        done = [f"edited `{act.path}`" if act.path else f"ran `{act.command}`" for act in self.between[:_MOST_BETWEEN]]
+        if len(self.between) > _MOST_BETWEEN:
+            done.append(f"{len(self.between) - _MOST_BETWEEN} things more")
+        if done:
+            return f"{', '.join(done)}; then {worked}"
+        return f"{worked} when run again" if self.again else worked
+
+
+def how(
+    actions: Actions, memories: list[str], asked: str, stands: Stands, turns: Iterable[tuple[str, str, str]] = ()
+) -> list[Way]:
+    """The commands by which something was done, best first: those that have the words asked for, then those of *turns*.
+
+    Args:
+        turns: (agent, session, turn) whose notes are about what was asked.
+    """
+    words = [word for word in dict.fromkeys(_WORDS.findall(asked.lower())) if word not in _SMALL]
+    found: dict[str, Way] = {}
+    share: dict[str, float] = {}
+    for act in actions.runs(memories, words):
+        if stands(act):
+            have = [word for word in words if word in act.command.lower()]
+            _count(found, act, "has " + ", ".join(have))
+            share[act.command] = len(have) / len(words)
+    for name in turns:
+        for act in actions.of_turn(*name):
+            if act.command and act.command not in share and stands(act) and (not memories or act.memory in memories):
+                _count(found, act, f"run in the turn of [mem:{act.entry}]")
+    ways = [way for way in found.values() if way.worked]
+    return sorted(ways, key=lambda way: (-share.get(way.command, 0.0), -(way.worked > 1), -way.last.at))
+
+
+def _count(found: dict[str, Way], act: Act, why: str) -> None:
+    way = found.setdefault(act.command, Way(command=act.command, worked=0, failed=0, last=act, why=why))
+    way.worked, way.failed = way.worked + (not act.failed), way.failed + act.failed
+    if way.last.failed and not act.failed:
+        way.last = act
+
+
+def fix(actions: Actions, memories: list[str], error: str, stands: Stands) -> list[Fix]:
+    """Where this error was met and what mended it: the same error before others, mended ones before those that were not, newest first.
+
+    Args:
+        error: what was printed, or some words of it.
+    """
+    lines = work.complaints(error) or [line for line in error.splitlines() if line.strip()][:1]
+    signs = [work.signature(line) for line in lines]
+    found: dict[tuple[str, float, str, int], Fix] = {}
+    for act in actions.of_sign(memories, signs):
+        if stands(act):
+            found[act.session, *act.place] = Fix(met=act, alike=1.0)
+    wanted = [set(_WORDS.findall(sign)) - _SMALL for sign in signs]
+    rare = {word for words in wanted for word in words if len(word) > 2}
+    for act, sign in actions.failures(memories, rare):
+        key, words = (act.session, *act.place), set(_WORDS.findall(sign))
+        # some words of an error are enough to ask by
+        alike = max(len(words & of) / max(1, min(len(words | of), 2 * len(of))) for of in wanted) if wanted else 0.0
+        if key not in found and alike >= _ENOUGH_ALIKE and stands(act):
+            found[key] = Fix(met=act, alike=round(min(alike, 0.99), 2))
+    for one in found.values():
+        mend(actions, one)
+    once: dict[object, Fix] = {}  # a command may fail many times until it works
+    for one in sorted(found.values(), key=lambda one: one.met.place):
+        once.setdefault((one.met.session, one.mended.place if one.mended else one.met.command), one)
+    return sorted(once.values(), key=lambda one: (one.mended is None, -one.alike, -one.met.at))
+
+
+def mend(actions: Actions, one: Fix) -> None:
+    """Look for what mended it: the next run of the same command in its session that worked, else of one in other words."""
+    later = actions.after(one.met)
+    same = (act for act in later if act.command == one.met.command and not act.failed)
+    other = (act for act in later if not act.failed and _is_variant(act, one.met))
+    one.mended = next(same, None) or next(other, None)
+    if one.mended is not None:
+        done = [
+            act for act in later if act.place < one.mended.place and not act.failed and act.command != one.met.command
+        ]
+        one.between = list({act.path or act.command: act for act in done}.values())
+
+
+def _is_variant(act: Act, of: Act) -> bool:
+    """Whether two commands are one in other words: of one program, with most of their words the same."""
+    program, words, others = of.head.partition(" ")[0], set(act.command.split()), set(of.command.split())
+    return act.head.partition(" ")[0] == program and len(words & others) >= _ENOUGH_ALIKE * len(words | others)
+
+
+def blame(actions: Actions, memories: list[str], path: str, stands: Stands) -> list[Act]:
+    """Who wrote to a path, newest first, a turn once."""
+    turns: dict[tuple[str, str, str], Act] = {}
+    for act in actions.of_path(memories, work.within(path)):
+        if stands(act):
+            turns.setdefault((act.agent, act.session, act.turn), act)
+    return list(turns.values())

@@ -1,0 +1,278 @@
+"""``actions.db``: per turn the files touched and the commands run, in order, with how each ended. Words only, cleaned of secrets by whoever
+hands a turn in.
+
+Derived: what is lost of it comes back from the kept conversations (``missing``). Reading works without write access, a file that is not
+there or damaged reads as empty.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from memsearch_engine.actions import work
+from memsearch_engine.errors import Unreachable
+from memsearch_engine.home import Home, private
+from memsearch_engine.transcripts.model import Turn
+
+_LAYOUT = 1
+_SCHEMA = """
+CREATE TABLE turns (
+  id INTEGER PRIMARY KEY, agent TEXT NOT NULL, session TEXT NOT NULL, turn TEXT NOT NULL, memory TEXT NOT NULL,
+  entry TEXT NOT NULL, at REAL NOT NULL, outside INTEGER NOT NULL, UNIQUE (agent, session, turn));
+CREATE INDEX turns_session ON turns(session, at);
+CREATE TABLE acts (
+  turn INTEGER NOT NULL REFERENCES turns(id), n INTEGER NOT NULL, command TEXT NOT NULL, head TEXT NOT NULL, path TEXT NOT NULL,
+  failed INTEGER NOT NULL, complaint TEXT NOT NULL, PRIMARY KEY (turn, n)) WITHOUT ROWID;
+CREATE INDEX acts_command ON acts(command) WHERE command<>'';
+CREATE INDEX acts_head ON acts(head) WHERE head<>'';
+CREATE INDEX acts_path ON acts(path) WHERE path<>'';
+CREATE TABLE signs (
+  turn INTEGER NOT NULL REFERENCES turns(id), n INTEGER NOT NULL, sign TEXT NOT NULL, PRIMARY KEY (sign, turn, n)) WITHOUT ROWID;
+CREATE INDEX signs_turn ON signs(turn);
+PRAGMA user_version=1;
+"""
+_MOST_TURNS = 200_000
+_PRUNED_EVERY = 500  # turns that are added
+_MOST_ACTS = 400  # of a turn
+_BUSY_S = 10.0
+
+
+class Act(msgspec.Struct, kw_only=True):
+    """One thing that an agent did: it ran ``command`` (of that ``head``) or wrote to ``path``; the other is ''.
+
+    Attributes:
+        at: when its turn began, in seconds since 1970. n: its place among all that the turn did.
+        complaint: the most telling line of what a failed command printed.
+        outside: the turn took in content from outside the machine.
+    """
+
+    agent: str
+    session: str
+    turn: str
+    memory: str
+    entry: str
+    at: float
+    outside: bool
+    n: int
+    command: str
+    head: str
+    path: str
+    failed: bool
+    complaint: str
+
+    @property
+    def place(self) -> tuple[float, str, int]:
+        """Its place in its session."""
+        return self.at, self.turn, self.n
+
+
+_COLUMNS = "t.agent, t.session, t.turn, t.memory, t.entry, t.at, t.outside, a.n, a.command, a.head, a.path, a.failed, a.complaint"
+_FROM = "acts a JOIN turns t ON t.id=a.turn"
+
+
+class Actions:
+    """The actions of one home folder. Not shared between threads."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.path = home.root / "actions.db"
+        self._writer: sqlite3.Connection | None = None
+        self._added = 0
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    # -- writing --------------------------------------------------------------------------------------------
+
+    def put(self, turn: Turn, memory: str, entry: str, at: float) -> None:
+        """Note what a turn did, instead of what was noted of it before.
+
+        Args:
+            turn: without secrets. memory, entry: where its note stands. at: when it began, in seconds since 1970.
+
+        Raises:
+            Unreachable: it can't be written.
+        """
+        acts, signs = _of(turn, memory)
+        key = (turn.agent, turn.session, turn.turn)
+        try:
+            db = self._db()
+            db.execute("BEGIN IMMEDIATE")
+            try:
+                self._drop(
+                    db, db.execute("SELECT id FROM turns WHERE agent=? AND session=? AND turn=?", key).fetchall()
+                )
+                cursor = db.execute(
+                    "INSERT INTO turns (agent, session, turn, memory, entry, at, outside) VALUES (?,?,?,?,?,?,?)",
+                    (*key, memory, entry, at, turn.outside),
+                )
+                name = cursor.lastrowid
+                db.executemany(
+                    "INSERT INTO acts (turn, n, command, head, path, failed, complaint) VALUES (?,?,?,?,?,?,?)",
+                    [(name, *act) for act in acts],
+                )
+                db.executemany(
+                    "INSERT OR IGNORE INTO signs (turn, n, sign) VALUES (?,?,?)", [(name, *sign) for sign in signs]
+                )
+                if self._added % _PRUNED_EVERY == 0:
+                    self._drop(
+                        db,
+                        db.execute(
+                            "SELECT id FROM turns ORDER BY at DESC LIMIT -1 OFFSET ?", (_MOST_TURNS,)
+                        ).fetchall(),
+                    )
+                self._added += 1
+                db.execute("COMMIT")
+            except BaseException:
+                db.execute("ROLLBACK")
+                raise
+        except (sqlite3.Error, OSError) as error:
+            raise Unreachable(f"{self.path} can't be written: {error}", "move it aside: it is made again") from error
+
+    @staticmethod
+    def _drop(db: sqlite3.Connection, names: list[tuple[int]]) -> None:
+        for table, column in (("acts", "turn"), ("signs", "turn"), ("turns", "id")):
+            db.executemany(f"DELETE FROM {table} WHERE {column}=?", names)
+
+    def _db(self) -> sqlite3.Connection:
+        if self._writer is None:
+            self.home.ensure()
+            private(self.path)
+            db = sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+            try:
+                db.execute("PRAGMA journal_mode=WAL")
+                db.execute("PRAGMA synchronous=NORMAL")
+                db.execute("PRAGMA secure_delete=ON")
+                db.execute("BEGIN IMMEDIATE")
+                layout = db.execute("PRAGMA user_version").fetchone()[0]
+                if layout != _LAYOUT:  # derived: another layout is thrown away
+                    for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type='table'").fetchall():
+                        db.execute(f"DROP TABLE {table}")
+                    for statement in _SCHEMA.split(";"):
+                        db.execute(statement)
+                db.execute("COMMIT")
+            except sqlite3.Error:
+                db.close()
+                raise
+            self._writer = db
+        return self._writer
+
+    # -- reading --------------------------------------------------------------------------------------------
+
+    def names(self) -> set[tuple[str, str, str]]:
+        """(agent, session, turn) of everything noted."""
+        return set(self._read("SELECT agent, session, turn FROM turns"))
+
+    def of_command(self, memories: list[str], command: str) -> list[Act]:
+        """Every run of exactly this command, newest first."""
+        return self._acts(memories, "a.command=?", [command])
+
+    def of_head(self, memories: list[str], head: str, limit: int = 2000) -> list[Act]:
+        return self._acts(memories, "a.head=?", [head], limit)
+
+    def of_path(self, memories: list[str], name: str) -> list[Act]:
+        """Every writing to a path that is *name* or ends with it, newest first."""
+        return self._acts(memories, "(a.path=? OR a.path LIKE ? ESCAPE '!')", [name, f"%/{_like(name)}"])
+
+    def of_sign(self, memories: list[str], signs: Iterable[str]) -> list[Act]:
+        """Every failure with one of these signatures, newest first."""
+        names = list(signs)
+        marks = ",".join("?" * len(names))
+        return self._acts(memories, f"(a.turn, a.n) IN (SELECT turn, n FROM signs WHERE sign IN ({marks}))", names)
+
+    def failures(self, memories: list[str], words: Iterable[str], limit: int = 500) -> list[tuple[Act, str]]:
+        """Failures whose signature has any of *words*, newest first, with that signature."""
+        terms = list(words)
+        where, values = _in(memories)
+        either = " OR ".join("s.sign LIKE ? ESCAPE '!'" for _ in terms) or "0"
+        query = f"SELECT {_COLUMNS}, s.sign FROM signs s JOIN acts a USING (turn, n) JOIN turns t ON t.id=a.turn WHERE ({either}) AND {where} ORDER BY t.at DESC LIMIT ?"
+        rows = self._read(query, [*(f"%{_like(term)}%" for term in terms), *values, limit])
+        return [(_act(row[:-1]), row[-1]) for row in rows]
+
+    def runs(self, memories: list[str], words: Iterable[str], limit: int = 5000) -> list[Act]:
+        """Runs of commands that have any of *words*, newest first."""
+        terms = list(words)
+        either = " OR ".join("a.command LIKE ? ESCAPE '!'" for _ in terms) or "0"
+        return self._acts(memories, f"a.command<>'' AND ({either})", [f"%{_like(term)}%" for term in terms], limit)
+
+    def of_turn(self, agent: str, session: str, turn: str) -> list[Act]:
+        return self._acts([], "t.agent=? AND t.session=? AND t.turn=?", [agent, session, turn])[::-1]
+
+    def after(self, act: Act) -> list[Act]:
+        """What the session did after *act*, in order."""
+        found = self._acts([], "t.agent=? AND t.session=? AND t.at>=?", [act.agent, act.session, act.at], 5000)
+        return [other for other in reversed(found) if other.place > act.place]
+
+    def paths_named(self, memories: list[str], name: str) -> int:
+        """How many paths of that last part were written to."""
+        return len({act.path for act in self.of_path(memories, name)})
+
+    def _acts(self, memories: list[str], what: str, values: list, limit: int = 2000) -> list[Act]:
+        where, more = _in(memories)
+        query = (
+            f"SELECT {_COLUMNS} FROM {_FROM} WHERE {what} AND {where} ORDER BY t.at DESC, t.turn DESC, a.n DESC LIMIT ?"
+        )
+        return [_act(row) for row in self._read(query, [*values, *more, limit])]
+
+    def _read(self, query: str, values: Iterable = ()) -> Iterator[tuple]:
+        if not self.path.exists():
+            return
+        uri = self.path.absolute().as_uri()
+        for mode in ("mode=ro", "mode=ro&immutable=1"):  # a sandbox can't open the log of a WAL database
+            with contextlib.suppress(sqlite3.Error):
+                db = sqlite3.connect(f"{uri}?{mode}", uri=True, timeout=_BUSY_S)
+                try:
+                    rows = db.execute(query, tuple(values)).fetchall()
+                finally:
+                    db.close()
+                yield from rows
+                return
+
+
+def _of(turn: Turn, memory: str) -> tuple[list[tuple], list[tuple[int, str]]]:
+    """Rows of ``acts`` and of ``signs`` without the turn's number."""
+    root = memory.removesuffix("/.memsearch/memory")
+    acts: list[tuple] = []
+    signs: list[tuple[int, str]] = []
+    settled = turn.status == "done" or not turn.tools
+    for n, tool in enumerate(turn.tools[:_MOST_ACTS]):
+        for path in work.files(tool.name, tool.input):
+            if not tool.failed:
+                acts.append(
+                    (
+                        len(acts),
+                        "",
+                        "",
+                        work.within(os.path.join(turn.cwd, path), root, turn.cwd)[: work.MAX_COMMAND],
+                        False,
+                        "",
+                    )
+                )
+        command = work.command(tool.name, tool.input)
+        cut_off = not settled and n == len(turn.tools) - 1  # nobody knows how it would have ended
+        if command is None or cut_off or command.is_looking and not tool.failed:
+            continue
+        told = work.complaints(tool.output) if tool.failed else []
+        signs += [(len(acts), work.signature(line)) for line in told]
+        acts.append((len(acts), command.text, command.head, "", tool.failed, told[0] if told else ""))
+    return acts, signs
+
+
+def _act(row: tuple) -> Act:
+    values = dict(zip(Act.__struct_fields__, row))
+    return Act(**values | {"outside": bool(values["outside"]), "failed": bool(values["failed"])})
+
+
+def _in(memories: list[str]) -> tuple[str, list[str]]:
+    return (f"t.memory IN ({','.join('?' * len(memories))})", memories) if memories else ("1", [])
+
+
+def _like(text: str) -> str:
+    return text.replace("!", "!!").replace("%", "!%").replace("_", "!_")

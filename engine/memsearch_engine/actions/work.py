@@ -1,0 +1,246 @@
+"""A tool call -> the files that it touched, the command that it ran and what it complained of. Pure text, no files."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterator
+
+import msgspec
+
+from memsearch_engine.journal.text import plain
+from memsearch_engine.transcripts.model import SHELLS
+
+MAX_COMMAND = 400  # characters
+MAX_LINE = 240
+_MOST_COMPLAINTS = 3
+_LOOKED_THROUGH = 40_000  # characters of an output, half of them at its end
+
+_EDITS = ("edit", "write", "multiedit", "notebookedit", "apply_patch", "patch", "str_replace_editor", "create_file")
+_PATH_KEYS = ("file_path", "filePath", "notebook_path", "path")
+#: Of a call's input nothing else says what it does; the rest can be a whole file.
+TOLD_KEYS = (*_PATH_KEYS, "command", "cmd", "input", "patch", "patchText")
+#: The patch language of Codex' and OpenCode's apply_patch.
+_PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.M)
+
+#: Programs whose first word says what they do, and hardly anything does without it.
+_SPEAKING = frozenset(
+    "adb ansible apt apt-get aws az brew bun bundle cargo composer conda deno docker docker-compose dotnet expo fastlane firebase flutter "
+    "gcloud gh git glab go gradle gradlew ./gradlew helm heroku idf.py just kubectl make mix mvn nerdctl nix npm nx pip pip3 pnpm podman "
+    "poetry rails rake rustup sbt supabase swift systemctl terraform tofu uv vault vercel west wrangler xcodebuild yarn alembic dvc ninja "
+    "bazel pants pre-commit twine hatch tox nox rake brew snap dnf yum pacman jj svn hg pulumi cdk serverless skaffold argocd flux kustomize "
+    "manage.py artisan".split()
+)  # fmt: skip
+#: What only runs another command.
+_WRAPPERS = {
+    "sudo": 0,
+    "time": 0,
+    "nohup": 0,
+    "env": 0,
+    "timeout": 1,
+    "nice": 0,
+    "xvfb-run": 0,
+    "command": 0,
+    "exec": 0,
+}
+_RUNNERS = {("uv", "run"), ("poetry", "run"), ("pnpm", "exec"), ("npm", "exec"), ("bundle", "exec"), ("pipenv", "run"), ("yarn", "exec")}  # fmt: skip
+_LONE_RUNNERS = {"npx", "bunx", "uvx"}
+_SHELL_NAMES = {"bash", "sh", "zsh"}
+#: Looking changes nothing: it neither mends an error nor is worth asking for again.
+_LOOKING = frozenset(
+    "ls cat head tail less more grep rg ag find fd pwd echo printf which type whoami date wc tree stat file du df env export set cd "
+    "pushd popd sleep true false test [ sed awk sort uniq cut jq nl tee history clear man diff cmp xxd od id hostname uname ps".split()
+)  # fmt: skip
+_LOOKING_HEADS = frozenset(
+    ["git status", "git diff", "git log", "git show", "git branch", "git blame", "git rev-parse", "git ls-files", "git grep",
+     "git remote", "git fetch", "docker ps", "docker logs", "kubectl get", "kubectl describe", "kubectl logs", "pip show", "pip list",
+     "npm ls", "npm view"]
+)  # fmt: skip
+_ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
+_WORD = re.compile(r"[A-Za-z][\w:.-]*\Z")
+_QUIETER = re.compile(r"(?:\s*(?:2>&1|2>\s*/dev/null|\|\s*(?:tail|head)(?:\s+-\S+|\s+\d+)*|\|\s*cat))+\s*\Z")
+_INTO = re.compile(r"\A\s*cd\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&|]+)\s*&&\s*")
+
+_COMPLAINT = re.compile(
+    r"\b[A-Z]\w*(?:Error|Exception)\b|\berror\b|\bfatal\b|\bpanic(?:ked)?\b|\bFAILED\b|\bfailed\b|\bfailure\b|cannot|can't|could not|"
+    r"unable to|not found|no such|denied|refused|undefined|unresolved|unknown|invalid|missing|expected|mismatch|timed? ?out|"
+    r"out of memory|overflow|conflict|already exists|already in use|unsupported|not permitted", re.I
+)  # fmt: skip
+#: An exception's own line says more than any other.
+_NAMED = re.compile(r"^\s*(?:E\s+)?(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Panic|Interrupt|Exit)\b\s*(?::|$)|\b(?:error|fatal)(?:\[\w+\])?:", re.I)  # fmt: skip
+#: What every failure of its kind says.
+_HOLLOW = re.compile(
+    r"^\W*(?:e\s+)?(?:assert .*|assertionerror:?.{0,60}|traceback \(most recent call last\)|exit code:? \d+|command failed.*exit.*|\d+ (?:failed|errors?|passed).*|=+.*=+|-+.*-+|"
+    r"(?:npm|pnpm|yarn) (?:err!|error) (?:code|errno|path|a complete log).*|make.*error \d+|error: process completed.*|.*elifecycle.*|"
+    r"during handling of.*|the above exception.*|failed tests?:?|build failed.*|short test summary.*|error: test failed.*|"
+    r"error: aborting due to.*|error: could not compile.*|some tests failed.*|compilation terminated.*)\W*$",
+    re.I,
+)
+_CHANGING = (
+    (re.compile(r"\x1b\[[0-9;]*m"), ""),
+    (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"), "@"),
+    (re.compile(r"\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b"), "@"),
+    (re.compile(r"(?:[A-Za-z]:)?(?:[\w.~@+-]*[\\/])+(?=[\w.~@+-])"), ""),  # folders: /home/dev/proj/app/x.py -> x.py
+    (re.compile(r"(?<=\.\w{2}):\d+(?::\d+)?|(?<=\.\w{1}):\d+(?::\d+)?|(?<=\.\w{3}):\d+(?::\d+)?"), ""),
+    (re.compile(r"\bline \d+\b", re.I), "line"),
+    (re.compile(r"\b0x[0-9a-f]+\b|\b(?=\w*\d)(?=\w*[a-f])[0-9a-f]{8,}\b", re.I), "#"),
+    (re.compile(r"\b(?:pid|process|thread|tid)[ =:]*\d+\b", re.I), "#"),
+    (re.compile(r"\b\d+(?:\.\d+)? ?(?:ms|s|sec|seconds|m|min)\b"), "#"),
+)  # fmt: skip
+_TERM = re.compile(r"[^\W\d_]{3,}|\d{2,}")
+
+
+class Command(msgspec.Struct, frozen=True):
+    """A command as it is known by: ``text`` without what only moves or quietens it, ``head`` its program with the word that says what
+    it does (``alembic upgrade``)."""
+
+    text: str
+    head: str
+
+    @property
+    def program(self) -> str:
+        return self.head.partition(" ")[0]
+
+    @property
+    def is_looking(self) -> bool:
+        return self.head in _LOOKING_HEADS or self.program in _LOOKING
+
+
+def files(tool: str, given: str) -> list[str]:
+    """The paths that a call writes to, as it names them.
+
+    Args:
+        given: the call's input: JSON, or the text of a patch or a command (``transcripts.model.input_text``).
+    """
+    if tool.lower() in SHELLS:
+        return _patched(given) if "apply_patch" in given else []
+    if tool.lower() not in _EDITS:
+        return []
+    try:
+        table = msgspec.json.decode(given)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return _patched(given)
+    if isinstance(table, str):
+        return _patched(table)
+    if not isinstance(table, dict):
+        return []
+    named = next((table[key] for key in _PATH_KEYS if isinstance(table.get(key), str) and table[key]), "")
+    texts = [value for value in table.values() if isinstance(value, str) and "*** " in value]
+    return [named] if named else list(dict.fromkeys(path for text in texts for path in _patched(text)))
+
+
+def _patched(text: str) -> list[str]:
+    return list(dict.fromkeys(first or second for first, second in _PATCHED.findall(text)))
+
+
+def within(path: str, *roots: str) -> str:
+    """*path* relative to the first of *roots* that it lies within, else as it is; without ``./`` and ``..``."""
+    path = os.path.normpath(path) if path else ""
+    inside = (
+        path.removeprefix(f"{root.rstrip('/')}/") for root in roots if root and path.startswith(f"{root.rstrip('/')}/")
+    )
+    return next(inside, path)
+
+
+def command(tool: str, given: str) -> Command | None:
+    """What a call ran; None where it runs nothing."""
+    if tool.lower() not in SHELLS or "apply_patch" in given[:200]:
+        return None
+    return of_line(given)
+
+
+def of_line(line: str) -> Command | None:
+    """A command line as it is known by; None for an empty one and for scripts of many lines, which nobody runs again."""
+    text = plain(line).strip().replace("\\\n", " ")
+    if not text or text.count("\n") > 2:
+        return None
+    text = " ".join(text.split())
+    while (rest := _QUIETER.sub("", _INTO.sub("", text))) != text:
+        text = rest
+    text = text[:MAX_COMMAND]
+    heads = [head for part in _parts(text) if (head := _head(part))]
+    telling = [head for head in heads if not Command("", head).is_looking]
+    return Command(text, (telling or heads)[-1]) if heads else None
+
+
+def _parts(text: str) -> Iterator[list[str]]:
+    """The simple commands of a line, each as its words."""
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=";&|()")
+    lexer.whitespace_split = True
+    words: list[str] = []
+    try:
+        for word in lexer:
+            if set(word) <= set(";&|()"):
+                yield words
+                words = []
+            else:
+                words.append(word)
+    except ValueError:  # an open quote: what there is of it
+        words = words or text.split()
+    yield words
+
+
+def _head(words: list[str]) -> str:
+    while words:
+        name = os.path.basename(words[0])
+        if _ASSIGNED.match(words[0]):
+            words = words[1:]
+        elif name in _WRAPPERS:
+            words = [word for word in words[1:] if not word.startswith("-")][_WRAPPERS[name] :]
+        elif tuple(words[:2]) in _RUNNERS:
+            words = _after_options(words[2:])
+        elif name in _LONE_RUNNERS:
+            words = _after_options(words[1:])
+        elif name in _SHELL_NAMES and len(words) > 2 and words[1] in ("-c", "-lc"):
+            inner = of_line(words[2])
+            return inner.head if inner else ""
+        else:
+            break
+    if not words:
+        return ""
+    name, rest = os.path.basename(words[0]), words[1:]
+    if re.fullmatch(r"python[\d.]*", name):
+        is_module = rest[:1] == ["-m"]
+        script = next((word for word in rest if not word.startswith("-")), "")
+        if not script or not is_module and os.path.basename(script) not in _SPEAKING:
+            return f"python {script}".strip()
+        name, rest = os.path.basename(script), rest[rest.index(script) + 1 :]
+    if name in _SPEAKING:
+        said = next((word for word in rest if _WORD.match(word)), "")
+        if name in ("npm", "pnpm", "yarn", "bun") and said == "run":
+            script = next((word for word in rest[rest.index("run") + 1 :] if not word.startswith("-")), "")
+            return f"{name} run {script}".strip()
+        return f"{name} {said}".strip()
+    return name
+
+
+def _after_options(words: list[str]) -> list[str]:
+    while words and words[0].startswith("-"):
+        words = words[1:]
+    return words
+
+
+def complaints(output: str) -> list[str]:
+    """The lines of an output that say what went wrong, at most three, what came last first; where errors are named, only those."""
+    if len(output) > _LOOKED_THROUGH:
+        output = f"{output[: _LOOKED_THROUGH // 2]}\n{output[-_LOOKED_THROUGH // 2 :]}"
+    found: dict[str, tuple[bool, int, str]] = {}
+    for number, line in enumerate(plain(output).splitlines()):
+        line = " ".join(line.split())
+        if _COMPLAINT.search(line) and not _HOLLOW.match(line) and is_telling(sign := signature(line)):
+            found[sign] = (bool(_NAMED.search(line)), number, line[:MAX_LINE])
+    telling = [said for said in found.values() if said[0]] or list(found.values())
+    return [line for _, _, line in sorted(telling, reverse=True)[:_MOST_COMPLAINTS]]
+
+
+def signature(line: str) -> str:
+    """What two errors of one kind have in common: *line* without folders, places in files, times, addresses and durations."""
+    for pattern, instead in _CHANGING:
+        line = pattern.sub(instead, line)
+    return " ".join(re.sub(r"^(?:E\s+|\[\w+\]\s*)", "", line.strip()).lower().split())[:MAX_LINE]
+
+
+def is_telling(sign: str) -> bool:
+    """Whether a signature can tell one error from others: it has at least three words that differ."""
+    return len(set(_TERM.findall(sign))) >= 3

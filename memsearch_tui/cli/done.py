@@ -1,0 +1,161 @@
+"""What agents did: how something is run, what mended an error, who wrote to a file."""
+
+from __future__ import annotations
+
+import sys
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import click
+from memsearch_engine import Memory, NotFound, UsageError
+
+from memsearch_tui.cli import output
+from memsearch_tui.cli.options import as_json, memory_at, scope
+from memsearch_tui.counted import many
+
+if TYPE_CHECKING:
+    from memsearch_engine import Act
+
+_MOST_READ = 1_000_000
+
+
+@click.command(
+    epilog="\b\nExamples:\n  memsearch how 'alembic upgrade'\n  memsearch how 'seed the staging database' --json"
+)
+@click.argument("asked", nargs=-1, required=True)
+@click.option("--limit", "-k", type=click.IntRange(1, 100, clamp=True), default=10, show_default=True)
+@scope
+@as_json
+def how(asked: tuple[str, ...], limit: int, project: str | None, everything: bool, json_: bool) -> int:
+    """How something was run: the commands that worked, by their words or by the notes about it.
+
+    Kept are the commands of every captured turn with how they ended; secrets are out.
+    """
+    ways = memory_at(project, everything).how(" ".join(asked), limit=limit)
+    if json_:
+        output.emit(
+            {
+                "ways": [
+                    {
+                        "command": way.command,
+                        "worked": way.worked,
+                        "failed": way.failed,
+                        "why": way.why,
+                        **_act_json(way.last),
+                    }
+                    for way in ways
+                ]
+            }
+        )
+        return 0 if ways else 1
+    for way in ways:
+        output.echo(output.style(output.safe(way.command), bold=True))
+        failed = f", failed {_times(way.failed)}" if way.failed else ""
+        outside = " · read content from outside" if way.last.outside else ""
+        output.echo(
+            output.style(
+                f"  worked {_times(way.worked)}{failed} · last {_when(way.last)} · {output.safe(way.why)}{outside}",
+                dim=True,
+            )
+        )
+    if not ways:
+        output.say("no command that worked is known for that - `memsearch search` looks through the notes")
+    return 0 if ways else 1
+
+
+@click.command(
+    epilog="\b\nExamples:\n  memsearch fix \"ModuleNotFoundError: No module named 'psycopg2'\"\n  cargo build 2>&1 | memsearch fix -"
+)
+@click.argument("error", nargs=-1, required=True)
+@click.option("--limit", "-k", type=click.IntRange(1, 100, clamp=True), default=5, show_default=True)
+@scope
+@as_json
+def fix(error: tuple[str, ...], limit: int, project: str | None, everything: bool, json_: bool) -> int:
+    """Where an error was met, and what mended it: what was done until the same command worked.
+
+    `-` reads what a program printed from standard input.
+    """
+    text = sys.stdin.read(_MOST_READ) if error == ("-",) else " ".join(error)
+    if not text.strip():
+        raise UsageError("there is no error to look for", 'memsearch fix "the error\'s text"')
+    memory = memory_at(project, everything)
+    found = memory.fix(text, limit=limit)
+    if json_:
+        output.emit(
+            {
+                "fixes": [
+                    {
+                        "error": one.met.complaint, "alike": one.alike, "mended": one.words(), **_act_json(one.met),
+                        "between": [act.path or act.command for act in one.between],
+                        "mended_by": one.mended.entry if one.mended else "",
+                    }
+                    for one in found
+                ]
+            }
+        )  # fmt: skip
+        return 0 if found else 1
+    for one in found:
+        same = "the same error" if one.alike == 1 else f"an error alike ({one.alike:.0%})"
+        output.echo(output.style(f"{_when(one.met)} · {same} from {output.safe(one.met.command)}", bold=True))
+        output.echo(f"  {output.safe(one.met.complaint)}")
+        mended = one.words()
+        output.echo(
+            f"  mended: {output.safe(mended)}" if mended else "  not mended in that session, as far as is known"
+        )
+        for line in _noted(memory, (one.mended or one.met).entry):
+            output.echo(output.style(f"  {output.safe(line)}", dim=True))
+    if not found:
+        output.say("no failed command with that error is known - `memsearch search` looks through the notes")
+    return 0 if found else 1
+
+
+@click.command(epilog="\b\nExamples:\n  memsearch blame app/catalog/cache.py\n  memsearch blame cache.py --all --json")
+@click.argument("path")
+@click.option("--limit", "-k", type=click.IntRange(1, 1000, clamp=True), default=20, show_default=True)
+@scope
+@as_json
+def blame(path: str, limit: int, project: str | None, everything: bool, json_: bool) -> int:
+    """Which turns wrote to a file, newest first, and what was noted of them. The last parts of a path are enough."""
+    memory = memory_at(project, everything)
+    acts = memory.blame(path, limit=limit)
+    if json_:
+        output.emit({"turns": [{"path": act.path, **_act_json(act)} for act in acts]})
+        return 0 if acts else 1
+    several = len({act.path for act in acts}) > 1
+    for act in acts:
+        output.echo(
+            output.style(f"{_when(act)}  {act.entry}{f'  {output.safe(act.path)}' if several else ''}", bold=True)
+        )
+        for line in _noted(memory, act.entry):
+            output.echo(f"  {output.safe(line)}")
+    if not acts:
+        output.say("no captured turn wrote to it")
+    elif len(acts) == limit:
+        output.say(f"the newest {many(limit, 'turn')}; -k shows more")
+    return 0 if acts else 1
+
+
+def _act_json(act: Act) -> dict[str, Any]:
+    return {
+        "at": datetime.fromtimestamp(act.at).astimezone().isoformat(timespec="seconds"), "agent": act.agent, "session": act.session,
+        "turn": act.turn, "entry_id": act.entry, "ran": act.command, "outside": act.outside,
+    }  # fmt: skip
+
+
+def _noted(memory: Memory, entry: str) -> list[str]:
+    """The lines of a note that say what came of it; at most two."""
+    from memsearch_engine.recall.notes import outcome
+
+    try:
+        lines = outcome(memory.note(entry).text)
+    except NotFound:
+        return []
+    return lines[:2]
+
+
+def _when(act: Act) -> str:
+    return f"{datetime.fromtimestamp(act.at):%Y-%m-%d %H:%M} {act.agent}"
+
+
+def _times(count: int) -> str:
+    return {1: "once", 2: "twice"}.get(count, f"{count} times")

@@ -1,0 +1,77 @@
+"""What a tool call did, read out of its input and output."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from memsearch_engine.actions import work
+from memsearch_engine.transcripts.model import SHELLS
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "head"),
+    [
+        ("cd app && uv run pytest -q 2>&1 | tail -20", "uv run pytest -q", "pytest"),
+        ("FOO=1 sudo timeout 5 alembic upgrade head", "FOO=1 sudo timeout 5 alembic upgrade head", "alembic upgrade"),
+        ("git add -A && git commit -m 'x; y'", "git add -A && git commit -m 'x; y'", "git commit"),
+        ("python3 -m pytest tests", "python3 -m pytest tests", "pytest"),
+        ("python manage.py migrate --plan", "python manage.py migrate --plan", "manage.py migrate"),
+        ("python tools/seed.py --all", "python tools/seed.py --all", "python tools/seed.py"),
+        ("bash -lc 'make test'", "bash -lc 'make test'", "make test"),
+        ("npm run build", "npm run build", "npm run build"),
+        ("pytest -q; git status", "pytest -q; git status", "pytest"),
+        ('echo "open', 'echo "open', "echo"),
+    ],
+)
+def test_a_command_is_known_without_what_only_moves_or_quietens_it(line: str, text: str, head: str) -> None:
+    assert work.of_line(line) == work.Command(text, head)
+
+
+def test_a_script_and_nothing_are_no_commands() -> None:
+    assert work.of_line("cat <<'EOF' > x\na\nb\nc\nEOF") is None
+    assert work.of_line("  ") is None
+    assert work.command("Edit", '{"file_path": "x"}') is None
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_every_shell_runs_commands(shell: str) -> None:
+    assert work.command(shell, "cargo test") == work.Command("cargo test", "cargo test")
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "files"),
+    [
+        ("Edit", json.dumps({"file_path": "/p/app/x.py", "new_string": "*** Update File: other.py"}), ["/p/app/x.py"]),
+        ("write", json.dumps({"filePath": "a.ts", "content": ""}), ["a.ts"]),
+        ("apply_patch", "*** Begin Patch\n*** Update File: a/b.py\n@@\n*** Add File: c.txt\n+x\n*** End Patch", ["a/b.py", "c.txt"]),
+        ("apply_patch", json.dumps({"input": "*** Begin Patch\n*** Delete File: old.py\n*** End Patch"}), ["old.py"]),
+        ("exec_command", "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: n.txt\n*** Move to: m.txt\nEOF", ["n.txt", "m.txt"]),
+        ("Read", json.dumps({"file_path": "/p/app/x.py"}), []),
+        ("Edit", "[1]", []),
+        ("Edit", "\ud800", []),
+    ],
+)  # fmt: skip
+def test_files_are_found_in_every_agent_s_way_to_edit(tool: str, given: str, files: list[str]) -> None:
+    assert work.files(tool, given) == files
+
+
+def test_two_errors_of_one_kind_have_one_signature() -> None:
+    here = "src/main.rs:12:5: error[E0382]: borrow of moved value: `order` after 0.31s"
+    there = "/home/a/work/shop/src/main.rs:204:17: error[E0382]: borrow of moved value: `order` after 12.9s"
+    assert work.signature(here) == work.signature(there)
+    assert work.signature(here) != work.signature(here.replace("order", "basket"))
+    port = "Error: listen EADDRINUSE: address already in use :::3000"
+    assert work.signature(port) != work.signature(port.replace("3000", "8080"))
+
+
+def test_the_most_telling_line_comes_first_and_what_every_failure_says_not_at_all() -> None:
+    output = (
+        "Collecting tests, none missing\nTraceback (most recent call last):\n  File 'a.py', line 3, in <module>\n"
+        "ModuleNotFoundError: No module named 'psycopg2'\nmake: *** [Makefile:3: test] Error 2\n=== 1 failed, 3 passed in 0.12s ===\n"
+    )
+    assert work.complaints(output) == ["ModuleNotFoundError: No module named 'psycopg2'"]
+    assert (
+        work.complaints("npm ERR! code ELIFECYCLE\nnpm ERR! errno 1\nAssertionError: assert 3 == 4\nexit code: 1") == []
+    )
+    assert work.complaints("") == []
