@@ -9,6 +9,9 @@ const MAX_OUTPUT = 200_000
 const PROMPT_MS = 1_500 // that a prompt may be kept waiting at the very most; the command itself gives up much sooner
 const CHILD_MS = 300 // that OpenCode may take to say who started a session
 const MOST_TOLD = 500
+const WAITED_FOR = ["UserPromptSubmit", "PreToolUse", "PostToolUse"]
+const RUNS = ["bash"]
+const EDITS = ["edit", "write", "multiedit", "patch", "apply_patch"]
 const later = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms).unref())
 
 type Reply = { code: number | null; out: string; err: string }
@@ -49,11 +52,11 @@ export const Memsearch = async ({ directory, client }: { directory: string; clie
   const children = new Map<string, Promise<boolean>>() // session -> whether another one started it
   const open = new Set<string>() // sessions with turns that were not handed over yet
 
-  const hook = (event: string, sessionID: string, detached: boolean, more: { prompt?: string; source?: string } = {}) =>
+  const hook = (event: string, sessionID: string, detached: boolean, more: Record<string, unknown> = {}) =>
     run(["hook", "opencode", event], directory, {
       input: JSON.stringify({ session_id: sessionID, cwd: directory, hook_event_name: event, ...more }),
       detached,
-      signal: more.prompt === undefined ? undefined : AbortSignal.timeout(PROMPT_MS),
+      signal: WAITED_FOR.includes(event) ? AbortSignal.timeout(PROMPT_MS) : undefined,
     })
 
   const said = (reply: Reply): string => {
@@ -110,6 +113,15 @@ export const Memsearch = async ({ directory, client }: { directory: string; clie
       if (!text) return
       atPrompt.set(output.message.id, text)
       if (atPrompt.size > MOST_TOLD) atPrompt.delete(atPrompt.keys().next().value!)
+    },
+    // nothing can be said before an action here, so what is known about it comes with its result
+    "tool.execute.after": async (input: { tool: string; sessionID: string; args?: any }, output: { output: string; metadata?: any }) => {
+      const failed = RUNS.includes(input.tool) && Boolean(output.metadata?.exit)
+      if (![...RUNS, ...EDITS].includes(input.tool) || typeof output.output !== "string" || (await isChild(input.sessionID))) return
+      const call = { tool_name: input.tool, tool_input: input.args ?? {} }
+      const mended = failed ? said(await hook("PostToolUse", input.sessionID, false, { ...call, tool_response: output.output })) : ""
+      const text = mended || said(await hook("PreToolUse", input.sessionID, false, call))
+      if (text) output.output += `\n\n${text}`
     },
     "experimental.chat.messages.transform": async (_input: unknown, output: { messages: { info: any; parts: any[] }[] }) => {
       for (const { info, parts } of output.messages) {

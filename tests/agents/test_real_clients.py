@@ -20,7 +20,7 @@ from memsearch_engine.ours import MARK
 
 from tests.agents.conftest import Lab
 from tests.conftest import until
-from tests.recall.corpus import case, furnish, prepared
+from tests.recall.corpus import MISSING, case, furnish, prepared, work_was_done
 
 pytestmark = [pytest.mark.agents]
 
@@ -166,6 +166,45 @@ def test_what_bears_on_a_prompt_comes_with_it_once_and_is_no_memory_again(lab: L
         assert "floor the day" not in entry["content"] and "memsearch-memory" not in turn_of(lab, entry)["user"]
     (receipt,) = lab.ok("context", "--log", "--session", session, "--json").json["injections"]
     assert receipt["agent"] == agent and len(receipt["notes"]) == 1 and receipt["tokens"] <= 300
+
+
+@pytest.mark.parametrize("client", ["claude", "codex", "opencode"])
+def test_what_is_known_about_a_command_and_an_error_comes_once_and_is_no_memory_again(lab: Lab, client: str):
+    """OpenClaw has no place for it."""
+    agent = CLIENTS[client][0]
+    lab.have(client)
+    lab.home.ensure().config.write_text("[recall]\nwait_ms = 3000\ninject = false\n")
+    work_was_done(lab)
+    for name, said in (("alembic", "ok"), ("report", MISSING.format("/x", 8))):
+        script = lab.project / name
+        script.write_text(f"#!/bin/sh\ncat <<'END'\n{said}\nEND\n{'exit 1' * (name == 'report')}\n")
+        script.chmod(0o755)
+    lab.ok("plugins", "install", agent)
+    lab.ready()
+    prepared(lab)
+
+    def told(words: str) -> list[int]:
+        """How often each request has *words*."""
+        return [json.dumps(request, ensure_ascii=False).count(words) for request in lab.model.requests]
+
+    session = lab.turn(client, 'Migrate <<{"run": "alembic upgrade head", "say": "Migrated."}>>')
+    other = "-x tenant=acme upgrade head"
+    assert told(other)[-1] == 1, told(other)
+    lab.model.requests.clear()
+    lab.turn(client, 'Report <<{"run": "./report --all", "say": "It failed."}>>', session)
+    assert told("edited `requirements.txt`, ran `uv sync`")[-1] == 1
+    lab.turn(client, 'Again <<{"run": "./report --all", "say": "It failed again."}>>', session)
+    assert max(told("edited `requirements.txt`, ran `uv sync`")) == 1
+
+    def entries() -> list[dict[str, Any]]:
+        lab.run("inbox", "--json")
+        found = [e for e in lab.ok("entries", "-n", "500", "--json").json["entries"] if e["session"] == session]
+        return found if len(found) == 3 else []
+
+    for entry in until(entries, 30, "three entries"):
+        assert "requirements.txt" not in entry["content"] and "memsearch-memory" not in json.dumps(turn_of(lab, entry))
+    events = {row["event"] for row in lab.ok("context", "--log", "--session", session, "--json").json["injections"]}
+    assert events == {"PreToolUse", "PostToolUse"}
 
 
 def test_after_a_compaction_claude_is_told_what_its_summary_lost(lab: Lab):

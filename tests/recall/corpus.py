@@ -57,6 +57,9 @@ def told(result: Result) -> str:
 
 
 Call = tuple[str, dict[str, Any], str, bool]
+#: A session that met an error, a command that fails, and settled something about a file.
+OLD, DAY_OF_WORK = "33333333-3333-4333-8333-333333333333", "2026-03-02"
+MISSING = "Traceback (most recent call last):\n  File \"{}/app/db.py\", line {}, in <module>\nModuleNotFoundError: No module named 'psycopg2'\n"
 
 
 def talked(
@@ -90,3 +93,43 @@ def talked(
     with transcript.open("a") as out:
         for place, line in enumerate(lines):
             out.write(json.dumps({**common, **line, "timestamp": f"{day}T10:{number:02d}:{place:02d}Z"}) + "\n")
+
+
+def bash(command: str, output: str = "", failed: bool = False) -> Call:
+    return "Bash", {"command": command}, output, failed
+
+
+def edit(box: Box, path: str) -> Call:
+    return "Edit", {"file_path": str(box.project / path), "old_string": "a", "new_string": "b"}, "ok", False
+
+
+def work_was_done(box: Box) -> None:
+    """Capture the session ``OLD``."""
+    turns: list[tuple[str, str, list[Call]]] = [
+        ("Make the tests run again", "The driver was missing: psycopg2 needs libpq, so we install psycopg2-binary instead.",
+         [bash("pytest -q", MISSING.format("/x", 3), True), edit(box, "requirements.txt"), bash("uv sync", "done"), bash("pytest -q", "4 passed")]),
+        ("Migrate the tenants", "Migrations run for one tenant at a time.",
+         [bash("cd db && alembic upgrade head 2>&1 | tail -5", "FAILED: Multiple head revisions are present for tenant", True),
+          bash("alembic -x tenant=acme upgrade head", "ok")]),
+        ("Speed up the catalog", "`app/catalog/cache.py` must keep at most 500 entries, because the pods have 256 MB. Renamed a variable in `app/shop.py`.",
+         [edit(box, "app/catalog/cache.py"), edit(box, "app/shop.py"), bash("git status", "clean")]),
+    ]  # fmt: skip
+    capture(box, OLD, turns)
+
+
+def capture(box: Box, session: str, turns: list[tuple[str, str, list[Call]]], day: str = DAY_OF_WORK) -> Path:
+    transcript = box.user / ".claude" / "projects" / "-p" / f"{session}.jsonl"
+    for number, (asked, answered, calls) in enumerate(turns):
+        talked(box, transcript, number, asked, answered, calls, day)
+    given = {"session_id": session, "transcript_path": str(transcript), "cwd": str(box.project)}
+    box.ok("hook", "claude-code", "Stop", stdin=json.dumps(given))
+
+    def noted() -> bool:
+        box.ok("inbox", "--json")
+        return sum(e["session"] == session for e in box.ok("entries", "-n", "200", "--json").json["entries"]) == len(
+            turns
+        )
+
+    until(noted, 30, "the session's notes")
+    box.index()
+    return transcript

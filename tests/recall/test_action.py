@@ -3,62 +3,23 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.conftest import Box, Result, until
-from tests.recall.corpus import Call, prepared, talked, told
+from tests.recall.corpus import DAY_OF_WORK as DAY
+from tests.recall.corpus import MISSING, OLD, bash, capture, prepared, told, work_was_done
 
-OLD, NEW = "33333333-3333-4333-8333-333333333333", "44444444-4444-4444-8444-444444444444"
-MISSING = "Traceback (most recent call last):\n  File \"{}/app/db.py\", line {}, in <module>\nModuleNotFoundError: No module named 'psycopg2'\n"
-DAY = "2026-03-02"
-
-
-def bash(command: str, output: str = "", failed: bool = False) -> Call:
-    return "Bash", {"command": command}, output, failed
-
-
-def edit(box: Box, path: str) -> Call:
-    return "Edit", {"file_path": str(box.project / path), "old_string": "a", "new_string": "b"}, "ok", False
+NEW = "44444444-4444-4444-8444-444444444444"
 
 
 @pytest.fixture
 def worked(box: Box) -> Box:
-    """A project in which one session of Claude Code met an error, a command that fails, and settled something about a file."""
     box.home.ensure().config.write_text("[recall]\nwait_ms = 3000\n")
-    turns: list[tuple[str, str, list[Call]]] = [
-        ("Make the tests run again", "The driver was missing: psycopg2 needs libpq, so we install psycopg2-binary instead.",
-         [bash("pytest -q", MISSING.format("/x", 3), True), edit(box, "requirements.txt"), bash("uv sync", "done"), bash("pytest -q", "4 passed")]),
-        ("Migrate the tenants", "Migrations run for one tenant at a time.",
-         [bash("cd db && alembic upgrade head 2>&1 | tail -5", "FAILED: Multiple head revisions are present for tenant", True),
-          bash("alembic -x tenant=acme upgrade head", "ok")]),
-        ("Speed up the catalog", "`app/catalog/cache.py` must keep at most 500 entries, because the pods have 256 MB. Renamed a variable in `app/shop.py`.",
-         [edit(box, "app/catalog/cache.py"), edit(box, "app/shop.py"), bash("git status", "clean")]),
-    ]  # fmt: skip
-    transcript = capture(box, OLD, turns)
-    assert transcript.exists()
+    work_was_done(box)
     prepared(box)
     return box
-
-
-def capture(box: Box, session: str, turns: list[tuple[str, str, list[Call]]], day: str = DAY) -> Path:
-    transcript = box.user / ".claude" / "projects" / "-p" / f"{session}.jsonl"
-    for number, (asked, answered, calls) in enumerate(turns):
-        talked(box, transcript, number, asked, answered, calls, day)
-    given = {"session_id": session, "transcript_path": str(transcript), "cwd": str(box.project)}
-    box.ok("hook", "claude-code", "Stop", stdin=json.dumps(given))
-
-    def noted() -> bool:
-        box.ok("inbox", "--json")
-        return sum(e["session"] == session for e in box.ok("entries", "-n", "200", "--json").json["entries"]) == len(
-            turns
-        )
-
-    until(noted, 30, "the session's notes")
-    box.index()
-    return transcript
 
 
 def act(

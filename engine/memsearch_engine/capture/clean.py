@@ -24,7 +24,7 @@ def redacted(turn: Turn, home: Home) -> Turn:
             tool,
             name=redact(tool.name, home)[0],
             input=redact(shortened(tool.input), home)[0],
-            output=redact(shortened(tool.output), home)[0],
+            output=redact(shortened(without_injected(tool.output)), home)[0],
         )
         for tool in turn.tools
     ]
@@ -32,14 +32,14 @@ def redacted(turn: Turn, home: Home) -> Turn:
 
 
 def without_secrets(turn: Turn, home: Home) -> Turn:
-    """The whole turn, to be read by somebody: only secrets are replaced."""
+    """The whole turn, to be read by somebody: only secrets are replaced, and what was told beside a tool's output is left out."""
     clean = msgspec.structs.replace(turn, user=redact(turn.user, home)[0], assistant=redact(turn.assistant, home)[0])
     clean.tools = [
         msgspec.structs.replace(
             tool,
             name=redact(tool.name, home)[0],
             input=redact(tool.input, home)[0],
-            output=redact(tool.output, home)[0],
+            output=redact(without_injected(tool.output), home)[0],
         )
         for tool in turn.tools
     ]
