@@ -6,23 +6,27 @@ Whole processes, run in turn, with payloads as Claude Code 2.1 sends them, with 
 another turn of a session whose transcript exists. "of it, in Python" is `python -c pass` with the modules that any hook
 must import to read JSON and write a file: what is left above it is ours.
 
-At a prompt the hook waits for what bears on it, in a project of --chunks notes (random vectors, see fill.py), with the prompts of
-tests/evaluation/recall; the service is given all the time it wants, so that late answers show.
+At a prompt and around an action the hook waits for what bears on it, in a project of --chunks notes (random vectors, see fill.py) and as
+many turns with five actions each, with the prompts of tests/evaluation/recall; the service is given all the time it wants, so that late answers show.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import random
 import sys
+from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
 
 from common import BARE, END, Product, Report, Run, arguments, in_turn, make_corpus, p95, run, workplace
+from memsearch_engine.actions.index import Actions
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm.recall import prepare
 from memsearch_engine.registry import Registry
 from memsearch_engine.settings import load
+from memsearch_engine.transcripts.model import ToolCall, Turn
 
 from memsearch_tui.demo import build
 from tests.evaluation.recall import chats
@@ -64,10 +68,47 @@ def at_prompts(report: Report, product: Product, options) -> None:
         argv = product.command("hook", "claude-code", "UserPromptSubmit")
         return run(argv, product.env, product.root, json.dumps(payload).encode())
 
-    ways = {"python -c pass": lambda: run(BARE, product.env), "hook UserPromptSubmit": hook}
+    def around(event: str) -> Run:
+        payload = {"session_id": "s", "cwd": str(product.root), **next(actions[event])}
+        argv = product.command("hook", "claude-code", event)
+        return run(argv, product.env, product.root, json.dumps(payload).encode())
+
+    actions = acted(product, options.chunks)
+    ways = {
+        "python -c pass": lambda: run(BARE, product.env),
+        "hook UserPromptSubmit": hook,
+        "hook PreToolUse": lambda: around("PreToolUse"),
+        "hook PostToolUseFailure": lambda: around("PostToolUseFailure"),
+    }
     found = in_turn(ways, 2 * options.times, warm=2)
-    report.processes(f"at a prompt, {options.chunks:,} notes", found, ["python -c pass"])
-    print(f"hook UserPromptSubmit, p95: {p95(run.wall for run in found['hook UserPromptSubmit']):.0f} ms")
+    report.processes(f"at a prompt and around an action, {options.chunks:,} notes", found, ["python -c pass"])
+    for way in list(ways)[1:]:
+        print(f"{way}, p95: {p95(run.wall for run in found[way]):.0f} ms")
+
+
+def acted(product: Product, turns: int) -> dict[str, Iterator[dict]]:
+    """Note what so many turns did; returns payloads about files, commands and errors that they met."""
+    chance = random.Random(7)
+    files = [f"app/part_{n % 40}/module_{n}.py" for n in range(400)]
+    actions = Actions(product.home)
+    errors = [
+        f"RuntimeError: worker {word} lost its lease on shard {n}"
+        for n in range(40)
+        for word in ("alpha", "beta", "gamma")
+    ]
+    for number in range(turns):
+        error, file = chance.choice(errors), chance.choice(files)
+        command = f"pytest tests/test_{number % 300}.py -q"
+        turn = Turn("claude-code", f"session-{number // 20}", f"turn-{number}", tools=[
+            ToolCall("Bash", json.dumps({"command": command}), error, True), ToolCall("Edit", json.dumps({"file_path": file})),
+            ToolCall("Bash", f"make step-{number % 50}"), ToolCall("Bash", command, "3 passed"), ToolCall("Bash", f"git commit -m 'step {number}'"),
+        ])  # fmt: skip
+        actions.put(turn, product.place.memory, f"{number:012x}", 1.7e9 + 600 * number)
+    actions.close()
+    before = [{"tool_name": "Edit", "tool_input": {"file_path": str(product.root / file)}} for file in files[:20]]
+    before += [{"tool_name": "Bash", "tool_input": {"command": f"pytest tests/test_{n}.py -q"}} for n in range(20)]
+    after = [{"tool_name": "Bash", "tool_input": {"command": "pytest"}, "error": error} for error in errors]
+    return {"PreToolUse": cycle(before), "PostToolUseFailure": cycle(after)}
 
 
 def measure(report: Report, product: Product, folder: Path, times: int) -> None:

@@ -45,6 +45,7 @@ _HEAD = {
 _FENCE_TOKENS = 25
 _LINE_TOKENS = 90
 _NAMING = 40  # notes that are looked at for a name
+_MET = 10  # newest failures with an error among which one that was mended is looked for
 _WEIGHED = 3  # the newest of those that settle something
 _MOST_BETWEEN = 5  # things done until an error was gone: of more nobody knows which mended it
 _QUOTED = 90  # characters of an error
@@ -53,12 +54,14 @@ _COMMON = frozenset(
     "readme.md changelog.md package.json pyproject.toml cargo.toml go.mod makefile dockerfile setup.py conftest.py config.py config.ts "
     "config.js settings.py utils.py types.ts models.py views.py tests.py test.py styles.css".split()
 )  # fmt: skip
-#: A sentence that settles something tells what has to be, why, or how much.
+#: A sentence that settles something says what has to be, what is not any more, or how much; what somebody did once is a report.
 _SETTLES = re.compile(
-    r"\b(?:must|never|always|only|don't|do not|does not|doesn't|not|no longer|instead|because|since|decid\w*|keeps?|requir\w*|needs?|has to|"
-    r"have to|unless|except|without|until|before|after|limit\w*|max\w*|min\w*|default\w*|exactly|at most|at least|reserved|deprecated|"
-    r"owner|relies|depends?|breaks?|fails?|careful|generated)\b|(?<!\w)\d[\d.,]*(?!\.\w)", re.I
+    r"\b(?:must|never|always|only|don't|no longer|not any ?more|decid\w*|requir\w*|has to|have to|unless|except|until|exactly|at most|"
+    r"at least|no more than|reserved|on purpose|deliberate\w*|rather than|by default|the default|limit\w*|from now on|refuses)\b|"
+    r"\bfrom \S+ to \S*\d|\b\w+ ?= ?\S", re.I
 )  # fmt: skip
+_REPORTS = re.compile(r"\b(?:I|we)\s+(?:also\s+|only\s+)?(?:\w+ed|took|left|ran|made|put|wrote|gave|found)\b", re.I)
+_CHANGED = re.compile(r"\bfrom \S+ to \S*\d|\bno longer\b|\bfrom now on\b|\bmust\b", re.I)
 
 
 class Found(msgspec.Struct):
@@ -103,9 +106,8 @@ class Adviser:
     def after(self, output: str) -> Iterator[Found]:
         """What mended the error that *output* tells of."""
         signs = [work.signature(line) for line in work.complaints(output)]
-        for met in self.actions.of_sign(self.memories, signs):
-            if met.session == self.session or met.outside:
-                continue
+        known = self.actions.of_sign(self.memories, signs)
+        for met in [met for met in known if met.session != self.session and not met.outside][:_MET]:
             fix = Fix(met=met, alike=1.0)
             answers.mend(self.actions, fix)
             if (
@@ -122,7 +124,7 @@ class Adviser:
             row = self._row(fix.mended.entry)
             if row is None or not _may_be_said(words):
                 continue
-            said = self._settling(row, set(analyze.terms(met.complaint)))
+            said = self._about(row, met.complaint)
             line = f"{_day(met)}: `{_clipped(met.complaint)}` came up; {words}{'. ' + said if said else ''}"
             yield Found("error", row.entry_id, line, f"the same error: {met.complaint}", met.complaint)
 
@@ -153,7 +155,7 @@ class Adviser:
             quoted = [set(text.split()) for text in re.findall(r"`([^`]+)`", line) if mention.search(text)]
             # it says how it is run: as it is run anyway is no news
             if quoted and not any(text <= given for text in quoted):
-                yield self._of_note("command", row, line, f"names {command.head}", command.text)
+                yield Found("command", row.entry_id, line, f"names {command.head}", command.text)
 
     # -- files ----------------------------------------------------------------------------------------------
 
@@ -171,7 +173,7 @@ class Adviser:
             )
 
         for row, line in self._naming([name], names):
-            yield self._of_note("path", row, line, f"names {path}", path)
+            yield Found("path", row.entry_id, line, f"names {path}", path)
 
     # -- notes ----------------------------------------------------------------------------------------------
 
@@ -186,30 +188,39 @@ class Adviser:
                 continue
             entry = self.files.standing(row)
             lines = notes.outcome(entry.body) if entry else []
-            line = next((line for line in lines if is_named(line) and _SETTLES.search(_without(line, words))), "")
-            if line:
-                yield row, line
+            line = next((line for line in lines if is_named(line) and _settles(_without(line, words))), "")
+            if line and (said := self._newest(row, line, is_named)):
+                yield said
                 weighed += 1
                 if weighed == _WEIGHED:
                     return
 
-    def _of_note(self, about: str, row: Row, line: str, why: str, subject: str) -> Found:
-        """A note's line; where a newer note amends it, that one's."""
+    def _newest(self, row: Row, line: str, is_named: Callable[[str], object]) -> tuple[Row, str] | None:
+        """A note with its line, dated; where a newer one that has the name, too, amends it, that one with its. None where it is amended by
+        one that says nothing about the name: what holds now is not known then."""
         hits = [Hit(0, 1.0, row)]
         if self.space is not None:
             chains.newest(self.catalog, self.space, self.project, hits)
         newest = hits[0].row
-        if newest.entry_id != row.entry_id and self._row(newest.entry_id) is not None:
-            said = self._settling(newest, set(analyze.terms(line))) or notes.outcome(newest.text)[0]
-            return Found(
-                about, newest.entry_id, f"{newest.day}: {said} (earlier, {row.day}: {_clipped(line)})", why, subject
-            )
-        return Found(about, row.entry_id, f"{row.day}: {line}", why, subject)
+        if newest.entry_id == row.entry_id:
+            return row, f"{row.day}: {line}" if row.day else line
+        if not is_named(newest.text) or self._row(newest.entry_id) is None:
+            return None
+        said = self._settling(newest, set(analyze.terms(line)))
+        return (newest, f"{newest.day}: {said} (earlier, {row.day}: {_clipped(line)})") if said else None
+
+    def _about(self, row: Row, complaint: str) -> str:
+        """The line of a note that has most of an error's words, beside the error itself; '' where none has any."""
+        entry, terms = self.files.standing(row), set(analyze.terms(complaint))
+        lines = [line for line in notes.outcome(entry.body) if not line.startswith(notes.ERRORS)] if entry else []
+        shared = {line: len(terms & set(analyze.terms(line))) for line in lines}
+        best = max(shared, key=lambda line: shared[line], default="")
+        return best if best and shared[best] else ""
 
     def _settling(self, row: Row, terms: set[str]) -> str:
         """The line of a note that settles something, the nearest to *terms*; '' for none."""
         entry = self.files.standing(row)
-        lines = [line for line in notes.outcome(entry.body) if _SETTLES.search(line)] if entry else []
+        lines = [line for line in notes.outcome(entry.body) if _settles(line)] if entry else []
         return max(lines, key=lambda line: len(terms & set(analyze.terms(line))), default="")
 
     def _row(self, entry_id: str) -> Row | None:
@@ -253,6 +264,10 @@ def _was_said_otherwise(fix: Fix) -> bool:
 
 def _may_be_said(text: str) -> bool:
     return not orders(text) and "[mem:" not in text
+
+
+def _settles(line: str) -> bool:
+    return bool(_CHANGED.search(line) if _REPORTS.search(line) else _SETTLES.search(line))
 
 
 def _without(line: str, words: list[str]) -> str:

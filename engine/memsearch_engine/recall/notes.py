@@ -17,6 +17,7 @@ _LIST_SIGN = re.compile(r"^\s*[-*+]\s+")
 #: Lines of an extractive note that say what was asked or touched, not what came of it.
 _ABOUT = re.compile(r"^(?:User asked|Files changed|Commands): ")
 _FILES = "Files changed: "
+ERRORS = "Errors met: "
 _LONG = 40
 #: Zero-width signs, soft hyphens and tag characters.
 _UNSEEN = re.compile("[\u200b\u2060\u00ad\U000e0000-\U000e007f]")

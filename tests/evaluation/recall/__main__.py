@@ -9,9 +9,12 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import json
+import re
 import statistics
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -27,6 +30,7 @@ from memsearch_engine.index.sync import scan
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.projects import Project, locate
 from memsearch_engine.recall import judge, prompt
+from memsearch_engine.recall.action import Adviser, choose
 from memsearch_engine.search import chains, hybrid
 from memsearch_engine.search.hits import Answer
 from memsearch_engine.settings import Settings
@@ -36,6 +40,9 @@ from tests.evaluation.recall import chats
 from tests.evaluation.run import world as demo_world
 
 _FOLDS = 10
+_FILE = re.compile(
+    r"(?<![\w/.-])[\w@-]+(?:/[\w@.-]+)*\.(?:py|tsx?|jsx?|go|rs|c|h|cpp|ya?ml|toml|sql|tf|kts?|swift|gd|cs|sh|json|ini|conf|proto|dts|overlay)\b"
+)
 
 
 class Asked(NamedTuple):
@@ -63,11 +70,16 @@ def main() -> None:
     args.add_argument("--fit", action="store_true")
     args.add_argument("--chains", action="store_true", help="how well amendments are told from other notes")
     args.add_argument("--misses", action="store_true", help="show what went wrong (voices that are not held out)")
+    args.add_argument("--files", action="store_true", help="what is told before a file is edited")
     options = args.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         if options.chains:
             amendments(folder, options.noise)
+            return
+        if options.files:
+            for what, names in (("voices that the rule was made on", ()), ("voices held out", chats.HELD_OUT)):
+                edits(what, folder, chats.voices(names), options.noise)
             return
         known = [asked for voice in chats.voices() for asked in ask(folder, voice, options.noise)]
         if options.fit:
@@ -108,6 +120,42 @@ def world(folder: Path, voice: chats.Voice, turns: list[chats.Said]) -> Iterator
     finally:
         space.close()
         catalog.close()
+
+
+def edits(what: str, folder: Path, voices: list[chats.Voice], noise: int) -> None:
+    """What is told before each file that a note names is edited: a decision, the word that it replaced, or a chore."""
+    told: Counter[str] = Counter()
+    took: list[float] = []
+    for voice in voices:
+        turns, decided = chats.told(voice, noise)
+        newest = {said[-1].entry for said in decided.values()}
+        older = {turn.entry for said in decided.values() for turn in said[:-1]}
+        by_case = {match for said in decided.values() for turn in said for match in _FILE.findall(turn.answered)}
+        by_chore = {match for turn in turns for match in _FILE.findall(turn.answered)} - by_case
+        with world(folder, voice, turns) as (home, project, catalog, space):
+            origin = Origin(home)
+            for kind, names in (("named by a decision", by_case), ("named by chores", by_chore)):
+                for name in sorted(names):
+                    start = time.perf_counter()
+                    found = Adviser(home, project, catalog, space, origin, "codex", name).before(
+                        "Edit", json.dumps({"path": name})
+                    )
+                    _, notes = choose(home, Settings().recall, found, "codex", name)
+                    took.append((time.perf_counter() - start) * 1000)
+                    said = [note.entry for note in notes]
+                    outcome = (
+                        "nothing"
+                        if not said
+                        else "the decision"
+                        if said[0] in newest
+                        else "what it replaced"
+                        if said[0] in older
+                        else "a chore"
+                    )
+                    told[f"{kind}: {outcome}"] += 1
+    print(f"\n{what}: files, and what is told before one is edited (median {statistics.median(took):.0f} ms)")
+    for line, count in sorted(told.items()):
+        print(f"  {line:45s} {count:4d}")
 
 
 def ask(folder: Path, voice: chats.Voice, noise: int) -> list[Asked]:
