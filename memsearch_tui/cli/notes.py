@@ -15,8 +15,20 @@ from memsearch_tui.cli.recall import note_json
 from memsearch_tui.counted import many
 
 
+class _Bullets(click.Command):
+    """A command whose argument may be a list item: ``- text`` is no option, wherever it stands."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        end = args.index("--") if "--" in args else len(args)
+        items = [arg for arg in args[:end] if arg.startswith("- ")]
+        return super().parse_args(
+            ctx, [*(arg for arg in args[:end] if arg not in items), "--", *items, *args[end + 1 :]]
+        )
+
+
 @click.command(
-    epilog="\b\nExamples:\n  memsearch add 'Staging runs Postgres 16 since today'\n  git log -1 --format=%B | memsearch add"
+    cls=_Bullets,
+    epilog="\b\nExamples:\n  memsearch add 'Staging runs Postgres 16 since today'\n  git log -1 --format=%B | memsearch add",
 )
 @click.argument("text", required=False)
 @click.option("--day", help="Another day than today (2026-02-09, yesterday).")

@@ -134,9 +134,11 @@ def _say_what_is_told(home: Home) -> None:
         parts.append(
             f"what bears on a prompt, mostly nothing (at most {recall.prompt_tokens}, in a session {recall.session_tokens:,})"
         )
+    if recall.action:
+        parts.append("one line where a file, a command or an error is known for something (out of the same)")
     if parts:
         output.say(
-            f"sessions are told {' and '.join(parts)}; `memsearch context --log` keeps the receipts, `recall.*` changes it"
+            f"sessions are told {', '.join(parts)}; `memsearch context --log` keeps the receipts, `recall.*` changes it"
         )
 
 

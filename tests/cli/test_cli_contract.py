@@ -443,6 +443,9 @@ def test_add_json_stdin_and_day(box):
     assert piped.out.strip() in box.ids().values() and "memsearch undo" in piped.err
     box.ok("add", "old", "--day", "2026-01-02")
     assert (box.memory / "2026-01-02.md").exists()
+    box.ok("add", "- a list item is no option", "--day", "2026-01-02")
+    box.ok("add", "--day", "2026-01-02", "--", "--nor this")
+    assert {"- a list item is no option", "--nor this"} <= set((box.memory / "2026-01-02.md").read_text().splitlines())
     assert box.run("add", "").code == 2 and box.run("add", stdin="").code == 2
     assert box.run("add", "x", "--day", "someday").code == 2
     assert box.processes() == []  # writing needs no service

@@ -12,7 +12,7 @@ from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.journal.files import list_files
 from memsearch_engine.projects import Project
 from memsearch_engine.search import lexical
-from memsearch_engine.search.query import FILTER_KEYS, parse, parse_date
+from memsearch_engine.search.query import FILTER_KEYS, Query, parse, parse_date
 from memsearch_engine.settings import Settings
 
 TODAY = date(2026, 3, 1)
@@ -32,6 +32,14 @@ def test_parse_never_raises(raw):
     assert query.raw == raw
     query.filter.expression()
     assert isinstance(query.about_now, bool)
+
+
+def test_a_prompt_asks_nothing_of_the_past_or_the_present():
+    """ "The page that we had before": what a person tells an agent is no question about notes."""
+    words = "what was the limit before, and what is it now"
+    assert parse(words, TODAY).about_then or parse(words, TODAY).about_now
+    told = Query(raw=words, text=words, is_prompt=True)
+    assert not told.about_then and not told.about_now
 
 
 @settings(max_examples=200, deadline=None)

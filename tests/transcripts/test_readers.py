@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import shutil
@@ -257,6 +258,25 @@ def test_a_database_is_read_while_its_agent_writes_and_never_blocks_it(tmp_path)
         agent.kill()
         agent.communicate()
     assert sqlite3.connect(path).execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_opencode_s_command_that_ended_badly_has_failed_although_it_is_completed(tmp_path):
+    path = tmp_path / "opencode.db"
+    shutil.copy(SAMPLES / "opencode" / "opencode.db", path)
+    query = "SELECT id, session_id, data FROM part WHERE json_extract(data, '$.tool')='bash' AND json_extract(data, '$.state.status')='completed'"
+    with contextlib.closing(sqlite3.connect(path)) as db:
+        name, session, data = db.execute(query).fetchone()
+
+        def failed(exit_code: int) -> bool:
+            part = json.loads(data)
+            part["state"]["metadata"]["exit"] = exit_code
+            db.execute("UPDATE part SET data=? WHERE id=?", (json.dumps(part), name))
+            db.commit()
+            turns = opencode.open_session(opencode.at(path, session)).turns()
+            command = part["state"]["input"]["command"]
+            return next(tool.failed for turn in turns for tool in turn.tools if tool.input == command)
+
+        assert (failed(0), failed(2)) == (False, True)
 
 
 @pytest.mark.parametrize("reader, name", [(opencode, "opencode.db"), (openclaw, "openclaw-agent.sqlite")])

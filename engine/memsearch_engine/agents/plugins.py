@@ -32,7 +32,7 @@ SKILLS = ("memory-recall", "memory-config", "remember", "forget")
 _OURS = re.compile(r"memsearch(?:\.exe)?['\"]? hook (?:claude-code|codex) \w+$")
 #: Rules that `--allow` added, whatever the program was called then.
 _RULE = re.compile(
-    r'Skill\((?:memsearch:)?memory-recall\)|Bash\((?:"[^"]*memsearch"|[^\s"()]*memsearch) (?:search|expand|transcript):\*\)'
+    r'Skill\((?:memsearch:)?memory-recall\)|Bash\((?:"[^"]*memsearch"|[^\s"()]*memsearch) (?:search|expand|transcript|how|fix|blame):\*\)'
 )
 _PEERS = re.compile(r"memsearch[^\s]*/(?:plugins/[\w-]+/)?hooks/[\w-]+\.sh|memsearch-(?:opencode|openclaw|claude)")
 
@@ -315,7 +315,10 @@ class Claude(_Agent):
             if self.plugin() and not self.hooked()
             else ("memory-recall", _quoted())
         )
-        return [f"Skill({skill})", *(f"Bash({name} {verb}:*)" for verb in ("search", "expand", "transcript"))]
+        return [
+            f"Skill({skill})",
+            *(f"Bash({name} {verb}:*)" for verb in ("search", "expand", "transcript", "how", "fix", "blame")),
+        ]
 
     def _allowed(self, table: dict[str, Any]) -> list[Any]:
         """The list of rules in the settings, which is made where it is not there."""
