@@ -25,6 +25,8 @@ if TYPE_CHECKING:  # what the first frame does not need
 
 #: Turns on both sides of the one that is opened.
 AROUND = 40
+_FILES = 8  # of a note, whose turns are looked for
+_PATH = re.compile(r"`([\w@.-]+(?:/[\w@.-]+)*\.\w{1,8})`")
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}$")
 
 
@@ -53,6 +55,13 @@ class Item(msgspec.Struct, frozen=True):
         from memsearch_engine.journal.write import Target
 
         return Target(self.path, self.entry_id, self.hash)
+
+
+class Related(msgspec.Struct, frozen=True):
+    """A note beside another. ``how``: what it is to it: a file that both wrote to, or its place in the matter."""
+
+    how: str
+    item: Item
 
 
 class ProjectRow(msgspec.Struct, frozen=True):
@@ -151,11 +160,40 @@ class Library:
 
     def memory_of_turn(self, turn: Turn) -> Item | None:
         """The entry that came from a turn, or None."""
-        from memsearch_engine.journal.files import day_of
         from memsearch_engine.journal.parse import turn_id
 
+        return self._noted(turn_id(turn.agent, turn.session, turn.turn))
+
+    def related(self, item: Item, entry: Entry) -> tuple[list[Related], str]:
+        """The other notes on an entry's matter, oldest first, then those of turns that wrote to the files that it names, newest first;
+        and why the first could not be looked for, where it could not. Takes a moment: it may start the service."""
+        from memsearch_engine.recall.notes import files
+
+        found: list[Related] = []
+        problem = ""
         try:
-            section = self.memory.section(turn_id(turn.agent, turn.session, turn.turn))
+            words = self.memory.trace(note=item.entry_id)
+            days = {word.row.entry_id: word.row.day for word in words}
+            for word in words:
+                row = word.row
+                of = ", ".join(days[name] for name in word.replaces if name in days)
+                it = Item(row.entry_id, row.path, row.day, row.time, row.agent, row.title, row.marks, "", row.hash)
+                what = f"amends {of}" if of else "the first word"
+                if len(words) > 1:
+                    found.append(Related("this note" if row.entry_id == item.entry_id else what, it))
+        except MemsearchError as error:
+            problem = str(error)
+        for path in dict.fromkeys([*files(entry.body), *_PATH.findall(entry.body)][:_FILES]):
+            for act in self.memory.blame(path):
+                if act.entry != item.entry_id and (other := self._noted(act.entry)) is not None:
+                    found.append(Related(act.path, other))
+        return found, problem
+
+    def _noted(self, entry_id: str) -> Item | None:
+        from memsearch_engine.journal.files import day_of
+
+        try:
+            section = self.memory.section(entry_id)
         except MemsearchError:
             return None
         return self._item(section.entry, section.path, day_of(section.path))

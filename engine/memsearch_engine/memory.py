@@ -443,15 +443,18 @@ class Memory:
 
         return why_not(self.catalog, self.projects, self.section(name), query, self.search)
 
-    def trace(self, query: str) -> list[Word]:
+    def trace(self, query: str = "", *, note: str = "") -> list[Word]:
         """What was noted on the matter that *query* is about, oldest first: the last word is what holds now.
+
+        Args:
+            note: an entry's id, for the matter of that note; then nothing is searched for.
 
         Raises:
             Unreachable: the service can't be started, or has no vectors to compare notes by.
         """
         from memsearch_engine.search.chains import Word
 
-        return self.call("trace", list[Word], timeout_s=_LONG_S, place=self.place_param, query=query)
+        return self.call("trace", list[Word], timeout_s=_LONG_S, place=self.place_param, query=query, note=note)
 
     # -- what was done --------------------------------------------------------------------------------------
 
@@ -515,10 +518,16 @@ class Memory:
 
         def stands(act: Act) -> bool:
             if act.entry not in known:
-                known[act.entry] = catalog is None or bool(catalog.by_entry(act.entry))
+                known[act.entry] = catalog is None or bool(catalog.by_entry(act.entry)) or self._is_there(act.entry)
             return known[act.entry]
 
         return stands
+
+    def _is_there(self, name: str) -> bool:
+        try:
+            return bool(self.section(name))
+        except MemsearchError:
+            return False
 
     # -- writing --------------------------------------------------------------------------------------------
 

@@ -76,6 +76,7 @@ class BrowseScreen(Editing, Screen[None]):
         Binding("m", "memory", "The memory of this turn", id="memory", show=False),
         Binding("f", "filter_agent", "Only this agent", id="filter.agent", show=False),
         Binding("F", "filter_projects", "All projects", id="filter.projects", show=False),
+        Binding("b", "related", "What stands beside it: its matter, its files", id="related", show=False),
         Binding("w", "why", "Why is this hit here", id="why", show=False),
         Binding("n", "find(1)", "Next match", id="find.next", show=False),
         Binding("N", "find(-1)", "Previous match", id="find.previous", show=False),
@@ -523,6 +524,16 @@ class BrowseScreen(Editing, Screen[None]):
             self.notify("no memory came from this turn", timeout=3)
             return
         self.show_entry(found)
+
+    def action_related(self) -> None:
+        """From a note to others on its matter, and to the turns that wrote to its files."""
+        from memsearch_tui.screens.related import RelatedScreen
+
+        if self.item is not None and self.entry is not None:
+            self.app.push_screen(
+                RelatedScreen(self.library, self.item, self.entry),
+                lambda chosen: self.show_entry(chosen) if chosen else None,
+            )
 
     def show_entry(self, item: Item) -> None:
         """Stand on an entry, wherever it is."""

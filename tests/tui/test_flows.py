@@ -6,12 +6,18 @@ import asyncio
 import contextlib
 
 import pytest
+from memsearch_engine.actions.index import Actions
+from memsearch_engine.journal.model import Anchor
+from memsearch_engine.journal.write import Journal
+from memsearch_engine.transcripts.model import ToolCall, Turn
 from textual import events
 from textual.widgets import Input, TextArea
 from textual.worker import WorkerCancelled
 
 from memsearch_tui.screens.conflict import ConflictScreen
+from memsearch_tui.screens.related import RelatedScreen
 from memsearch_tui.screens.text import TextScreen
+from tests.tui.conftest import SESSION
 
 
 def drive(app, steps, size=(120, 40)):
@@ -313,6 +319,34 @@ def test_pin_and_why_and_help_and_health_without_a_service(world, monkeypatch):
         await pilot.pause()
         assert isinstance(app.screen, TextScreen)
         await pilot.press("escape")
+
+    drive(app, steps)
+
+
+def test_beside_a_note_stand_its_matter_and_the_turns_that_wrote_to_its_files(world):
+    journal = Journal(world.home)
+    actions = Actions(world.home)
+    said = {"f1": "- `shop/cart.py` loads lines with one query", "f2": "- `shop/cart.py` must keep the order of lines"}
+    for number, (name, text) in enumerate(said.items()):
+        anchor = Anchor(SESSION, name, "claude-code", "transcript", "/gone.jsonl")
+        added = journal.append_turn(str(world.memory), "2026-02-09", f"16:0{number}", text, anchor)
+        turn = Turn("claude-code", SESSION, name, tools=[ToolCall("Edit", '{"file_path": "shop/cart.py"}')])
+        actions.put(turn, str(world.memory), added.entry_id, 1770649200.0 + number)
+    actions.close()
+    journal.history.close()
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("down", "down", "down", "down", "b")
+        assert isinstance(app.screen, RelatedScreen)
+        await settled(pilot)
+        assert [(found.how, found.item.title) for found in app.screen.found] == [("shop/cart.py", said["f1"][2:])]
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.screen.entry.body == said["f1"] and app.screen.level == "section"
+        await pilot.press("b", "escape")
+        await pilot.pause()
+        assert app.screen.entry.body == said["f1"]
 
     drive(app, steps)
 

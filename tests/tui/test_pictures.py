@@ -13,7 +13,7 @@ from memsearch_engine.receipts import Receipt, Told
 from textual.widgets import Input
 
 from memsearch_tui.app import MemsearchApp
-from memsearch_tui.library import Library
+from memsearch_tui.library import Item, Library, Related
 from memsearch_tui.review import Case
 
 DRAWN_WITH = "8.2.8"  # another version draws frames and footers differently
@@ -55,6 +55,14 @@ REVIEW = [
     Case("repair", "3", "duplicate  The importer retries five times", [[("says nearly the same as another", "warn")]], "merge", "leave"),
     Case("secret", "4", "github-token  3 times", [[("github-token", "bad")]], "take out", "no secret"),
 ]  # fmt: skip
+RELATED = [
+    Related(how, Item(name, "", day, time, agent, title, {}))
+    for how, name, day, time, agent, title in (
+        ("the first word", "1", "2026-01-20", "10:12", "codex", "Redis cache TTL is 300 seconds"),
+        ("this note", "2", "2026-02-09", "14:45", "claude-code", "Redis TTL raised from 300 to 900 seconds"),
+        ("app/catalog/redis/cache_settings_of_all_shops.py", "3", "2026-02-07", "09:30", "opencode", "`cache_settings_of_all_shops.py` is read once at start"),
+    )
+]  # fmt: skip
 #: name -> keys that lead there
 SCREENS = {
     "days": ["escape"],
@@ -63,6 +71,7 @@ SCREENS = {
     "conversation": ["down", "enter", "enter"],
     "search": ["slash", *"redis"],
     "edit": ["down", "e"],
+    "related": ["down", "b"],
     "help": ["question_mark"],
     "projects": ["f2"],
     "health": ["f3"],
@@ -78,6 +87,7 @@ SIZES = [(80, 24), (120, 40), (200, 60)]
 def test_screen(snap_compare, world, monkeypatch, name, size, theme):
     monkeypatch.setattr(Library, "health", lambda self: HEALTH)
     monkeypatch.setattr(Library, "activity", lambda self: ACTIVITY)
+    monkeypatch.setattr(Library, "related", lambda self, item, entry: (RELATED, ""))
     monkeypatch.setattr("memsearch_tui.screens.review.cases", lambda memory, secrets: REVIEW)
     monkeypatch.setattr("memsearch_tui.screens.browse._REST_S", 3600)  # words only: meaning would need the service
 

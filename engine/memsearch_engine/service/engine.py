@@ -39,7 +39,7 @@ from memsearch_engine.recall.prompt import Telling
 from memsearch_engine.registry import Registry
 from memsearch_engine.search import chains, hybrid
 from memsearch_engine.search.chains import Word
-from memsearch_engine.search.hits import Answer
+from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.query import Query, parse
 from memsearch_engine.service.indexing import Call, Indexer, Job, distinct
 from memsearch_engine.settings import Settings, load
@@ -362,10 +362,18 @@ class Engine:
             answer.reason = indexer.problem
         return answer
 
-    def trace(self, call: Call, place: dict[str, str], query: str) -> list[Word]:
-        """The notes on the matter that *query* is about, oldest first."""
+    def trace(self, call: Call, place: dict[str, str], query: str = "", note: str = "") -> list[Word]:
+        """The notes on the matter that *query* or a note (an entry's id) is about, oldest first."""
         indexer, project = self.indexer, self.project_at(place)
         indexer.ready.wait(min(call.remaining(), _DRY_S))
+        if note:
+            row = next(iter(indexer.catalog.by_entry(note)), None)
+            project = next((known for known in self._registered() if row and known.id == row.project), project)
+            return (
+                chains.matter(indexer.catalog, indexer.space, project, [Hit(1, 1.0, row)])
+                if row and indexer.space
+                else []
+            )
         space, answer = indexer.space, self._found(parse(query), [project], _TRACED, "hybrid", "weighted")
         if space is None or (answer.hits and answer.mode != "hybrid"):
             raise Unreachable(answer.reason or indexer.problem or "the index is not ready", "memsearch health")
