@@ -21,6 +21,7 @@ from memsearch_tui.demo.home import furnish
 _QUERY = "could a voucher be used twice"
 _PROMPT = "deploy the hotfix to production tomorrow, friday"
 _PROJECT = "orders-api"
+_FILE = "app/core/settings.py"
 
 
 def demo_root() -> Path:
@@ -104,6 +105,10 @@ def run(*, open_app: bool, fresh: bool, json_: bool) -> int:
     for line in memory.told_at(_PROMPT).text.splitlines():
         if line.startswith("- "):
             click.echo(f"  {output.safe(line[2:])}")
+    click.echo(f"\nmemsearch blame {_FILE}")
+    for act in memory.blame(_FILE):
+        note = memory.note(act.entry)
+        click.echo(f"  {note.day} {act.agent:11s}  {output.safe(output.clip(note.title, 90))}")
     click.echo(
         "\nTo go on yourself:\n"
         f"  export MEMSEARCH_HOME={home.root} CLAUDE_CONFIG_DIR={os.environ['CLAUDE_CONFIG_DIR']}; cd {project}\n"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
+from memsearch_engine.actions.index import Actions
+from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.home import Home
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm import review
@@ -34,6 +37,16 @@ def furnish(root: Path, told: list[Story], projects: dict[str, Path], end: date)
         if story.agent != "claude-code" and (story.id in _LESSONS or story.tools):
             archive.put(_turn(story, projects[story.project], end))
     archive.close()
+    actions = Actions(home)
+    for story in told:
+        folder = projects[story.project]
+        turn = _turn(story, folder, end)
+        for tool in turn.tools:
+            path, _, said = tool.input.partition(": ")
+            if said and tool.name.lower() in ("edit", "write", "apply_patch"):  # what the story's edits say in words
+                tool.input = json.dumps({"file_path": path})
+        actions.put(turn, locate(folder, home).memory, story.entry_id, Keeper.started(turn))
+    actions.close()
     registry = Registry(home)
     names = {name: registry.at(locate(path, home)) for name, path in projects.items()}
     registry.close()
