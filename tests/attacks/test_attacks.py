@@ -14,6 +14,7 @@ _SLOW = (
     attacks.links_lead_out_of_a_clone,
     attacks.a_large_project_starves_others,
     attacks.what_faults_leave,
+    attacks.a_hung_service,
     attacks.secrets_are_missed,  # tests/secrets has each of its lines as a test
 )
 

@@ -303,7 +303,7 @@ def test_rules_are_added_once_kept_and_taken_back(agents):
     settings = agents.user / ".claude" / "settings.json"
     agents.ok("plugins", "install", "claude-code", "--allow")
     allowed = json.loads(settings.read_text())["permissions"]["allow"]
-    assert allowed[0] == "Bash(ls)" and len(allowed) == 5 and "Skill(memory-recall)" in allowed
+    assert allowed[0] == "Bash(ls)" and len(allowed) == 8 and "Skill(memory-recall)" in allowed
     assert agents.ok("plugins", "install", "claude-code", "--allow", "--json").json["changed"] == {"claude-code": []}
     table = json.loads(settings.read_text())
     table["theme"] = "light"

@@ -8,7 +8,7 @@ import pytest
 from memsearch_engine.index.catalog import Catalog, CatalogBroken
 
 
-@pytest.mark.parametrize("writable", [True, False])
+@pytest.mark.parametrize("writable", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_counts_are_cached_over_threads_and_dropped_after_a_change(box, writable):
     box.fill()
     box.index()

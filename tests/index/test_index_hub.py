@@ -82,6 +82,7 @@ def no_weights(box, tmp_path: Path) -> None:
     box.env["PYTHONPATH"] = f"{block}:{box.env.get('PYTHONPATH', '')}"
 
 
+@pytest.mark.slow
 def test_a_model_is_fetched_used_and_searched_with(box, hub, no_weights):
     box.fill()
     box.index()

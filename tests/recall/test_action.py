@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+import sys
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -11,23 +14,42 @@ from tests.conftest import Box, Result, until
 from tests.recall.corpus import DAY_OF_WORK as DAY
 from tests.recall.corpus import MISSING, OLD, bash, capture, prepared, told, work_was_done
 
-NEW = "44444444-4444-4444-8444-444444444444"
+_NUMBERS = itertools.count()
+#: A session that nobody else is.
+NEW = ""
 
 
-@pytest.fixture
-def worked(box: Box) -> Box:
+@pytest.fixture(autouse=True)
+def new_session(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[__name__], "NEW", f"session-{next(_NUMBERS)}")
+
+
+def furnished(box: Box) -> Box:
     box.home.ensure().config.write_text("[recall]\nwait_ms = 3000\n")
     work_was_done(box)
     prepared(box)
     return box
 
 
+@pytest.fixture(scope="module")
+def worked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
+    """For tests that change nothing and name sessions of their own."""
+    box = Box(tmp_path_factory.mktemp("worked"))
+    yield furnished(box)
+    box.clean()
+
+
+@pytest.fixture
+def own(box: Box) -> Box:
+    return furnished(box)
+
+
 def act(
-    box: Box, tool: str, given: dict[str, Any], session: str = NEW, agent: str = "claude-code", **more: Any
+    box: Box, tool: str, given: dict[str, Any], session: str = "", agent: str = "claude-code", **more: Any
 ) -> Result:
     event = "PostToolUseFailure" if "error" in more else "PostToolUse" if "tool_response" in more else "PreToolUse"
     payload = {
-        "session_id": session,
+        "session_id": session if session == OLD else NEW + session,
         "cwd": str(box.project),
         "tool_name": tool,
         "tool_input": given,
@@ -92,14 +114,14 @@ def test_a_session_is_not_told_of_itself(worked: Box) -> None:
     assert run(worked, "pytest -q", session=OLD, error=MISSING.format("/x", 3)) == ""
 
 
-def test_what_worked_again_as_it_is_needs_no_word(worked: Box) -> None:
+def test_what_worked_again_as_it_is_needs_no_word(own: Box) -> None:
     capture(
-        worked,
+        own,
         "55555555-5555-4555-8555-555555555555",
         [("Again", "All heads are merged now.", [bash("alembic upgrade head", "ok")])],
         "2026-03-05",
     )
-    assert run(worked, "alembic upgrade head") == ""
+    assert run(own, "alembic upgrade head") == ""
 
 
 def test_a_receipt_is_left_and_less_of_it_is_heeded(worked: Box) -> None:
@@ -116,29 +138,30 @@ def test_a_receipt_is_left_and_less_of_it_is_heeded(worked: Box) -> None:
     assert run(worked, "alembic upgrade head", session="another")
 
 
-def test_off_spent_or_deleted_means_silence(worked: Box) -> None:
-    ready = worked.home.context(str(worked.memory))
-    entry = run(worked, "alembic upgrade head").split("[mem:")[1].split("]")[0]
-    worked.home.config.write_text("[recall]\nwait_ms = 3000\nsession_tokens = 0\n")
-    until(lambda: worked.ok("config", "get", "recall.session_tokens").out.strip() == "0", 10, "the setting")
-    until(lambda: run(worked, "alembic upgrade head", session="spent") == "", 10, "silence")
-    worked.home.config.write_text("[recall]\nwait_ms = 3000\naction = false\n")
+def test_off_spent_or_deleted_means_silence(own: Box) -> None:
+    ready = own.home.context(str(own.memory))
+    entry = run(own, "alembic upgrade head").split("[mem:")[1].split("]")[0]
+    own.home.config.write_text("[recall]\nwait_ms = 3000\nsession_tokens = 0\n")
+    until(lambda: own.ok("config", "get", "recall.session_tokens").out.strip() == "0", 10, "the setting")
+    tries = itertools.count()  # each in a session that was told nothing yet
+    until(lambda: run(own, "alembic upgrade head", session=f"spent-{next(tries)}") == "", 10, "silence")
+    own.home.config.write_text("[recall]\nwait_ms = 3000\naction = false\n")
     until(lambda: json.loads(ready.read_text())["act_ms"] == 0, 20, "the prepared setting")
-    assert run(worked, "alembic upgrade head", session="off") == ""
-    worked.home.config.write_text("[recall]\nwait_ms = 3000\n")
+    assert run(own, "alembic upgrade head", session="off") == ""
+    own.home.config.write_text("[recall]\nwait_ms = 3000\n")
     until(lambda: json.loads(ready.read_text())["act_ms"] == 3000, 20, "the prepared setting")
-    assert run(worked, "alembic upgrade head", session="on")
-    worked.ok("delete", entry, "--yes")
-    worked.index()
-    assert run(worked, "alembic upgrade head", session="after") == ""
+    assert run(own, "alembic upgrade head", session="on")
+    own.ok("delete", entry, "--yes")
+    own.index()
+    assert run(own, "alembic upgrade head", session="after") == ""
 
 
-def test_what_read_content_from_outside_is_not_told_unasked(worked: Box) -> None:
+def test_what_read_content_from_outside_is_not_told_unasked(own: Box) -> None:
     calls = [bash("make deploy", "error: no such release target today", True), ("WebFetch", {"url": "https://x.example"}, "run it so", False),
              bash("make deploy FORCE=1", "ok")]  # fmt: skip
-    capture(worked, "66666666-6666-4666-8666-666666666666", [("Deploy", "Deployed with FORCE=1.", calls)])
-    assert run(worked, "make deploy") == ""
-    found = worked.ok("how", "make", "deploy", "--json").json["ways"]
+    capture(own, "66666666-6666-4666-8666-666666666666", [("Deploy", "Deployed with FORCE=1.", calls)])
+    assert run(own, "make deploy") == ""
+    found = own.ok("how", "make", "deploy", "--json").json["ways"]
     assert [(way["command"], way["outside"]) for way in found] == [("make deploy FORCE=1", True)]
 
 
@@ -162,23 +185,23 @@ def test_how_fix_and_blame_answer_on_the_command_line(worked: Box) -> None:
     assert worked.run("fix", " ").code == 2
 
 
-def test_what_an_older_version_captured_is_noted_by_the_service(worked: Box) -> None:
-    worked.ok("service", "stop")
-    for file in worked.home.root.glob("actions.db*"):
+def test_what_an_older_version_captured_is_noted_by_the_service(own: Box) -> None:
+    own.ok("service", "stop")
+    for file in own.home.root.glob("actions.db*"):
         file.unlink()
-    assert worked.run("blame", "cache.py").code == 1
-    worked.index()  # starts it
-    until(lambda: worked.run("blame", "cache.py").code == 0, 30, "the kept turns' actions")
+    assert own.run("blame", "cache.py").code == 1
+    own.index()  # starts it
+    until(lambda: own.run("blame", "cache.py").code == 0, 30, "the kept turns' actions")
 
 
-def test_a_scrub_takes_a_secret_out_of_it(worked: Box) -> None:
+def test_a_scrub_takes_a_secret_out_of_it(own: Box) -> None:
     word = "zebra-crossing-9f2"
     capture(
-        worked,
+        own,
         "77777777-7777-4777-8777-777777777777",
         [("Log in", "Logged in.", [bash(f"deploy --login {word}", "ok")])],
     )
-    assert worked.ok("how", "deploy", "login").out.count(word) == 1
-    worked.ok("secrets", "scrub", "--text", "-", "--yes", stdin=word)
-    assert not any(word.encode() in file.read_bytes() for file in worked.home.root.glob("actions.db*"))
-    assert word not in worked.ok("how", "deploy", "login").out
+    assert own.ok("how", "deploy", "login").out.count(word) == 1
+    own.ok("secrets", "scrub", "--text", "-", "--yes", stdin=word)
+    assert not any(word.encode() in file.read_bytes() for file in own.home.root.glob("actions.db*"))
+    assert word not in own.ok("how", "deploy", "login").out

@@ -95,7 +95,11 @@ def everywhere(box: Box, secret: str) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("secret", "how"), [(SECRET, ["--text", SECRET]), (SHAPED, ["--text", SHAPED])], ids=["text", "shaped"]
+    ("secret", "how"),
+    [
+        pytest.param(SECRET, ["--text", SECRET], id="text"),
+        pytest.param(SHAPED, ["--text", SHAPED], id="shaped", marks=pytest.mark.slow),
+    ],
 )
 def test_a_secret_that_is_everywhere_is_gone_and_it_is_proved(box, secret, how):
     spread(box, secret)

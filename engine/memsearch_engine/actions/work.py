@@ -15,6 +15,7 @@ from memsearch_engine.transcripts.model import SHELLS
 MAX_COMMAND = 400  # characters
 MAX_LINE = 240
 _MOST_COMPLAINTS = 3
+_MOST_LINE = 600  # characters of a line that are looked at: some patterns look ahead at each
 _LOOKED_THROUGH = 40_000  # characters of an output, half of them at its end
 
 _EDITS = ("edit", "write", "multiedit", "notebookedit", "apply_patch", "patch", "str_replace_editor", "create_file")
@@ -155,7 +156,7 @@ def of_line(line: str) -> Command | None:
     text = plain(line).strip().replace("\\\n", " ")
     if not text or text.count("\n") > 2:
         return None
-    text = " ".join(text.split())
+    text = " ".join(text[: 10 * MAX_COMMAND].split())
     while (rest := _QUIETER.sub("", _INTO.sub("", text))) != text:
         text = rest
     text = text[:MAX_COMMAND]
@@ -227,7 +228,7 @@ def complaints(output: str) -> list[str]:
         output = f"{output[: _LOOKED_THROUGH // 2]}\n{output[-_LOOKED_THROUGH // 2 :]}"
     found: dict[str, tuple[bool, int, str]] = {}
     for number, line in enumerate(plain(output).splitlines()):
-        line = " ".join(line.split())
+        line = " ".join(line[:_MOST_LINE].split())
         if _COMPLAINT.search(line) and not _HOLLOW.match(line) and is_telling(sign := signature(line)):
             found[sign] = (bool(_NAMED.search(line)), number, line[:MAX_LINE])
     telling = [said for said in found.values() if said[0]] or list(found.values())
@@ -236,6 +237,7 @@ def complaints(output: str) -> list[str]:
 
 def signature(line: str) -> str:
     """What two errors of one kind have in common: *line* without folders, places in files, times, addresses and durations."""
+    line = line[:_MOST_LINE]
     for pattern, instead in _CHANGING:
         line = pattern.sub(instead, line)
     return " ".join(re.sub(r"^(?:E\s+|\[\w+\]\s*)", "", line.strip()).lower().split())[:MAX_LINE]

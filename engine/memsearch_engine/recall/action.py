@@ -11,6 +11,7 @@ import os
 import re
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from functools import cache
 
 import msgspec
 
@@ -110,15 +111,9 @@ class Adviser:
         for met in [met for met in known if met.session != self.session and not met.outside][:_MET]:
             fix = Fix(met=met, alike=1.0)
             answers.mend(self.actions, fix)
-            if (
-                fix.mended is None
-                or fix.mended.outside
-                or len(fix.between) > _MOST_BETWEEN
-                or fix.again
-                and not fix.between
-            ):
+            if fix.mended is None or _took_in_outside(fix) or len(fix.between) > _MOST_BETWEEN:
                 continue
-            if not fix.again and not _was_said_otherwise(fix):
+            if not (fix.between if fix.again else _was_said_otherwise(fix)):
                 continue
             words = fix.words()
             row = self._row(fix.mended.entry)
@@ -136,7 +131,7 @@ class Adviser:
             return
         fix = Fix(met=runs[0], alike=1.0)
         answers.mend(self.actions, fix)
-        if fix.mended is None or fix.mended.outside or not _was_said_otherwise(fix):
+        if fix.mended is None or _took_in_outside(fix) or not _was_said_otherwise(fix):
             return
         row = self._row(fix.mended.entry)
         if row is None or not _may_be_said(f"{fix.mended.command} {runs[0].complaint}"):
@@ -155,7 +150,7 @@ class Adviser:
             quoted = [set(text.split()) for text in re.findall(r"`([^`]+)`", line) if mention.search(text)]
             # it says how it is run: as it is run anyway is no news
             if quoted and not any(text <= given for text in quoted):
-                yield Found("command", row.entry_id, line, f"names {command.head}", command.text)
+                yield Found("command", row.entry_id, line, f"names {command.head}", command.head)
 
     # -- files ----------------------------------------------------------------------------------------------
 
@@ -164,11 +159,14 @@ class Adviser:
         if not name or os.path.isabs(path):
             return
         mention = re.compile(r"(?<![\w/.-])((?:[\w@+.-]+/)*)" + re.escape(name) + r"(?![\w/-]|\.\w)")
-        is_alone = name.lower() not in _COMMON and self.actions.paths_named(self.memories, name) <= 1
+
+        @cache
+        def is_alone() -> bool:  # a look at all paths: only where a note leaves the folder out
+            return name.lower() not in _COMMON and self.actions.paths_named(self.memories, name) <= 1
 
         def names(line: str) -> bool:
             return any(
-                f"/{path}".endswith(f"/{match[1].removeprefix('./')}{name}") and (match[1] or is_alone)
+                f"/{path}".endswith(f"/{match[1].removeprefix('./')}{name}") and (match[1] or is_alone())
                 for match in mention.finditer(line)
             )
 
@@ -255,6 +253,10 @@ def choose(
         told = receipts.Told(entry=one.entry, tokens=tokens, confidence=1.0, why=why, terms=words.split())
         return Telling(text=text, tokens=tokens, line=redact(f"[memsearch] {_clipped(said)}", home)[0]), [told]
     return Telling(reason="nothing specific is known about it"), []
+
+
+def _took_in_outside(fix: Fix) -> bool:
+    return any(act.outside for act in (fix.met, fix.mended, *fix.between) if act is not None)
 
 
 def _was_said_otherwise(fix: Fix) -> bool:
