@@ -93,8 +93,10 @@ def main() -> None:
 
 
 @contextlib.contextmanager
-def world(folder: Path, voice: chats.Voice, turns: list[chats.Said]) -> Iterator[tuple[Home, Project, Catalog, Space]]:
-    """A home in which the chats of a voice were imported and indexed."""
+def world(
+    folder: Path, voice: chats.Voice, turns: list[chats.Said], *, whole: bool = True
+) -> Iterator[tuple[Home, Project, Catalog, Space]]:
+    """A home in which the chats of a voice were imported and indexed. *whole*: every turn is worth a note."""
     root = folder / voice.name
     settings = Settings()
     home = Home(root / "home").ensure()
@@ -109,7 +111,7 @@ def world(folder: Path, voice: chats.Voice, turns: list[chats.Said]) -> Iterator
         plan = backfill.plan(home, keeper, folders, choice)
         done = backfill.run(keeper, plan, choice)
         keeper.close()
-        assert done.written == len(turns) and not done.failed, (done.written, len(turns), done.failed[:3])
+        assert not done.failed and done.written == (len(turns) if whole else done.written), (done, len(turns))
     catalog = Catalog(home.cache_db, writable=True)
     space = Space(home, settings.milvus, load_embedder(home, settings.embedding))
     scan(catalog, project.id, [project.memory], settings, memory=project.memory)

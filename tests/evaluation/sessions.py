@@ -1,0 +1,143 @@
+"""Which of many old chats answers a question, on files that you bring: ``python -m tests.evaluation.sessions FILE …``.
+
+Reads the JSON of LongMemEval (each question with its own haystack of sessions) and of LoCoMo (conversations with questions about them);
+their licences keep them out of this repository. The chats are written as Claude Code writes its transcripts, imported without a model,
+indexed with the default one and searched; a session is as good as its best note. Prints how often the right session (any of them) is
+first and among the first five, and the mean reciprocal rank, by kind of question.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import tempfile
+import time
+import uuid
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from memsearch_engine.search import hybrid
+from memsearch_engine.search.query import Query
+
+from tests.evaluation.recall import chats
+from tests.evaluation.recall.__main__ import world
+
+_NOTES = 60  # hits whose sessions are ranked
+_FIRST = datetime(2024, 1, 1, 9, tzinfo=UTC)
+_NAMESPACE = uuid.UUID("7be3fb7e-3b6a-4a5e-9a0d-8a1f6b1f1b0c")
+
+
+class Haystack(NamedTuple):
+    """Chats, each as pairs of what was said and answered, and the questions about them: (kind, question, right chats)."""
+
+    name: str
+    chats: dict[str, list[tuple[str, str]]]
+    questions: list[tuple[str, str, set[str]]]
+
+
+def main() -> None:
+    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args.add_argument("files", nargs="+", type=Path)
+    args.add_argument("--limit", type=int, help="only so many haystacks of each file")
+    options = args.parse_args()
+    for file in options.files:
+        print(f"\n{file.name}")
+        table(ask(islice(haystacks(json.loads(file.read_text(encoding="utf-8"))), options.limit)))
+
+
+def haystacks(data: list[dict[str, Any]]) -> Iterator[Haystack]:
+    """Raises ValueError for what is neither of the two formats."""
+    for number, item in enumerate(data):
+        if "haystack_sessions" in item:
+            yield _longmemeval(item)
+        elif "conversation" in item and "qa" in item:
+            yield _locomo(item, str(item.get("sample_id", number)))
+        else:
+            raise ValueError(f"item {number} is neither LongMemEval's nor LoCoMo's: it has {', '.join(item)}")
+
+
+def _longmemeval(item: dict[str, Any]) -> Haystack:
+    said = {
+        name: list(_pairs([(turn["role"] == "user", turn["content"]) for turn in turns]))
+        for name, turns in zip(item["haystack_session_ids"], item["haystack_sessions"])
+    }
+    right = set(item["answer_session_ids"])
+    return Haystack(
+        item["question_id"], said, [(item.get("question_type", ""), item["question"], right)] if right else []
+    )
+
+
+def _locomo(item: dict[str, Any], name: str) -> Haystack:
+    talk = item["conversation"]
+    said = {
+        key: list(
+            _pairs([(turn["speaker"] == talk["speaker_a"], f"{turn['speaker']}: {turn['text']}") for turn in turns])
+        )
+        for key, turns in talk.items()
+        if key.startswith("session_") and isinstance(turns, list)
+    }
+    questions = []
+    for asked in item["qa"]:
+        right = {f"session_{place.split(':')[0].removeprefix('D')}" for place in asked.get("evidence") or []}
+        if right & said.keys():  # questions without an answer have none
+            questions.append((f"category {asked.get('category', '')}", asked["question"], right))
+    return Haystack(name, said, questions)
+
+
+def _pairs(lines: list[tuple[bool, str]]) -> Iterator[tuple[str, str]]:
+    """What the first speaker said with what was answered to it; several lines of one speaker are one."""
+    asked: list[str] = []
+    answered: list[str] = []
+    for is_first, text in lines:
+        if is_first and answered:
+            yield "\n".join(asked), "\n".join(answered)
+            asked, answered = [], []
+        (asked if is_first else answered).append(text)
+    if asked or answered:
+        yield "\n".join(asked), "\n".join(answered)
+
+
+def ask(found: Iterator[Haystack]) -> list[tuple[str, int, float]]:
+    """(kind, place of the first right chat from 1, 0 for none, milliseconds) of every question."""
+    ranks = []
+    for stack in found:
+        names: dict[str, str] = {}
+        turns: list[chats.Said] = []
+        for number, (name, pairs) in enumerate(stack.chats.items()):
+            session = str(uuid.uuid5(_NAMESPACE, f"{stack.name}/{name}"))
+            names[session] = name
+            for place, (asked, answered) in enumerate(pairs):
+                turn = str(uuid.uuid5(_NAMESPACE, f"{session}/{place}"))
+                at = _FIRST + timedelta(days=number, minutes=place)
+                turns.append(
+                    chats.Said("claude-code", session, turn, at, asked or "(nothing)", answered or "(nothing)")
+                )
+        with (
+            tempfile.TemporaryDirectory() as folder,
+            world(Path(folder), chats.Voice("stack", [], [], []), turns, whole=False) as (_, project, catalog, space),
+        ):
+            for kind, question, right in stack.questions:
+                start = time.perf_counter()
+                answer = hybrid.search(catalog, space, [project], Query(raw=question, text=question), _NOTES)
+                took = (time.perf_counter() - start) * 1000
+                order = list(dict.fromkeys(names[hit.row.session] for hit in answer.hits))
+                ranks.append((kind, next((n for n, name in enumerate(order, 1) if name in right), 0), took))
+    return ranks
+
+
+def table(ranks: list[tuple[str, int, float]]) -> None:
+    print(f"{'':28s} {'asked':>6s} {'first':>6s} {'in 5':>6s} {'MRR':>6s}")
+    for kind in [*sorted({kind for kind, _, _ in ranks}), ""]:
+        places = [place for of, place, _ in ranks if kind in ("", of)]
+        first, five = (sum(0 < place <= most for place in places) / max(1, len(places)) for most in (1, 5))
+        rank = sum(1 / place for place in places if place) / max(1, len(places))
+        print(f"{kind or 'all':28s} {len(places):6d} {first:6.3f} {five:6.3f} {rank:6.3f}")
+    print(f"a search takes {statistics.median(took for _, _, took in ranks) if ranks else 0:.0f} ms (median)")
+
+
+if __name__ == "__main__":
+    main()

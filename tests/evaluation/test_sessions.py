@@ -1,0 +1,54 @@
+"""The scorer of other people's sets reads their formats and ranks whole chats."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.evaluation import sessions
+
+LONGMEMEVAL = [
+    {
+        "question_id": "q1", "question_type": "single-session-user", "question": "Which breed is my dog?", "answer": "a beagle",
+        "haystack_session_ids": ["s1", "s2", "s3"], "answer_session_ids": ["s2"],
+        "haystack_sessions": [
+            [{"role": "user", "content": "How do I bake sourdough bread?"}, {"role": "assistant", "content": "Feed the starter twice a day, then fold the dough."}],
+            [{"role": "user", "content": "My dog, a beagle called Pip, pulls on the leash."}, {"role": "assistant", "content": "Beagles follow their nose: train Pip with short walks."}],
+            [{"role": "user", "content": "What is a good hotel in Lisbon?"}, {"role": "assistant", "content": "The one by the castle has a quiet garden."}],
+        ],
+    },
+]  # fmt: skip
+LOCOMO = [
+    {
+        "sample_id": "conv-1",
+        "conversation": {
+            "speaker_a": "Ana", "speaker_b": "Ben", "session_1_date_time": "1 May",
+            "session_1": [{"speaker": "Ana", "dia_id": "D1:1", "text": "I started pottery on Mondays."}, {"speaker": "Ben", "dia_id": "D1:2", "text": "Bring me a bowl!"}],
+            "session_2": [{"speaker": "Ben", "dia_id": "D2:1", "text": "We moved to Oslo for my new job at the harbour."}, {"speaker": "Ana", "dia_id": "D2:2", "text": "Oslo in winter, brave."}],
+        },
+        "qa": [
+            {"question": "Where did Ben move?", "answer": "Oslo", "evidence": ["D2:1"], "category": 1},
+            {"question": "What does Ben's cat eat?", "answer": "not said", "evidence": [], "category": 5},
+        ],
+    },
+]  # fmt: skip
+
+
+def test_both_formats_are_read():
+    (long,) = sessions.haystacks(LONGMEMEVAL)
+    assert list(long.chats) == ["s1", "s2", "s3"] and long.questions == [
+        ("single-session-user", "Which breed is my dog?", {"s2"})
+    ]
+    (talk,) = sessions.haystacks(LOCOMO)
+    assert talk.chats["session_1"] == [("Ana: I started pottery on Mondays.", "Ben: Bring me a bowl!")]
+    assert talk.chats["session_2"][0] == ("", "Ben: We moved to Oslo for my new job at the harbour.")
+    assert talk.questions == [("category 1", "Where did Ben move?", {"session_2"})]
+    with pytest.raises(ValueError, match="neither"):
+        list(sessions.haystacks([{"question": "x"}]))
+
+
+@pytest.mark.slow
+def test_the_right_chat_is_ranked_by_its_best_note(capsys):
+    ranks = sessions.ask(sessions.haystacks([*LONGMEMEVAL, *LOCOMO]))
+    assert [(kind, place) for kind, place, _ in ranks] == [("single-session-user", 1), ("category 1", 1)]
+    sessions.table([*ranks, ("category 1", 0, 3.0), ("category 1", 4, 3.0)])
+    assert capsys.readouterr().out.splitlines()[1].split() == ["category", "1", "3", "0.333", "0.667", "0.417"]
