@@ -492,6 +492,8 @@ class Memory:
         from memsearch_engine.actions import answers, work
 
         name = os.fspath(path)
+        if not name.strip():
+            raise UsageError("a file has a name", "memsearch blame PATH")
         is_here = os.path.isabs(name) or os.path.exists(name)
         name = work.within(os.path.abspath(name) if is_here else name, self.place.root)
         with self._actions() as actions:

@@ -75,7 +75,7 @@ def fix(error: tuple[str, ...], limit: int, project: str | None, everything: boo
 
     `-` reads what a program printed from standard input.
     """
-    text = sys.stdin.read(_MOST_READ) if error == ("-",) else " ".join(error)
+    text = sys.stdin.buffer.read(_MOST_READ).decode("utf-8", "replace") if error == ("-",) else " ".join(error)
     if not text.strip():
         raise UsageError("there is no error to look for", 'memsearch fix "the error\'s text"')
     memory = memory_at(project, everything)

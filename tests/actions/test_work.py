@@ -12,7 +12,9 @@ from memsearch_engine.transcripts.model import SHELLS
 @pytest.mark.parametrize(
     ("line", "text", "head"),
     [
-        ("cd app && uv run pytest -q 2>&1 | tail -20", "uv run pytest -q", "pytest"),
+        ("cd /p && uv run pytest -q 2>&1 | tail -20", "uv run pytest -q", "pytest"),
+        ("cd app && npm test", "cd app && npm test", "npm test"),
+        ("# all of them\nnpm test", "npm test", "npm test"),
         ("FOO=1 sudo timeout 5 alembic upgrade head", "FOO=1 sudo timeout 5 alembic upgrade head", "alembic upgrade"),
         ("git add -A && git commit -m 'x; y'", "git add -A && git commit -m 'x; y'", "git commit"),
         ("python3 -m pytest tests", "python3 -m pytest tests", "pytest"),
@@ -25,13 +27,29 @@ from memsearch_engine.transcripts.model import SHELLS
     ],
 )
 def test_a_command_is_known_without_what_only_moves_or_quietens_it(line: str, text: str, head: str) -> None:
-    assert work.of_line(line) == work.Command(text, head)
+    found = work.of_line(line, "/p/")
+    assert found is not None and (found.text, found.head) == (text, head)
 
 
 def test_a_script_and_nothing_are_no_commands() -> None:
-    assert work.of_line("cat <<'EOF' > x\na\nb\nc\nEOF") is None
+    for script in ("cat <<'EOF' > x\na\nb\nc\nEOF", "cd app\nnpm ci", "docker run " + "-e A=1 " * 100):
+        assert work.of_line(script) is None and work.runs("Bash", script)
     assert work.of_line("  ") is None
     assert work.command("Edit", '{"file_path": "x"}') is None
+
+
+@pytest.mark.parametrize(
+    ("line", "masked", "looking"),
+    [
+        ("pytest -q", False, False), ("pytest -q 2>&1", False, False), ("cd a && pytest -q", False, False),
+        ("pytest -q | tail -5", True, False), ("make || true", True, False), ("make; echo done", True, False), ("make &", True, False),
+        ("make;", False, False), ("cat x.log", False, True), ("grep -rn x . 2>/dev/null", False, True), ("ls -la && git status", False, True),
+        ("cat a > b", False, False), ("sed -i s/a/b/ x.ts", False, False), ("echo x | tee y", True, False), ("sed -n 1,5p x", False, True),
+    ],
+)  # fmt: skip
+def test_whose_status_it_is_and_whether_anything_was_changed(line: str, masked: bool, looking: bool) -> None:
+    found = work.of_line(line)
+    assert found is not None and (found.is_masked, found.is_looking) == (masked, looking)
 
 
 @pytest.mark.parametrize("shell", SHELLS)
@@ -75,3 +93,5 @@ def test_the_most_telling_line_comes_first_and_what_every_failure_says_not_at_al
         work.complaints("npm ERR! code ELIFECYCLE\nnpm ERR! errno 1\nAssertionError: assert 3 == 4\nexit code: 1") == []
     )
     assert work.complaints("") == []
+    # a pattern that looks ahead at each sign would still be at it tomorrow
+    assert work.complaints("-" * 300 + " error in some widget") == []

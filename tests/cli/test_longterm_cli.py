@@ -153,6 +153,7 @@ def test_opening_a_note_or_its_conversation_counts_as_reading_its_session(box, m
         return box.ok("longterm", "show", "--json").json["memories"][0]["read"]
 
     box.ok("edit", entry["entry_id"], "--text", "- other words")
+    box.index()  # a service that runs has it a moment later
     box.ok("export", "--query", "words")
     box.ok("delete", entry["entry_id"], "--yes")
     box.ok("undo")

@@ -109,7 +109,7 @@ def work_was_done(box: Box) -> None:
         ("Make the tests run again", "The driver was missing: psycopg2 needs libpq, so we install psycopg2-binary instead.",
          [bash("pytest -q", MISSING.format("/x", 3), True), edit(box, "requirements.txt"), bash("uv sync", "done"), bash("pytest -q", "4 passed")]),
         ("Migrate the tenants", "Migrations run for one tenant at a time.",
-         [bash("cd db && alembic upgrade head 2>&1 | tail -5", "FAILED: Multiple head revisions are present for tenant", True),
+         [bash(f"cd {box.project} && alembic upgrade head 2>&1 | tail -5", "FAILED: Multiple head revisions are present for tenant", True),
           bash("alembic -x tenant=acme upgrade head", "ok")]),
         ("Speed up the catalog", "`app/catalog/cache.py` must keep at most 500 entries, because the pods have 256 MB. Renamed a variable in `app/shop.py`.",
          [edit(box, "app/catalog/cache.py"), edit(box, "app/shop.py"), bash("git status", "clean")]),

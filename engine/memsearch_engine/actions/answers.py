@@ -16,6 +16,7 @@ _SMALL = frozenset(
 )
 _ENOUGH_ALIKE = 0.5  # of the words of two errors, or of two commands
 _MOST_BETWEEN = 4
+_MOST_WORDS = 30
 
 Stands = Callable[[Act], bool]
 
@@ -46,6 +47,10 @@ class Fix(msgspec.Struct, kw_only=True):
     between: list[Act] = []
 
     @property
+    def acts(self) -> list[Act]:
+        return [self.met, *self.between, *([self.mended] if self.mended else [])]
+
+    @property
     def again(self) -> bool:
         """Whether the very same command worked in the end."""
         return self.mended is not None and self.mended.command == self.met.command
@@ -55,12 +60,16 @@ class Fix(msgspec.Struct, kw_only=True):
         if self.mended is None:
             return ""
         worked = "it worked" if self.again else f"`{self.mended.command}` worked"
-        done = [f"edited `{act.path}`" if act.path else f"ran `{act.command}`" for act in self.between[:_MOST_BETWEEN]]
+        done = [_said(act) for act in self.between[:_MOST_BETWEEN]]
         if len(self.between) > _MOST_BETWEEN:
             done.append(f"{len(self.between) - _MOST_BETWEEN} things more")
         if done:
             return f"{', '.join(done)}; then {worked}"
         return f"{worked} when run again" if self.again else worked
+
+
+def _said(act: Act) -> str:
+    return f"edited `{act.path}`" if act.path else f"ran `{act.command}`" if act.command else "ran a script"
 
 
 def how(
@@ -71,7 +80,7 @@ def how(
     Args:
         turns: (agent, session, turn) whose notes are about what was asked.
     """
-    words = [word for word in dict.fromkeys(_WORDS.findall(asked.lower())) if word not in _SMALL]
+    words = [word for word in dict.fromkeys(_WORDS.findall(asked.lower())) if word not in _SMALL][:_MOST_WORDS]
     found: dict[str, Way] = {}
     share: dict[str, float] = {}
     for act in actions.runs(memories, words):
@@ -107,7 +116,7 @@ def fix(actions: Actions, memories: list[str], error: str, stands: Stands) -> li
         if stands(act):
             found[act.session, *act.place] = Fix(met=act, alike=1.0)
     wanted = [set(_WORDS.findall(sign)) - _SMALL for sign in signs]
-    rare = {word for words in wanted for word in words if len(word) > 2}
+    rare = sorted({word for words in wanted for word in words if len(word) > 2})[:_MOST_WORDS]
     for act, sign in actions.failures(memories, rare):
         key, words = (act.session, *act.place), set(_WORDS.findall(sign))
         # some words of an error are enough to ask by
@@ -116,6 +125,8 @@ def fix(actions: Actions, memories: list[str], error: str, stands: Stands) -> li
             found[key] = Fix(met=act, alike=round(min(alike, 0.99), 2))
     for one in found.values():
         mend(actions, one)
+        if not all(stands(act) for act in one.acts):  # what mended it was deleted
+            one.mended, one.between = None, []
     once: dict[object, Fix] = {}  # a command may fail many times until it works
     for one in sorted(found.values(), key=lambda one: one.met.place):
         once.setdefault((one.met.session, one.mended.place if one.mended else one.met.command), one)
@@ -132,7 +143,7 @@ def mend(actions: Actions, one: Fix) -> None:
         done = [
             act for act in later if act.place < one.mended.place and not act.failed and act.command != one.met.command
         ]
-        one.between = list({act.path or act.command: act for act in done}.values())
+        one.between = list({act.path or act.command or act.place: act for act in done}.values())
 
 
 def _is_variant(act: Act, of: Act) -> bool:

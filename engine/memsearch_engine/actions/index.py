@@ -152,7 +152,10 @@ class Actions:
                 db.execute("PRAGMA secure_delete=ON")
                 db.execute("BEGIN IMMEDIATE")
                 layout = db.execute("PRAGMA user_version").fetchone()[0]
-                if layout != _LAYOUT:  # derived: another layout is thrown away
+                if layout > _LAYOUT:
+                    db.execute("ROLLBACK")
+                    raise sqlite3.OperationalError("a newer memsearch has written it")
+                if layout != _LAYOUT:  # derived: an older layout is thrown away
                     for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type='table'").fetchall():
                         db.execute(f"DROP TABLE {table}")
                     for statement in _SCHEMA.split(";"):
@@ -178,8 +181,10 @@ class Actions:
         return self._acts(memories, "a.head=?", [head], limit)
 
     def of_path(self, memories: list[str], name: str) -> list[Act]:
-        """Every writing to a path that is *name* or ends with it, newest first."""
-        return self._acts(memories, "(a.path=? OR a.path LIKE ? ESCAPE '!')", [name, f"%/{_like(name)}"])
+        """Every writing to a path that is *name*, ends with it or lies in that folder, newest first."""
+        like = _like(name)
+        where = "a.path<>'' AND (a.path=? OR a.path LIKE ? ESCAPE '!' OR a.path LIKE ? ESCAPE '!')"
+        return self._acts(memories, where, [name, f"%/{like}", f"{like}/%"])
 
     def of_sign(self, memories: list[str], signs: Iterable[str]) -> list[Act]:
         """Every failure with one of these signatures, newest first."""
@@ -210,9 +215,14 @@ class Actions:
         found = self._acts([], "t.agent=? AND t.session=? AND t.at>=?", [act.agent, act.session, act.at], 5000)
         return [other for other in reversed(found) if other.place > act.place]
 
-    def paths_named(self, memories: list[str], name: str) -> int:
-        """How many paths of that last part were written to."""
-        return len({act.path for act in self.of_path(memories, name)})
+    def paths_named(self, memories: list[str], name: str) -> set[str]:
+        """The paths with these last parts that were written to."""
+        return {act.path for act in self.of_path(memories, name)}
+
+    def took_in_outside(self, act: Act) -> bool:
+        """Whether its session had taken in content from outside by then, in whatever turn."""
+        query = "SELECT 1 FROM turns WHERE agent=? AND session=? AND at<=? AND outside LIMIT 1"
+        return any(self._read(query, (act.agent, act.session, act.at)))
 
     def _acts(self, memories: list[str], what: str, values: list, limit: int = 2000) -> list[Act]:
         where, more = _in(memories)
@@ -255,14 +265,25 @@ def _of(turn: Turn, memory: str) -> tuple[list[tuple], list[tuple[int, str]]]:
                         "",
                     )
                 )
-        command = work.command(tool.name, tool.input)
-        cut_off = not settled and n == len(turn.tools) - 1  # nobody knows how it would have ended
-        if command is None or cut_off or command.is_looking and not tool.failed:
+        if not work.runs(tool.name, tool.input):
+            continue
+        command = work.command(tool.name, tool.input, root, turn.cwd)
+        if command is None:  # a script: something was done
+            acts.append((len(acts), "", "", "", tool.failed, ""))
+            continue
+        cut_off = not settled and n == len(turn.tools) - 1
+        unknown = command.is_masked and not tool.failed and not work.is_clean(tool.output)
+        if cut_off or unknown or command.is_looking and not tool.failed:  # nobody knows how it ended, or needs to
             continue
         told = work.complaints(tool.output) if tool.failed else []
-        signs += [(len(acts), work.signature(line)) for line in told]
+        signs += [(len(acts), str(_whole(work.signature(line)))) for line in told]
         acts.append((len(acts), command.text, command.head, "", tool.failed, told[0] if told else ""))
-    return acts, signs
+    return [tuple(_whole(value) for value in act) for act in acts], signs
+
+
+def _whole(value: object) -> object:
+    """Half a surrogate pair can't be written down."""
+    return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
 def _act(row: tuple) -> Act:

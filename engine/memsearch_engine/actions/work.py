@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import re
 import shlex
-from collections.abc import Iterator
 
 import msgspec
 
@@ -48,7 +47,7 @@ _WRAPPERS = {
 _RUNNERS = {("uv", "run"), ("poetry", "run"), ("pnpm", "exec"), ("npm", "exec"), ("bundle", "exec"), ("pipenv", "run"), ("yarn", "exec")}  # fmt: skip
 _LONE_RUNNERS = {"npx", "bunx", "uvx"}
 _SHELL_NAMES = {"bash", "sh", "zsh"}
-#: Looking changes nothing: it neither mends an error nor is worth asking for again.
+#: Programs that change nothing, as long as they write to no file.
 _LOOKING = frozenset(
     "ls cat head tail less more grep rg ag find fd pwd echo printf which type whoami date wc tree stat file du df env export set cd "
     "pushd popd sleep true false test [ sed awk sort uniq cut jq nl tee history clear man diff cmp xxd od id hostname uname ps".split()
@@ -61,7 +60,9 @@ _LOOKING_HEADS = frozenset(
 _ASSIGNED = re.compile(r"[A-Za-z_]\w*=")
 _WORD = re.compile(r"[A-Za-z][\w:.-]*\Z")
 _QUIETER = re.compile(r"(?:\s*(?:2>&1|2>\s*/dev/null|\|\s*(?:tail|head)(?:\s+-\S+|\s+\d+)*|\|\s*cat))+\s*\Z")
-_INTO = re.compile(r"\A\s*cd\s+(?:\"[^\"]*\"|'[^']*'|[^\s;&|]+)\s*&&\s*")
+_INTO = re.compile(r"\A\s*cd\s+(\"[^\"]*\"|'[^']*'|[^\s;&|]+)\s*&&\s*")
+_STREAMS = re.compile(r"\d*>&\d|&>>?")
+_WRITES = re.compile(r"(?<![\d>&])>>?(?!\s*/dev/null)|\|\s*tee\b|\b(?:sed|perl|ruby)\s+(?:-\w+\s+)*-\w*i")
 
 _COMPLAINT = re.compile(
     r"\b[A-Z]\w*(?:Error|Exception)\b|\berror\b|\bfatal\b|\bpanic(?:ked)?\b|\bFAILED\b|\bfailed\b|\bfailure\b|cannot|can't|could not|"
@@ -70,14 +71,15 @@ _COMPLAINT = re.compile(
 )  # fmt: skip
 #: An exception's own line says more than any other.
 _NAMED = re.compile(r"^\s*(?:E\s+)?(?:[\w.]+\.)?[A-Z]\w*(?:Error|Exception|Panic|Interrupt|Exit)\b\s*(?::|$)|\b(?:error|fatal)(?:\[\w+\])?:", re.I)  # fmt: skip
-#: What every failure of its kind says.
+#: What every failure of its kind says, without the signs around it.
 _HOLLOW = re.compile(
-    r"^\W*(?:e\s+)?(?:assert .*|assertionerror:?.{0,60}|traceback \(most recent call last\)|exit code:? \d+|command failed.*exit.*|\d+ (?:failed|errors?|passed).*|=+.*=+|-+.*-+|"
-    r"(?:npm|pnpm|yarn) (?:err!|error) (?:code|errno|path|a complete log).*|make.*error \d+|error: process completed.*|.*elifecycle.*|"
-    r"during handling of.*|the above exception.*|failed tests?:?|build failed.*|short test summary.*|error: test failed.*|"
-    r"error: aborting due to.*|error: could not compile.*|some tests failed.*|compilation terminated.*)\W*$",
-    re.I,
-)
+    r"(?:e\s+)?(?:assert .*|assertionerror:?.{0,60})|traceback \(most recent call last|exit code:? \d+|command failed.*exit.*|"
+    r"\d+ (?:failed|errors?|passed).*|(?:npm|pnpm|yarn) (?:err!|error) (?:code|errno|path|a complete log).*|make.*error \d+|"
+    r"error: process completed.*|.*elifecycle.*|during handling of.*|the above exception.*|failed tests?:?|build failed.*|"
+    r"short test summary.*|error: test failed.*|error: aborting due to.*|error: could not compile.*|some tests failed.*|"
+    r"compilation terminated.*", re.I
+)  # fmt: skip
+_AROUND = re.compile(r"^\W+|\W+$")
 _CHANGING = (
     (re.compile(r"\x1b\[[0-9;]*m"), ""),
     (re.compile(r"\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d(?::\d\d)?(?:[.,]\d+)?(?:Z|[+-]\d\d:?\d\d)?"), "@"),
@@ -93,19 +95,18 @@ _TERM = re.compile(r"[^\W\d_]{3,}|\d{2,}")
 
 
 class Command(msgspec.Struct, frozen=True):
-    """A command as it is known by: ``text`` without what only moves or quietens it, ``head`` its program with the word that says what
-    it does (``alembic upgrade``)."""
+    """A command as it is known by: ``text`` without what only quietens it, ``head`` its program with the word that says what it does
+    (``alembic upgrade``).
+
+    Attributes:
+        is_masked: the exit status is not the command's: of a pipe's last program, or of what came after it.
+        is_looking: it changes nothing: it neither mends an error nor is worth asking for again.
+    """
 
     text: str
     head: str
-
-    @property
-    def program(self) -> str:
-        return self.head.partition(" ")[0]
-
-    @property
-    def is_looking(self) -> bool:
-        return self.head in _LOOKING_HEADS or self.program in _LOOKING
+    is_masked: bool = False
+    is_looking: bool = False
 
 
 def files(tool: str, given: str) -> list[str]:
@@ -144,42 +145,69 @@ def within(path: str, *roots: str) -> str:
     return next(inside, path)
 
 
-def command(tool: str, given: str) -> Command | None:
-    """What a call ran; None where it runs nothing."""
-    if tool.lower() not in SHELLS or "apply_patch" in given[:200]:
+def runs(tool: str, given: str) -> bool:
+    """Whether a call runs anything."""
+    return tool.lower() in SHELLS and "apply_patch" not in given[:200] and bool(given.strip())
+
+
+def command(tool: str, given: str, *roots: str) -> Command | None:
+    """What a call ran; None where that is nothing, or nothing with a name."""
+    return of_line(given, *roots) if runs(tool, given) else None
+
+
+def of_line(line: str, *roots: str) -> Command | None:
+    """A command line as it is known by; None for an empty one, and for scripts and long ones, which nobody runs again.
+
+    Args:
+        roots: folders in which it is run anyway; ``cd`` into another one belongs to the command.
+    """
+    lines = [
+        part
+        for part in plain(line).replace("\\\n", " ").split("\n")
+        if part.strip() and not part.lstrip().startswith("#")
+    ]
+    if len(lines) != 1 or len(lines[0]) > 10 * MAX_COMMAND:
         return None
-    return of_line(given)
-
-
-def of_line(line: str) -> Command | None:
-    """A command line as it is known by; None for an empty one and for scripts of many lines, which nobody runs again."""
-    text = plain(line).strip().replace("\\\n", " ")
-    if not text or text.count("\n") > 2:
+    whole = " ".join(lines[0].split())
+    bare = _INTO.sub("", whole)
+    into = _INTO.match(whole)
+    text = bare if into and into[1].strip("'\"").rstrip("/") in [root.rstrip("/") for root in roots] else whole
+    text = _QUIETER.sub("", text)
+    if len(text) > MAX_COMMAND:
         return None
-    text = " ".join(text[: 10 * MAX_COMMAND].split())
-    while (rest := _QUIETER.sub("", _INTO.sub("", text))) != text:
-        text = rest
-    text = text[:MAX_COMMAND]
-    heads = [head for part in _parts(text) if (head := _head(part))]
-    telling = [head for head in heads if not Command("", head).is_looking]
-    return Command(text, (telling or heads)[-1]) if heads else None
+    parts, operators = _parts(_STREAMS.sub(" ", bare))
+    heads = [head for part in parts if (head := _head(part))]
+    telling = [head for head in heads if not _looks(head)]
+    if not heads:
+        return None
+    is_masked = any(operator not in ("&&", "(", ")") for operator in operators)
+    return Command(
+        text, (telling or heads)[-1], is_masked, not telling and not _WRITES.search(_STREAMS.sub(" ", whole))
+    )
 
 
-def _parts(text: str) -> Iterator[list[str]]:
-    """The simple commands of a line, each as its words."""
+def _looks(head: str) -> bool:
+    return head in _LOOKING_HEADS or head.partition(" ")[0] in _LOOKING
+
+
+def _parts(text: str) -> tuple[list[list[str]], list[str]]:
+    """The simple commands of a line, each as its words, and what stands between them."""
     lexer = shlex.shlex(text, posix=True, punctuation_chars=";&|()")
     lexer.whitespace_split = True
-    words: list[str] = []
+    parts: list[list[str]] = [[]]
+    operators: list[str] = []
     try:
         for word in lexer:
             if set(word) <= set(";&|()"):
-                yield words
-                words = []
+                operators.append(word)
+                parts.append([])
             else:
-                words.append(word)
+                parts[-1].append(word)
     except ValueError:  # an open quote: what there is of it
-        words = words or text.split()
-    yield words
+        parts[-1] = parts[-1] or text.split()
+    if operators and not parts[-1] and operators[-1] == ";":  # `make;` ends as make does
+        operators.pop()
+    return parts, operators
 
 
 def _head(words: list[str]) -> str:
@@ -229,10 +257,20 @@ def complaints(output: str) -> list[str]:
     found: dict[str, tuple[bool, int, str]] = {}
     for number, line in enumerate(plain(output).splitlines()):
         line = " ".join(line[:_MOST_LINE].split())
-        if _COMPLAINT.search(line) and not _HOLLOW.match(line) and is_telling(sign := signature(line)):
+        if _COMPLAINT.search(line) and not _is_hollow(line) and is_telling(sign := signature(line)):
             found[sign] = (bool(_NAMED.search(line)), number, line[:MAX_LINE])
     telling = [said for said in found.values() if said[0]] or list(found.values())
     return [line for _, _, line in sorted(telling, reverse=True)[:_MOST_COMPLAINTS]]
+
+
+def _is_hollow(line: str) -> bool:
+    is_rule = line[:1] in ("=", "-") and line[-1:] in ("=", "-")  # === 1 failed ===
+    return is_rule or bool(_HOLLOW.fullmatch(_AROUND.sub("", line)))
+
+
+def is_clean(output: str) -> bool:
+    """Whether nothing in an output reads like a complaint."""
+    return not _COMPLAINT.search(output)
 
 
 def signature(line: str) -> str:

@@ -170,7 +170,12 @@ def _around(home, agent: str, event: str, payload: dict, start: float) -> dict:
         given = {key: given[key] for key in _TOLD if key in given}
     if len(json.dumps(given)) > _MOST_GIVEN:
         return {}
-    params = {"tool": str(payload.get("tool_name") or "")[:_MOST], "given": given}
+    cwd = payload.get("cwd")
+    params = {
+        "tool": str(payload.get("tool_name") or "")[:_MOST],
+        "given": given,
+        "cwd": cwd if isinstance(cwd, str) else "",
+    }
     if event != "PreToolUse":
         output = payload.get("error") or payload.get("tool_response")
         if isinstance(output, dict):

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from functools import cache
 
@@ -46,6 +47,7 @@ _HEAD = {
 _FENCE_TOKENS = 25
 _LINE_TOKENS = 90
 _NAMING = 40  # notes that are looked at for a name
+_SHARED = 2  # words of an error that a line about it has at least
 _MET = 10  # newest failures with an error among which one that was mended is looked for
 _WEIGHED = 3  # the newest of those that settle something
 _MOST_BETWEEN = 5  # things done until an error was gone: of more nobody knows which mended it
@@ -54,6 +56,14 @@ _COMMON = frozenset(
     "__init__.py index.js index.ts index.tsx index.html index.md main.py main.go main.rs main.c main.cpp mod.rs lib.rs app.py app.js app.ts "
     "readme.md changelog.md package.json pyproject.toml cargo.toml go.mod makefile dockerfile setup.py conftest.py config.py config.ts "
     "config.js settings.py utils.py types.ts models.py views.py tests.py test.py styles.css".split()
+)  # fmt: skip
+#: Commands that fail as often as what they check is not right.
+_CHECKS = re.compile(
+    r"test|spec\b|\b(?:tox|nox|jest|mocha|check|build|compile|lint\w*|mypy|ruff|eslint|tsc|verify|validate|ci)\b", re.I
+)
+_BYPASSES = re.compile(
+    r"-\w*f\Z|-k\Z|sudo\Z|true\Z|\|\|?\Z|;\Z|--(?:force|no-|skip|ignore|deselect|dangerous|allow|unsafe|disable|insecure|yolo|hard)|"
+    r"\S*(?:SKIP|skip|NO_VERIFY|INSECURE|FORCE)", re.I
 )  # fmt: skip
 #: A sentence that settles something says what has to be, what is not any more, or how much; what somebody did once is a report.
 _SETTLES = re.compile(
@@ -94,50 +104,62 @@ class Adviser:
         self.files = notes.Files(project.memory, origin)
         self.memories = [project.memory]
 
-    def before(self, tool: str, given: str) -> Iterator[Found]:
-        """What is known about the files or the command of a call, the most specific first."""
-        if command := work.command(tool, given):
+    def before(self, tool: str, given: str, cwd: str = "") -> Iterator[Found]:
+        """What is known about the files or the command of a call, the most specific first.
+
+        Args:
+            cwd: where it is done; the project's root by default.
+        """
+        if command := work.command(tool, given, self.project.root, cwd):
             if not command.is_looking:
                 yield from self._known_to_fail(command)
                 yield from self._naming_command(command)
             return
         for path in work.files(tool, given)[:3]:
-            yield from self._naming_path(work.within(path, self.project.root))
+            yield from self._naming_path(work.within(os.path.join(cwd or self.project.root, path), self.project.root))
 
-    def after(self, output: str) -> Iterator[Found]:
-        """What mended the error that *output* tells of."""
+    def after(self, tool: str, given: str, output: str) -> Iterator[Found]:
+        """What mended the error that a command's *output* tells of; one that only looks at something meets none."""
+        command = work.command(tool, given)
+        if not work.runs(tool, given) or command and command.is_looking:
+            return
         signs = [work.signature(line) for line in work.complaints(output)]
         known = self.actions.of_sign(self.memories, signs)
         for met in [met for met in known if met.session != self.session and not met.outside][:_MET]:
             fix = Fix(met=met, alike=1.0)
             answers.mend(self.actions, fix)
-            if fix.mended is None or _took_in_outside(fix) or len(fix.between) > _MOST_BETWEEN:
+            if fix.mended is None or not self._is_ours(fix) or len(fix.between) > _MOST_BETWEEN:
                 continue
             if not (fix.between if fix.again else _was_said_otherwise(fix)):
                 continue
             words = fix.words()
             row = self._row(fix.mended.entry)
-            if row is None or not _may_be_said(words):
+            if row is None:
+                continue
+            line = f"{_day(met)}: `{_clipped(met.complaint)}` came up; {words}"
+            if estimate(line) > _LINE_TOKENS:  # half a command is another one
                 continue
             said = self._about(row, met.complaint)
-            line = f"{_day(met)}: `{_clipped(met.complaint)}` came up; {words}{'. ' + said if said else ''}"
+            line += f". {said}" if said else ""
             yield Found("error", row.entry_id, line, f"the same error: {met.complaint}", met.complaint)
 
     # -- commands -------------------------------------------------------------------------------------------
 
     def _known_to_fail(self, command: work.Command) -> Iterator[Found]:
-        runs = [act for act in self.actions.of_command(self.memories, command.text) if act.session != self.session]
-        if not runs or not runs[0].failed or runs[0].outside:
+        runs = self.actions.of_command(self.memories, command.text)
+        if not runs or not runs[0].failed or runs[0].session == self.session:
             return
         fix = Fix(met=runs[0], alike=1.0)
         answers.mend(self.actions, fix)
-        if fix.mended is None or _took_in_outside(fix) or not _was_said_otherwise(fix):
+        if fix.mended is None or not self._is_ours(fix) or not _was_said_otherwise(fix):
             return
         row = self._row(fix.mended.entry)
-        if row is None or not _may_be_said(f"{fix.mended.command} {runs[0].complaint}"):
+        if row is None:
             return
         reason = f" with `{_clipped(runs[0].complaint)}`" if runs[0].complaint else ""
         line = f"`{command.text}` failed on {_day(runs[0])}{reason}, worked as `{fix.mended.command}`"
+        if estimate(line) > _LINE_TOKENS:
+            return
         yield Found("command", row.entry_id, line, "it failed as it is, and worked in other words", command.text)
 
     def _naming_command(self, command: work.Command) -> Iterator[Found]:
@@ -161,13 +183,15 @@ class Adviser:
         mention = re.compile(r"(?<![\w/.-])((?:[\w@+.-]+/)*)" + re.escape(name) + r"(?![\w/-]|\.\w)")
 
         @cache
-        def is_alone() -> bool:  # a look at all paths: only where a note leaves the folder out
-            return name.lower() not in _COMMON and self.actions.paths_named(self.memories, name) <= 1
+        def is_meant(said: str) -> bool:
+            """Whether a note that leaves folders out can mean no other file."""
+            return said.lower() not in _COMMON and self.actions.paths_named(self.memories, said) <= {path}
 
         def names(line: str) -> bool:
             return any(
-                f"/{path}".endswith(f"/{match[1].removeprefix('./')}{name}") and (match[1] or is_alone())
+                said == path or f"/{path}".endswith(f"/{said}") and is_meant(said)
                 for match in mention.finditer(line)
+                for said in [f"{match[1].removeprefix('./')}{name}"]
             )
 
         for row, line in self._naming([name], names):
@@ -213,13 +237,18 @@ class Adviser:
         lines = [line for line in notes.outcome(entry.body) if not line.startswith(notes.ERRORS)] if entry else []
         shared = {line: len(terms & set(analyze.terms(line))) for line in lines}
         best = max(shared, key=lambda line: shared[line], default="")
-        return best if best and shared[best] else ""
+        return best if best and shared[best] >= _SHARED else ""
 
     def _settling(self, row: Row, terms: set[str]) -> str:
         """The line of a note that settles something, the nearest to *terms*; '' for none."""
         entry = self.files.standing(row)
         lines = [line for line in notes.outcome(entry.body) if _settles(line)] if entry else []
         return max(lines, key=lambda line: len(terms & set(analyze.terms(line))), default="")
+
+    def _is_ours(self, fix: Fix) -> bool:
+        """Whether all of it may be told: each turn's note stands and may be, and nothing from outside had come into its session."""
+        entries = {act.entry for act in fix.acts}
+        return all(self._row(entry) for entry in entries) and not self.actions.took_in_outside(fix.mended or fix.met)
 
     def _row(self, entry_id: str) -> Row | None:
         """The note of an entry where a session may be told it and it is not this session's own."""
@@ -232,7 +261,7 @@ class Adviser:
 
 
 def choose(
-    home: Home, limits: Recall, found: Iterator[Found], agent: str, session: str
+    home: Home, limits: Recall, found: Iterable[Found], agent: str, session: str
 ) -> tuple[Telling, list[receipts.Told]]:
     """The first of *found* that this session was not told yet, as its line; nothing where its budget is spent."""
     before = receipts.of_session(home, agent, session, CONTEXT_LINES.get(agent, 0))
@@ -245,6 +274,8 @@ def choose(
         ):
             continue
         said = unfenced(plain(_fitting(" ".join(notes.seen(one.line).split()))))
+        if orders(said) or "[mem:" in said:
+            continue
         text, _ = fenced(f"{_HEAD[one.about]}\n- {said} [mem:{one.entry}]", home)
         tokens = estimate(text)
         if tokens + before.tokens > limits.session_tokens:
@@ -255,17 +286,14 @@ def choose(
     return Telling(reason="nothing specific is known about it"), []
 
 
-def _took_in_outside(fix: Fix) -> bool:
-    return any(act.outside for act in (fix.met, fix.mended, *fix.between) if act is not None)
-
-
 def _was_said_otherwise(fix: Fix) -> bool:
-    """Whether it worked because it was said in other words: nothing was edited in between."""
-    return not fix.again and not any(act.path for act in fix.between)
-
-
-def _may_be_said(text: str) -> bool:
-    return not orders(text) and "[mem:" not in text
+    """Whether it worked because it was said in other words: nothing was done in between, and words were only added, none of which
+    keeps a check from being made. What is a check itself fails for what it checks."""
+    if fix.mended is None or fix.again or fix.between or _CHECKS.search(fix.met.head):
+        return False
+    before, after = Counter(fix.met.command.split()), Counter(fix.mended.command.split())
+    added = after - before
+    return not before - after and bool(added) and not any(_BYPASSES.match(word) for word in added)
 
 
 def _settles(line: str) -> bool:

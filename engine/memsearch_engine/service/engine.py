@@ -9,6 +9,7 @@ import logging
 import os
 import threading
 import time
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,7 @@ _RECONCILE_S = 300.0
 _SUMMARIES_S = 15.0
 _LONGTERM_S = 30.0
 _TRACED = 10  # hits among which notes on one matter are looked for
+_KNOWN = 5  # things about an action of which a session is told the first that it was not told yet
 _AT_ONCE = 100  # turns whose actions are noted in one go
 _DRY_S = 60.0  # that somebody who only looks waits for the index
 
@@ -434,7 +436,15 @@ class Engine:
         return telling if dry else self._say(call, telling, notes, agent, session, project, receipts.AFTER_COMPACTION)
 
     def around(
-        self, call: Call, place: dict[str, str], tool: str, given: Any, agent: str, session: str, output: str = ""
+        self,
+        call: Call,
+        place: dict[str, str],
+        tool: str,
+        given: Any,
+        agent: str,
+        session: str,
+        output: str = "",
+        cwd: str = "",
     ) -> Telling:
         """What a session is told about an action: before it, or after it where *output* tells of an error.
 
@@ -448,7 +458,8 @@ class Engine:
             self.home, project, self.indexer.catalog, None if self.indexer.is_behind([project]) else self.indexer.space,
             self.journal.origin, agent, session,
         )  # fmt: skip
-        found = adviser.after(output) if output else adviser.before(tool, input_text(given))
+        said = input_text(given)
+        found = list(islice(adviser.after(tool, said, output) if output else adviser.before(tool, said, cwd), _KNOWN))
         inbox.note_starts(self.home, agent, session)
         if not self._telling.acquire(timeout=min(call.remaining(), _DRY_S)):
             return Telling(reason="too late")
