@@ -72,7 +72,7 @@ class BrowseScreen(Editing, Screen[None]):
         Binding("p", "pin", "Pin or unpin", id="pin", show=False),
         Binding("y", "copy", "Copy", id="copy", show=False),
         Binding("x", "export", "Export to a file", id="export", show=False),
-        Binding("t", "transcript", "Conversation", id="transcript"),
+        Binding("t", "transcript", "Conversation", id="transcript", show=False),
         Binding("m", "memory", "The memory of this turn", id="memory", show=False),
         Binding("f", "filter_agent", "Only this agent", id="filter.agent", show=False),
         Binding("F", "filter_projects", "All projects", id="filter.projects", show=False),
@@ -107,6 +107,8 @@ class BrowseScreen(Editing, Screen[None]):
         self.unfolded = False
         self._generation = 0
         self._moved = False
+        self._day: str | None = None
+        self._left_at: dict[str | None, tuple[str, str]] = {}  # day -> the entry that was read there
         self._before_search: tuple[str | None, tuple[str, str] | None] = (None, None)
         self._left = threading.Event()
         self.add_class("at-entries")
@@ -134,7 +136,12 @@ class BrowseScreen(Editing, Screen[None]):
         self.days.border_title, self.reader.border_title = "days", "section"
         self._load_days(self.app.kept.get("day"))  # type: ignore[attr-defined]
         self.say("all projects" if memory.everything else memory.project.name)
-        if draft := next(iter(drafts.every(memory.home)), None):
+        here = [
+            draft
+            for draft in drafts.every(memory.home)
+            if any(draft.path.startswith(p.memory) for p in memory.projects)
+        ]
+        if draft := next(iter(here), None):
             self.notify(f"An edit of “{draft.title[:40]}” was not saved. Press e on it to go on.", timeout=8)
         if self.app.live:  # type: ignore[attr-defined]
             follower = threading.Thread(target=self._follow, name="follow", daemon=True)
@@ -260,6 +267,10 @@ class BrowseScreen(Editing, Screen[None]):
             return
         day = self.days.key
         items = self.library.day(str(day)) if day else []
+        if day != self._day and cursor is None and items:  # another day begins where it was left, else at its top
+            cursor = self._left_at.get(day, items[0].key)
+        self._day = day
+        self.entries.empty = _TEACH_ENTRIES
         self._show_items(items, cursor)
         self.entries.border_title = str(day) if day else "entries"
         self.entries.border_subtitle = f"{len(items)}"
@@ -311,6 +322,8 @@ class BrowseScreen(Editing, Screen[None]):
 
     def _entry_moved(self, by_hand: bool) -> None:
         self._moved = self._moved or by_hand
+        if by_hand and not self.query_text:
+            self._left_at[self._day] = self.entries.key
         self._preview()
 
     @on(LineList.Opened)
@@ -420,13 +433,15 @@ class BrowseScreen(Editing, Screen[None]):
         items = [item for item in self.library.items(answer) if item.key not in self.gone]
         row = self.entries.cursor - self.entries.scroll_offset.y
         cursor = self.entries.key if self._moved else (items[0].key if items else None)
+        self.entries.empty = _nothing(self.query_text, answer.absent)
         self._show_items(items, cursor)
         if self._moved:  # the row under the cursor stays where the eye is
             self.entries.scroll_to(y=max(0, self.entries.cursor - row), animate=False, force=True, immediate=True)
         remarks = [f"{word} → {', '.join(near)}" for word, near in answer.corrected.items()]
         remarks += [f"no note has {', '.join(answer.absent)}"] if answer.absent else []
         remarks += ["perhaps no note fits"] if answer.is_unsure else []
-        self.entries.border_title = "  ".join([f"{many(len(items), 'hit')} · {answer.mode}", *remarks])
+        count = f"first {len(items)}" if len(items) == _HITS else many(len(items), "hit")
+        self.entries.border_title = "  ".join([f"{count} · {answer.mode}", *remarks])
         self.entries.border_subtitle = f"{answer.took_ms:.0f} ms" if answer.took_ms else ""
         if answer.reason:
             self.say(answer.reason)
@@ -509,7 +524,8 @@ class BrowseScreen(Editing, Screen[None]):
         program = shutil.which(argv[0])
         if program is None or not os.path.isdir(folder):
             self.app.copy_to_clipboard(shlex.join(argv))
-            self.notify(f"copied: {shlex.join(argv)}", markup=False)
+            missing = f"{argv[0]} is not installed here" if program is None else f"{folder} is gone"
+            self.notify(f"{missing}; the command was copied: {shlex.join(argv)}", severity="warning", markup=False)
             return
         with self.app.suspend():
             subprocess.call([program, *argv[1:]], cwd=folder)
@@ -563,6 +579,23 @@ class BrowseScreen(Editing, Screen[None]):
         words = [w for w in words if w != word] if word in words else [*words, word]
         self.query_one("#query", Input).value = shown_line(" ".join(words))
         self.go("entries")
+
+
+def _nothing(text: str, absent: list[str]) -> list[str]:
+    """Why a search found nothing, and what to change."""
+    from difflib import get_close_matches
+
+    from memsearch_engine.search.query import FILTER_KEYS
+
+    keyed = {word: word.partition(":")[0].lstrip("-") for word in text.split() if ":" in word}
+    filters = [word for word, key in keyed.items() if key in FILTER_KEYS]
+    lines = ["No note fits."]
+    lines += [f"No note has {', '.join(absent)}."] if absent else []
+    lines += [f"It is narrowed by {', '.join(filters)}: take one out to see more."] if filters else []
+    for word, key in keyed.items():
+        near = get_close_matches(key, FILTER_KEYS, 1) if key not in FILTER_KEYS else []
+        lines += [f"{word} is searched for as text: did you mean {near[0]}: ?"] if near else []
+    return [*lines, "", "escape               goes back to the days", "F                    looks in all projects"]
 
 
 def _short(agent: str) -> str:

@@ -261,6 +261,8 @@ class Editing(_Base):
                 memory.journal.mark(memory.memory_of(item.path), self._as_shown(item), "pin", value)
             except (MemsearchError, OSError) as error:
                 self.notify(str(error), severity="error", markup=False)
+        if chosen:
+            self.say(f"{'unpinned' if value is None else 'pinned'}: {many(len(chosen), 'note')} · u takes it back")
         self.entries.clear_selection()
         self.action_reload()
 

@@ -218,7 +218,8 @@ class LineList(Lines):
         self.refresh()
 
     def on_click(self, event: events.Click) -> None:
-        index = event.y + self.scroll_offset.y
+        place = event.get_content_offset(self)  # the border is no row
+        index = place.y + self.scroll_offset.y if place is not None else -1
         if 0 <= index < len(self.keys):
             again = index == self.cursor
             self.move_to(index)

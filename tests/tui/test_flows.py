@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 
 import pytest
+from memsearch_engine import Memory
 from memsearch_engine.actions.index import Actions
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.write import Journal
@@ -14,6 +15,8 @@ from textual import events
 from textual.widgets import Input, TextArea
 from textual.worker import WorkerCancelled
 
+from memsearch_tui.app import MemsearchApp
+from memsearch_tui.library import Library
 from memsearch_tui.screens.conflict import ConflictScreen
 from memsearch_tui.screens.related import RelatedScreen
 from memsearch_tui.screens.text import TextScreen
@@ -151,6 +154,58 @@ def test_keys_that_come_at_once_are_text_too(world):
         burst(app, "/redued/d")
         await settled(pilot)
         assert app.screen.query_one(Input).value == "redued/d" and world.day().read_bytes() == before
+
+    drive(app, steps)
+
+
+def test_a_click_takes_the_row_under_the_pointer_and_a_second_one_opens_it(world):
+    app = world.app()
+
+    async def steps(pilot):
+        rows = app.screen.entries
+        for row in (2, 0, 1):
+            await pilot.click(rows, offset=(5, row + 1))  # the border is above the first
+            assert rows.cursor == row
+        await pilot.click(rows, offset=(5, 2))
+        assert app.screen.level == "section" and "Redis TTL raised" in shown(app)
+        await pilot.click(rows, offset=(5, 0))  # on the border
+        assert rows.cursor == 1
+
+    drive(app, steps)
+
+
+def test_another_day_begins_at_its_top_and_is_found_again_where_it_was_left(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("down", "down")
+        assert app.screen.entries.cursor == 2
+        await pilot.press("escape", "down")
+        assert app.screen.days.key == "2026-02-08" and app.screen.entries.cursor == 0
+        await pilot.press("up")
+        assert app.screen.days.key == "2026-02-09" and app.screen.entries.cursor == 2
+
+    drive(app, steps)
+
+
+@pytest.mark.parametrize(
+    ("query", "said"),
+    [("is:pinned", "narrowed by is:pinned"), ("agent:codex redis", "narrowed by agent:codex"), ("agnt:codex", "did you mean agent: ?"), ("frobnicate", "No note fits.")],
+)  # fmt: skip
+def test_a_search_without_hits_says_why_and_teaches_no_beginner(world, query, said, monkeypatch):
+    monkeypatch.setattr("memsearch_tui.screens.browse._REST_S", 3600)  # words only
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("slash", *query)
+        for worker in [worker for worker in app.workers if worker.group != "search"]:
+            await app.workers.wait_for_complete([worker])
+        while not app.screen.entries.border_title.startswith("0 hits"):
+            await pilot.pause()
+        empty = "\n".join(app.screen.entries.empty)
+        assert said in empty and "memsearch demo" not in empty, empty
+        await pilot.press("escape")
+        assert "memsearch demo" in "\n".join(app.screen.entries.empty)
 
     drive(app, steps)
 
@@ -306,7 +361,35 @@ def test_a_draft_is_offered_after_a_crash(world):
         await pilot.pause()
         assert "selectinload" in again.screen.query_one("#editor", TextArea).text
 
+    other = world.project.parent / "other"
+    (other / ".memsearch" / "memory").mkdir(parents=True)
+    elsewhere = MemsearchApp(Library(Memory(str(other), home=world.home)), theme="memsearch-dark", live=False)
+
+    async def told(pilot):
+        return [toast.message for toast in pilot.app._notifications]
+
+    async def nothing(pilot):
+        assert not await told(pilot)  # the note is not here
+
+    async def offered(pilot):
+        assert any("not saved" in words for words in await told(pilot))
+
+    drive(world.app(), offered)
+    drive(elsewhere, nothing)
     drive(again, resume)
+
+
+def test_resuming_where_the_agent_is_not_installed_says_so(world, monkeypatch):
+    monkeypatch.setenv("PATH", "/nonexistent")
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("R")
+        await pilot.pause()
+        (toast,) = app._notifications
+        assert toast.message.startswith("claude is not installed here; the command was copied: claude --resume ")
+
+    drive(app, steps)
 
 
 def test_pin_and_why_and_help_and_health_without_a_service(world, monkeypatch):
@@ -315,6 +398,7 @@ def test_pin_and_why_and_help_and_health_without_a_service(world, monkeypatch):
     async def steps(pilot):
         await pilot.press("p")
         assert b"<!-- pin -->" in world.day().read_bytes() and "[pinned]" in shown(app)
+        assert str(app.screen.query_one("#status").content).startswith("pinned: 1 note")
         await pilot.press("question_mark")
         await pilot.pause()
         assert isinstance(app.screen, TextScreen)
