@@ -31,6 +31,7 @@ def age(box) -> None:
     db.close()
 
 
+@pytest.mark.slow
 def test_a_home_of_the_first_layouts_goes_on(box):
     box.fill()
     box.index()

@@ -113,6 +113,7 @@ def test_only_a_compacted_session_is_told_its_own_notes(box: Box, talk: Path):
     assert "had noted" not in compact(box, talk, "We talked.")
 
 
+@pytest.mark.slow
 def test_a_number_that_the_summary_has_otherwise_is_not_in_it(box: Box, talk: Path):
     words = " ".join(f"{asked} {answered}" for asked, answered, _ in TURNS).replace("400", "30")
     assert "400 days in the cold bucket" in compact(box, talk, words)
@@ -132,6 +133,7 @@ def test_only_commands_that_ended_well_are_told_the_last_first(box: Box, talk: P
     assert "deploy" not in line and "Ignore" not in line
 
 
+@pytest.mark.slow
 def test_with_capture_off_a_compaction_is_noted_all_the_same(box: Box, talk: Path):
     assert told(prompt(box, RETURNS["prompt"], SESSION))
     box.home.config.write_text("[recall]\nwait_ms = 3000\n[capture]\nenabled = false\n")

@@ -281,7 +281,7 @@ def test_of_three_words_on_a_matter_only_the_last_is_told(box: Box):
     }
 
 
-@pytest.mark.parametrize("how", ["arrived", "trust:outside"])
+@pytest.mark.parametrize("how", [pytest.param("arrived", marks=pytest.mark.slow), "trust:outside"])
 def test_a_note_that_waits_is_neither_told_as_earlier_nor_overtakes(box: Box, how):
     """Whoever can put a note into a folder must not be able to speak beside the owner's, or to silence it."""
     furnish(box, RECONCILED)
@@ -375,7 +375,7 @@ def test_what_leaves_the_machine_has_no_half_secret(tmp_path):
     assert asked and not any(secret[:size] in asked.text for size in (12, 20))
 
 
-@pytest.mark.parametrize("limit", [150, 200])
+@pytest.mark.parametrize("limit", [150, pytest.param(200, marks=pytest.mark.slow)])
 def test_a_long_line_is_cut_to_the_budget(box: Box, limit):
     long = {
         "en": RETURNS["answered"].replace(". ", "; "),
