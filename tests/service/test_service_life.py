@@ -193,7 +193,12 @@ def test_home_vanishes_and_the_service_ends_without_making_it_again(box):
     box.fill()
     box.index()
     process = box.service()
-    shutil.rmtree(box.home.root)
+
+    def gone() -> bool:  # while it is taken away, the service may write into it
+        shutil.rmtree(box.home.root, ignore_errors=True)
+        return not box.home.root.exists()
+
+    until(gone, 5, "the home to be gone")
     ended(process, 15)
     assert not box.home.root.exists(), list(box.home.root.rglob("*"))
 
