@@ -51,10 +51,9 @@ def how(asked: tuple[str, ...], limit: int, project: str | None, everything: boo
     for way in ways:
         output.echo(output.style(output.safe(way.command), bold=True))
         failed = f", failed {_times(way.failed)}" if way.failed else ""
-        outside = " · read content from outside" if way.last.outside else ""
         output.echo(
             output.style(
-                f"  worked {_times(way.worked)}{failed} · last {_when(way.last)} · {output.safe(way.why)}{outside}",
+                f"  worked {_times(way.worked)}{failed} · last {_when(way.last)} · {output.safe(way.why)}",
                 dim=True,
             )
         )
@@ -154,7 +153,8 @@ def _noted(memory: Memory, entry: str) -> list[str]:
 
 
 def _when(act: Act) -> str:
-    return f"{datetime.fromtimestamp(act.at):%Y-%m-%d %H:%M} {act.agent}"
+    outside = " (it read content from outside)" if act.outside else ""
+    return f"{datetime.fromtimestamp(act.at):%Y-%m-%d %H:%M} {act.agent}{outside}"
 
 
 def _times(count: int) -> str:

@@ -116,8 +116,7 @@ export const Memsearch = async ({ directory, client }: { directory: string; clie
     },
     // nothing can be said before an action here, so what is known about it comes with its result
     "tool.execute.after": async (input: { tool: string; sessionID: string; args?: any }, output: { output: string; metadata?: any }) => {
-      const failed = output.metadata?.exit !== 0
-      if (RUNS.includes(input.tool) && !failed) return
+      if (RUNS.includes(input.tool) && output.metadata?.exit === 0) return
       if (![...RUNS, ...EDITS].includes(input.tool) || typeof output.output !== "string" || (await isChild(input.sessionID))) return
       const call = { tool_name: input.tool, tool_input: input.args ?? {} }
       const mended = RUNS.includes(input.tool) ? said(await hook("PostToolUse", input.sessionID, false, { ...call, tool_response: output.output })) : ""

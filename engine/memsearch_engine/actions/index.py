@@ -29,7 +29,6 @@ CREATE TABLE acts (
   turn INTEGER NOT NULL REFERENCES turns(id), n INTEGER NOT NULL, command TEXT NOT NULL, head TEXT NOT NULL, path TEXT NOT NULL,
   failed INTEGER NOT NULL, complaint TEXT NOT NULL, PRIMARY KEY (turn, n)) WITHOUT ROWID;
 CREATE INDEX acts_command ON acts(command) WHERE command<>'';
-CREATE INDEX acts_head ON acts(head) WHERE head<>'';
 CREATE INDEX acts_path ON acts(path) WHERE path<>'';
 CREATE TABLE signs (
   turn INTEGER NOT NULL REFERENCES turns(id), n INTEGER NOT NULL, sign TEXT NOT NULL, PRIMARY KEY (sign, turn, n)) WITHOUT ROWID;
@@ -37,7 +36,6 @@ CREATE INDEX signs_turn ON signs(turn);
 PRAGMA user_version=1;
 """
 _MOST_TURNS = 200_000
-_PRUNED_EVERY = 500  # turns that are added
 _MOST_ACTS = 400  # of a turn
 _BUSY_S = 10.0
 
@@ -82,7 +80,6 @@ class Actions:
         self.home = home
         self.path = home.root / "actions.db"
         self._writer: sqlite3.Connection | None = None
-        self._added = 0
 
     def close(self) -> None:
         if self._writer is not None:
@@ -121,14 +118,8 @@ class Actions:
                 db.executemany(
                     "INSERT OR IGNORE INTO signs (turn, n, sign) VALUES (?,?,?)", [(name, *sign) for sign in signs]
                 )
-                if self._added % _PRUNED_EVERY == 0:
-                    self._drop(
-                        db,
-                        db.execute(
-                            "SELECT id FROM turns ORDER BY at DESC LIMIT -1 OFFSET ?", (_MOST_TURNS,)
-                        ).fetchall(),
-                    )
-                self._added += 1
+                oldest = db.execute("SELECT id FROM turns WHERE id<=?", ((name or 0) - _MOST_TURNS,))
+                self._drop(db, oldest.fetchall())  # those noted first
                 db.execute("COMMIT")
             except BaseException:
                 db.execute("ROLLBACK")
@@ -176,9 +167,6 @@ class Actions:
     def of_command(self, memories: list[str], command: str) -> list[Act]:
         """Every run of exactly this command, newest first."""
         return self._acts(memories, "a.command=?", [command])
-
-    def of_head(self, memories: list[str], head: str, limit: int = 2000) -> list[Act]:
-        return self._acts(memories, "a.head=?", [head], limit)
 
     def of_path(self, memories: list[str], name: str) -> list[Act]:
         """Every writing to a path that is *name*, ends with it or lies in that folder, newest first."""

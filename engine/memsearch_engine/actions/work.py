@@ -19,8 +19,6 @@ _LOOKED_THROUGH = 40_000  # characters of an output, half of them at its end
 
 _EDITS = ("edit", "write", "multiedit", "notebookedit", "apply_patch", "patch", "str_replace_editor", "create_file")
 _PATH_KEYS = ("file_path", "filePath", "notebook_path", "path")
-#: Of a call's input nothing else says what it does; the rest can be a whole file.
-TOLD_KEYS = (*_PATH_KEYS, "command", "cmd", "input", "patch", "patchText")
 #: The patch language of Codex' and OpenCode's apply_patch.
 _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.M)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 
+from memsearch_engine.actions import work
 from memsearch_engine.journal.text import escape_line, plain
 from memsearch_engine.transcripts.model import SHELLS, Turn
 
@@ -30,8 +31,6 @@ _TELLING = re.compile(
 )  # fmt: skip
 _ERROR = re.compile(r"^.*\b(?:[A-Z]\w*(?:Error|Exception)|error|FAILED|panic|fatal)\b.*$", re.M)
 _GREETING = re.compile(r"^\W*(?:hi|hello|hey|thanks?|thank you|ok(?:ay)?|yes|no|你好|谢谢|好的?)\W*$", re.I)
-_EDIT_TOOLS = ("Edit", "Write", "MultiEdit", "NotebookEdit", "apply_patch", "write", "edit")
-_PATH_KEY = re.compile(r'"(?:file_path|path|filePath|notebook_path)"\s*:\s*"((?:[^"\\]|\\.)*)"')
 
 
 def is_trivial(turn: Turn) -> bool:
@@ -76,12 +75,8 @@ def _outcome(turn: Turn) -> list[str]:
 
 
 def _files(turn: Turn) -> list[str]:
-    found = []
-    for tool in turn.tools:
-        if tool.name in _EDIT_TOOLS and (match := _PATH_KEY.search(tool.input)):
-            path = match[1]
-            found.append(path.removeprefix(turn.cwd).lstrip("/") if turn.cwd and path.startswith(turn.cwd) else path)
-    return [_code(path) for path in dict.fromkeys(found)][:8]
+    found = [path for tool in turn.tools for path in work.files(tool.name, tool.input)]
+    return [_code(work.within(path, turn.cwd)) for path in dict.fromkeys(found)][:8]
 
 
 def _commands(turn: Turn) -> list[str]:

@@ -12,6 +12,7 @@ from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.model import Document, Entry
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.text import plain
+from memsearch_engine.llm.tokens import estimate
 
 _LIST_SIGN = re.compile(r"^\s*[-*+]\s+")
 #: Lines of an extractive note that say what was asked or touched, not what came of it.
@@ -19,6 +20,8 @@ _ABOUT = re.compile(r"^(?:User asked|Files changed|Commands): ")
 _FILES = "Files changed: "
 ERRORS = "Errors met: "
 _LONG = 40
+LEAST_TOKENS = 20  # of a note: less says nothing
+_ALIKE = 0.5
 #: Zero-width signs, soft hyphens and tag characters.
 _UNSEEN = re.compile("[\u200b\u2060\u00ad\U000e0000-\U000e007f]")
 
@@ -79,3 +82,24 @@ def files(body: str) -> list[str]:
     """The files that an extractive note says were changed."""
     told = [line.removeprefix(_FILES) for line in lines(body) if line.startswith(_FILES)]
     return [name for line in told for name in re.findall(r"`([^`]+)`", line)]
+
+
+def alike(terms: set[str], other: set[str]) -> bool:
+    """Whether two prompts or actions are of one kind, by the words that they have in common with what they were told."""
+    return len(terms & other) >= _ALIKE * len(terms | other)
+
+
+def fitting(line: str, tokens: int) -> str:
+    """As much of *line* as *tokens* allow; '' where that says nothing."""
+    while line and estimate(line) + 1 > tokens:
+        line = clipped(line.removesuffix(" …"), len(line) * 4 // 5)
+        if len(line) < LEAST_TOKENS:
+            return ""
+    return line
+
+
+def clipped(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    cut = text[:most]
+    return (cut.rsplit(" ", 1)[0] if " " in cut[most // 2 :] else cut) + " …"

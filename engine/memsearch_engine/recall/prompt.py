@@ -36,10 +36,8 @@ _MOST_NOTES = 3
 _LEAST_TERMS = 3  # "continue", "yes, do that": nothing can be known to bear on it
 _NOTE_TOKENS = 80
 _FENCE_TOKENS = 25
-_LEAST_TOKENS = 20  # of a note: less says nothing
 _EARLIER = 120  # signs of what a newer note replaces
 _NO_WORD = "-"  # what a prompt and a note have in common that have no word in common
-_ALIKE = 0.5  # prompts, by what of a note's words they have in common
 #: Commands of the agent's or the shell's, and prompts that no person wrote.
 _NOT_SAID = re.compile(r"/[\w:.-]+(?:\s|$)|!|<(?:task-notification|command-|local-command|system-reminder|bash-)")
 _HEAD = (
@@ -144,11 +142,11 @@ def choose(
             seen.held = "told in this session already"
         elif any((anchor.agent, anchor.session) == (agent, session) for anchor in entry.anchors if session):
             seen.held = "this session's own"
-        elif any(hit.id == name and _alike(_shared(hit, terms), other) for name, other in less):
+        elif any(hit.id == name and notes.alike(_shared(hit, terms), other) for name, other in less):
             seen.held = "not wanted at such prompts"
         elif len(chosen) == _MOST_NOTES:
             seen.held = f"{_MOST_NOTES} are told at most"
-        elif min(_NOTE_TOKENS, room) < _LEAST_TOKENS or not (told := _put(hit, entry, terms, answer, files, room)):
+        elif min(_NOTE_TOKENS, room) < notes.LEAST_TOKENS or not (told := _put(hit, entry, terms, answer, files, room)):
             seen.held = "over the budget"
         else:
             room -= told.tokens
@@ -174,10 +172,6 @@ def _shared(hit: Hit, terms: set[str]) -> set[str]:
     return terms & set(analyze.terms(hit.row.embedded)) or {_NO_WORD}
 
 
-def _alike(terms: set[str], other: set[str]) -> bool:
-    return len(terms & other) >= _ALIKE * len(terms | other)
-
-
 def _put(hit: Hit, entry: Entry, terms: set[str], answer: Answer, files: notes.Files, room: int) -> Told | None:
     """A note in the words in which it is told: those of its lines that say what came of it, the nearest to the prompt first where not
     all fit, in their own order. None where nothing of it fits."""
@@ -188,7 +182,7 @@ def _put(hit: Hit, entry: Entry, terms: set[str], answer: Answer, files: notes.F
         standing = files.standing(older.row) if older.id in hit.overtakes else None
         if standing is not None and not files.held(standing):
             best = max(notes.outcome(standing.body), key=lambda line: len(terms & set(analyze.terms(line))))
-            tail = f" (earlier, {older.day}: {_clipped(best, _EARLIER)}){tail}"
+            tail = f" (earlier, {older.day}: {notes.clipped(best, _EARLIER)}){tail}"
             break
     left = min(room, _NOTE_TOKENS + estimate(tail)) - estimate(head + tail)
     kept: set[int] = set()
@@ -196,27 +190,11 @@ def _put(hit: Hit, entry: Entry, terms: set[str], answer: Answer, files: notes.F
         if (size := estimate(lines[place])) <= left:
             kept.add(place)
             left -= size
-    said = " ".join(lines[place] for place in sorted(kept)) if kept else _fitting(lines[0], left)
+    said = " ".join(lines[place] for place in sorted(kept)) if kept else notes.fitting(lines[0], left)
     text = unfenced(plain(head + said + tail))
     return Told(hit, text, said, estimate(text)) if said else None
 
 
-def _fitting(line: str, tokens: int) -> str:
-    """As much of *line* as *tokens* allow."""
-    while line and estimate(line) + 1 > tokens:
-        line = _clipped(line.removesuffix(" …"), len(line) * 4 // 5)
-        if len(line) < _LEAST_TOKENS:
-            return ""
-    return line
-
-
-def _clipped(text: str, most: int) -> str:
-    if len(text) <= most:
-        return text
-    cut = text[:most]
-    return (cut.rsplit(" ", 1)[0] if " " in cut[most // 2 :] else cut) + " …"
-
-
 def _line(chosen: list[Told]) -> str:
     others = f" and {len(chosen) - 1} more" if len(chosen) > 1 else ""
-    return f"[memsearch] told: {chosen[0].hit.day} {_clipped(chosen[0].said, 70)}{others}"
+    return f"[memsearch] told: {chosen[0].hit.day} {notes.clipped(chosen[0].said, 70)}{others}"
