@@ -159,7 +159,9 @@ class Lab(Box):
         return Result(done)
 
     def claude(self, prompt: str, *more: str, **kwargs: Any) -> Result:
-        return self.client(str(self.bin / "claude"), "-p", *more, "--allowedTools", "Bash", "--", prompt, **kwargs)
+        return self.client(
+            str(self.bin / "claude"), "-p", *more, "--allowedTools", "Bash,Write", "--", prompt, **kwargs
+        )
 
     def codex(self, prompt: str, *more: str, **kwargs: Any) -> Result:
         return self.client(str(self.bin / "codex"), "exec", *more, "--skip-git-repo-check", "--json", prompt, **kwargs)

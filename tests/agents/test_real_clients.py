@@ -207,6 +207,33 @@ def test_what_is_known_about_a_command_and_an_error_comes_once_and_is_no_memory_
     assert events == {"PreToolUse", "PostToolUse"}
 
 
+PATCH = "*** Begin Patch\n*** Add File: app/catalog/cache.py\n+SIZE = 900\n*** End Patch"
+#: how the model writes a file there
+WRITES: dict[str, Any] = {
+    "claude": {"call": ["Write", {"file_path": "app/catalog/cache.py", "content": "SIZE = 900\n"}]},
+    "codex": {"run": f"apply_patch <<'END'\n{PATCH}\nEND\n"},  # it takes a patch out of a shell's command
+    "opencode": {"call": ["write", {"filePath": "app/catalog/cache.py", "content": "SIZE = 900\n"}]},
+}
+
+
+@pytest.mark.parametrize("client", WRITES)
+def test_what_a_file_must_keep_to_is_told_where_it_is_written_to(lab: Lab, client: str):
+    agent = CLIENTS[client][0]
+    lab.have(client)
+    lab.home.ensure().config.write_text("[recall]\nwait_ms = 3000\ninject = false\n")
+    work_was_done(lab)
+    lab.ok("plugins", "install", agent)
+    lab.ready()
+    prepared(lab)
+    session = lab.turn(client, f"Make it larger <<{json.dumps({**WRITES[client], 'say': 'It is larger.'})}>>")
+    told = [json.dumps(request, ensure_ascii=False).count("at most 500 entries") for request in lab.model.requests]
+    assert told[-1] == 1, told
+    if client != "codex":  # its sandbox lets nothing be written unattended
+        assert (lab.project / "app/catalog/cache.py").read_text() == "SIZE = 900\n"
+    (receipt,) = lab.ok("context", "--log", "--session", session, "--json").json["injections"]
+    assert receipt["event"] == "PreToolUse"
+
+
 def test_after_a_compaction_claude_is_told_what_its_summary_lost(lab: Lab):
     lab.have("claude")
     lab.home.ensure().config.write_text("[recall]\nwait_ms = 3000\n")
