@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from memsearch_engine.errors import Unreachable
-from memsearch_engine.index.rows import Row
+from memsearch_engine.index.rows import Row, Title, decode_marks
 from memsearch_engine.journal.files import DayFile
 from memsearch_engine.journal.model import Entry
 
@@ -390,6 +390,53 @@ class Catalog:
         return self.query(
             f"SELECT day, count(*) FROM entries WHERE day<>'' {where} GROUP BY day ORDER BY day DESC", values
         )
+
+    def file_counts(self, project: str) -> dict[str, tuple[int, int, int]]:
+        """path -> (mtime_ns, size in bytes, number of entries) of each file as it was indexed."""
+        rows = self.query(
+            "SELECT f.path, f.mtime_ns, f.size, count(e.id) FROM files f LEFT JOIN entries e ON e.file = f.id "
+            "WHERE f.project=? AND f.state<>'failed' GROUP BY f.id",
+            (project,),
+        )
+        return {path: (mtime_ns, size, count) for path, mtime_ns, size, count in rows}
+
+    def titles(self, file: DayFile) -> list[Title] | None:
+        """The entries of a file in its order; None where the file is not indexed as it stands."""
+        known = self.query(
+            "SELECT id FROM files WHERE path=? AND mtime_ns=? AND size=? AND state<>'failed'",
+            (file.path, file.mtime_ns, file.size),
+        )
+        if not known:
+            return None
+        rows = self.query(
+            "SELECT entry_id, hash, time, agent, title, marks FROM entries WHERE file=? ORDER BY start_line", known[0]
+        )
+        return [Title(name, of, at, by, title, decode_marks(marks)) for name, of, at, by, title, marks in rows]
+
+    def agents(self, projects: Iterable[str]) -> list[tuple[str, int, str]]:
+        """(agent, number of entries, day and time of the newest), the one with most first; '' is who wrote by hand."""
+        found: dict[str, tuple[int, str]] = {}
+        for project in projects:
+            rows = self.query(
+                "SELECT agent, count(*), max(day || ' ' || time) FROM entries WHERE project=? GROUP BY agent",
+                (project,),
+            )
+            for agent, count, last in rows:
+                before, newest = found.get(agent, (0, ""))
+                found[agent] = before + count, max(last, newest)
+        return sorted(((agent, *rest) for agent, rest in found.items()), key=lambda row: -row[1])
+
+    def marked(self, projects: Iterable[str], mark: str, limit: int) -> list[Row]:
+        """The newest entries that carry *mark*."""
+        rows: list[Row] = []
+        for project in projects:
+            found = self.query(
+                f"SELECT {HIT_COLUMNS} FROM {HIT_FROM} WHERE e.project=? AND c.part=0 AND instr(e.marks, ?) "
+                "ORDER BY e.day DESC, e.time DESC LIMIT ?",
+                (project, f'"{mark}":', limit),
+            )
+            rows += [Row.of(row) for row in found]
+        return sorted(rows, key=lambda row: (row.day, row.time), reverse=True)[:limit]
 
     def size(self, project: str) -> int:
         """How many distinct chunks a project has; counted anew only after the database changed."""

@@ -44,6 +44,17 @@ class Row(msgspec.Struct):
         return cls(**{**values, "anchors": _anchors.decode(values["anchors"]), "marks": decode_marks(values["marks"])})
 
 
+class Title(msgspec.Struct, frozen=True):
+    """An entry as a list shows it."""
+
+    entry_id: str
+    hash: str
+    time: str
+    agent: str
+    title: str
+    marks: dict[str, str]
+
+
 class Failure(msgspec.Struct, frozen=True):
     """A file that could not be read, and why."""
 

@@ -159,6 +159,14 @@ def pending(home: Home) -> Proposal | None:
     return proposal
 
 
+def decisions(proposal: Proposal) -> list[list[Hunk]]:
+    """What waits, each change with its like in the other document: what stands in both is decided once."""
+    same: dict[tuple[str, ...], list[Hunk]] = {}
+    for hunk in proposal.waiting:
+        same.setdefault((hunk.section, *hunk.before, "", *hunk.after), []).append(hunk)
+    return list(same.values())
+
+
 def clear(home: Home) -> None:
     with using(home, SCHEMA) as db:
         db.execute("DELETE FROM longterm_waiting")

@@ -29,7 +29,7 @@ from memsearch_engine.index.analyze import is_english
 from memsearch_engine.index.embed import OtherLength
 from memsearch_engine.index.rows import IndexResult
 from memsearch_engine.journal.write import Journal
-from memsearch_engine.longterm import pipeline
+from memsearch_engine.longterm import pipeline, review
 from memsearch_engine.longterm.recall import prepare
 from memsearch_engine.longterm.workspace import SUMMARY
 from memsearch_engine.projects import Place, Project, locate
@@ -43,6 +43,7 @@ from memsearch_engine.search.chains import Word
 from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.query import Query, parse
 from memsearch_engine.service.indexing import Call, Indexer, Job, distinct
+from memsearch_engine.service.waiting import Waiting
 from memsearch_engine.settings import Settings, load
 from memsearch_engine.transcripts import summary
 from memsearch_engine.transcripts.evidence import Archive
@@ -81,6 +82,7 @@ class Engine:
         self._unnoted: list[tuple[tuple[str, str, str], tuple[str, str]]] | None = None
         self._remembering = False
         self._telling = threading.Lock()
+        self._waiting, self._counting = Waiting(self.journal.origin), threading.Lock()
         threading.Thread(target=self._keeper, name="keeper", daemon=True).start()
         threading.Thread(target=self._summariser, name="summaries", daemon=True).start()
         threading.Thread(target=self._rememberer, name="longterm", daemon=True).start()
@@ -641,6 +643,23 @@ class Engine:
         keeper = Keeper(self.home, self.journal)
         try:
             return report(keeper, since)
+        finally:
+            keeper.close()
+
+    def standing(self, call: Call, place: dict[str, str], all_projects: bool = False) -> dict[str, Any]:
+        """Who is captured and since when, whose turns don't arrive, and how many decisions the owner owes."""
+        projects = self.registry.all() if all_projects else [self.project_at(place)]
+        proposal = review.pending(self.home)
+        proposed = review.decisions(proposal) if proposal else []
+        with self._counting:
+            held = self._waiting.count(sorted({project.memory for project in projects}))
+        keeper = Keeper(self.home, self.journal)
+        try:
+            return {
+                "capturing": keeper.ledger.captured_since(),
+                "alarms": self._alarms(),
+                "waiting": held + len(proposed),
+            }
         finally:
             keeper.close()
 

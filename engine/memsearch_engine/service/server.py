@@ -46,6 +46,7 @@ _HANDLERS = (
     "inbox",
     "attach",
     "coverage",
+    "standing",
     "turns",
     "longterm",
 )

@@ -11,18 +11,15 @@ import os
 
 import msgspec
 
-from memsearch_engine.capture.suspicion import orders
+from memsearch_engine.capture.held import ARRIVED, held_back
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.journal.files import read_day
-from memsearch_engine.journal.model import RELEASED, UNTRUSTED, Entry
+from memsearch_engine.journal.model import RELEASED, Entry
 from memsearch_engine.journal.write import Target
 from memsearch_engine.memory import Memory
 from memsearch_engine.projects import locate
 from memsearch_engine.repository import authors_of
 from memsearch_engine.transcripts.model import Turn
-
-#: Why a note waits that this home did not write: it came with a clone, a pull or a copy.
-ARRIVED = "arrived"
 
 
 class Held(msgspec.Struct, frozen=True):
@@ -52,12 +49,7 @@ def held(memory: Memory) -> list[Held]:
             entries = memory.read(file)
         except OSError:
             continue  # `doctor` names it
-        arrived, released = origin.arrived(memory.memory_of(file.path), entries), origin.released(entries)
-        for entry in entries:
-            mark, lines = entry.marks.get("trust", ""), orders(entry.body, his_words=False)
-            if entry.id in released or not (mark in UNTRUSTED or lines or entry.id in arrived):
-                continue
-            why = mark if mark in UNTRUSTED else "suspect" if lines else ARRIVED
+        for entry, why, lines in held_back(origin, memory.memory_of(file.path), entries):
             found.append(
                 Held(file.path, file.day, entry.time, entry.id, entry.hash, entry.agent, entry.title, why, lines)
             )

@@ -1,0 +1,22 @@
+"""Which notes wait for the owner's word before sessions are told them."""
+
+from __future__ import annotations
+
+from memsearch_engine.capture.suspicion import orders
+from memsearch_engine.journal.model import UNTRUSTED, Entry
+from memsearch_engine.journal.origin import Origin
+
+#: Why a note waits that this home did not write: it came with a clone, a pull or a copy.
+ARRIVED = "arrived"
+
+
+def held_back(origin: Origin, memory: str, entries: list[Entry]) -> list[tuple[Entry, str, list[str]]]:
+    """Those of *entries* that wait, each with why (``outside``, ``suspect`` or ``arrived``) and its lines that read like orders.
+    Raises Unreachable."""
+    arrived, released = origin.arrived(memory, entries), origin.released(entries)
+    found = []
+    for entry in entries:
+        mark, lines = entry.marks.get("trust", ""), orders(entry.body, his_words=False)
+        if entry.id not in released and (mark in UNTRUSTED or lines or entry.id in arrived):
+            found.append((entry, mark if mark in UNTRUSTED else "suspect" if lines else ARRIVED, lines))
+    return found

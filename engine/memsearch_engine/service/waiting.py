@@ -1,0 +1,48 @@
+"""How many decisions the owner owes, kept up to date file by file: a screen asks for the number all day.
+
+A count of decisions, as Review shows them, not of notes: what arrived with one file is one.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+
+from memsearch_engine.capture.held import ARRIVED, held_back
+from memsearch_engine.errors import MemsearchError
+from memsearch_engine.journal.files import DayFile, list_files, read_day
+from memsearch_engine.journal.origin import Origin
+
+_SHARE = 1.0  # rest for each moment of work: sessions and searches are answered meanwhile
+
+
+class Waiting:
+    """Not for two threads at a time."""
+
+    def __init__(self, origin: Origin) -> None:
+        self._origin = origin
+        self._counts: dict[str, tuple[DayFile, int]] = {}
+
+    def count(self, memories: list[str]) -> int:
+        """The decisions about notes below *memories*. The first time reads every note; then only files that changed, and those
+        that something waits in, as a release leaves a file as it is."""
+        total = 0
+        for memory in memories:
+            if not os.path.isdir(memory):
+                continue
+            for file in list_files(memory).files:
+                known = self._counts.get(file.path)
+                if known is None or known[0] != file or known[1]:
+                    known = self._counts[file.path] = file, self._in(memory, file)
+                total += known[1]
+        return total
+
+    def _in(self, memory: str, file: DayFile) -> int:
+        began = time.monotonic()
+        try:
+            found = held_back(self._origin, memory, read_day(file.path).entries)
+        except (OSError, MemsearchError):
+            return 0  # `doctor` names it
+        time.sleep((time.monotonic() - began) * _SHARE)
+        reasons = [why for _, why, _ in found]
+        return sum(why != ARRIVED for why in reasons) + (ARRIVED in reasons)
