@@ -12,7 +12,7 @@ asks for crashes from 0.26 on), in a folder named by --apps or MEMSEARCH_BENCH_A
 Everything runs in a pseudo-terminal of 120x40 that takes whole frames (synchronized output), as terminals do:
 
 1. start: from the process's start until a known text of the first frame was written (for `memsearch tui`: the title of
-   the newest day's first entry); then until nothing was painted for 0.3 s. Run in turn. The empty app is one Static.
+   the newest entry); then until nothing was painted for 0.3 s. Run in turn. The empty app is one Static.
 2. typing: from a letter of a query to the end of the frame with the hits by words, then to that with the hybrid hits;
    every letter rests until both are there. Beside it, the same letters in an app that has nothing but an Input.
 3. moving: from the key to the end of the frame with the other entry's preview (over days: with the other day's entries).
@@ -198,7 +198,7 @@ class Desk:
         for name in ("NO_COLOR", "COLUMNS", "LINES"):  # the terminal itself says how large it is
             self.env.pop(name, None)
         self.apps: dict[str, tuple[list[str], str]] = {
-            OURS: (product.command("tui"), library.day(self.days[0])[0].title[:12]),
+            OURS: (product.command("tui"), library.day(self.days[0])[-1].title[:12]),
             FLOOR: ([sys.executable, "-c", EMPTY], "Hello"),
         }
         for name, text in OTHERS.items():
@@ -313,22 +313,15 @@ def _echo(desk: Desk, queries: list[str]) -> list[float]:
 def _move(app: Terminal, desk: Desk, read: int = 3, passed: int = 40) -> tuple[list[float], list[float]]:
     """Down the entries of *read* days, then over *passed* days: ms to each preview, ms to each day's list."""
     previews, lists = [], []
-    for number, day in enumerate(desk.days[:read]):
-        if number:
-            for key in ("h", "j", "l"):
-                app.press(key)
-                app.settle()
-        app.press("g")
-        app.settle()
-        for item in desk.library.day(day)[1:]:
-            app.press("j")
-            previews.append(app.see(f"{item.day} {item.time}"))
-            app.watch(0.1)
-    app.press("h")
+    app.press("\x1b[H")
     app.settle()
-    for day in desk.days[read : read + passed]:
+    for item in [item for day in desk.days[:read] for item in reversed(desk.library.day(day))][1:]:
         app.press("j")
-        lists.append(app.see(f"─ {day} ─"))
+        previews.append(app.see(f"{item.day} {item.time}"))
+        app.watch(0.1)
+    for day in desk.days[read : read + passed]:
+        app.press("]")
+        lists.append(app.see(f"{day} {desk.library.day(day)[-1].time}"))
         app.watch(0.1)
     return previews, lists
 

@@ -1,14 +1,15 @@
 """What the app shows, read from the engine. No widget here: the same calls could feed any other face.
 
-Lists come from the catalog where there is one (it answers in milliseconds at 30,000 entries); the entries of one day
-and every text come from the files themselves, so what is read is what is there.
+Lists come from the catalog for files that are indexed as they stand (it answers in milliseconds at 30,000 entries), and from the
+files themselves for the others; every text comes from its file, so what is read is what is there.
 """
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections import Counter
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -19,12 +20,16 @@ from memsearch_engine.journal.model import Entry
 from memsearch_engine.search.hits import Answer
 
 if TYPE_CHECKING:  # what the first frame does not need
+    from memsearch_engine.index.rows import Row
+    from memsearch_engine.journal.model import Document
     from memsearch_engine.journal.write import Target
     from memsearch_engine.transcripts.locate import Excerpt
     from memsearch_engine.transcripts.model import Turn
 
 #: Turns on both sides of the one that is opened.
 AROUND = 40
+_TITLE = 300  # signs of a title that the catalog keeps
+_PINNED = 20
 _FILES = 8  # of a note, whose turns are looked for
 _PATH = re.compile(r"`([\w@.-]+(?:/[\w@.-]+)*\.\w{1,8})`")
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}$")
@@ -45,6 +50,7 @@ class Item(msgspec.Struct, frozen=True):
     reasons: tuple[str, ...] = ()
     by_meaning: bool = False  # found without a word of the query
     doubtful: bool = False  # only faintly like it
+    text: str = ""  # the part that was found
 
     @property
     def key(self) -> tuple[str, str]:
@@ -64,6 +70,24 @@ class Related(msgspec.Struct, frozen=True):
     item: Item
 
 
+class Standing(msgspec.Struct, frozen=True):
+    """What the header and the rail say of the memory as a whole.
+
+    Attributes:
+        capturing: agent -> when its last turn came, in seconds since 1970; of the last thirty days.
+        alarms: agents whose turns don't arrive, in words.
+        waiting: what wants the owner's decision; agents: (agent, notes, newest day); pinned: the newest of them.
+        served: whether the service answered, so that the three above are known.
+    """
+
+    capturing: dict[str, float] = {}
+    alarms: list[str] = []
+    waiting: int = 0
+    agents: list[tuple[str, int, str]] = []
+    pinned: list[Item] = []
+    served: bool = False
+
+
 class ProjectRow(msgspec.Struct, frozen=True):
     """A known project. ``here``: its folder is on this machine."""
 
@@ -81,24 +105,36 @@ class Library:
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
         self._files: dict[str, list[DayFile]] = {}
+        self._read: tuple[DayFile, Document] | None = None  # one day that is walked through is parsed once
         self._names: list[str] = []
         self._evidence: dict[tuple[str, str, str], str] = {}  # a cursor move must not search the agents' folders
 
     def days(self) -> list[tuple[str, int]]:
-        """(day, number of entries), newest first. Counts are the catalog's; a day it does not know yet counts as -1."""
+        """(day, number of entries), newest first. A file that is not indexed as it stands is counted by its headings: nearly right."""
         self._files, self._evidence = {}, {}
-        for file in self.memory.days():
-            self._files.setdefault(file.day, []).append(file)
-        counts: Counter[str] = Counter()
+        known: dict[str, tuple[int, int, int]] = {}
         if self.memory.catalog is not None:
             for project in {p.id for p in self.memory.projects}:
-                counts.update(dict(self.memory.catalog.days(project)))
-        return [(day, counts.get(day, -1)) for day in self._files]
+                known.update(self.memory.catalog.file_counts(project))
+        counts: dict[str, int] = {}
+        for file in self.memory.days():
+            self._files.setdefault(file.day, []).append(file)
+            mtime_ns, size, count = known.get(file.path, (0, 0, 0))
+            is_known = (mtime_ns, size) == (file.mtime_ns, file.size)
+            counts[file.day] = counts.get(file.day, 0) + (count if is_known else count_entries([file]))
+        return list(counts.items())
 
     def day(self, day: str) -> list[Item]:
-        """The entries of a day, in the order they stand in its files."""
+        """The entries of a day, oldest first; those without a time come last."""
         items = []
         for file in self._files.get(day, ()):
+            titles = self.memory.catalog.titles(file) if self.memory.catalog is not None else None
+            if titles is not None:
+                project = self._project_of(file.path)
+                items += [
+                    Item(t.entry_id, file.path, day, t.time, t.agent, t.title, t.marks, project, t.hash) for t in titles
+                ]
+                continue
             try:
                 entries = self.memory.read(file)
             except OSError:
@@ -106,38 +142,65 @@ class Library:
             items += [self._item(entry, file.path, day) for entry in entries]
         return sorted(items, key=lambda item: (item.time or "99", item.path))
 
+    def day_of(self, path: str) -> str:
+        """The day that a file of the list belongs to, '' for one that is not in it."""
+        day = os.path.basename(path).removesuffix(".md")
+        return day if any(file.path == path for file in self._files.get(day, ())) else ""
+
+    def written(self, day: str) -> list[tuple[str, str]]:
+        """(path, text) of a day's files, as they are on disk."""
+        from memsearch_engine import inside
+
+        found = []
+        for file in self._files.get(day, ()):
+            try:
+                text = inside.read(file.path).decode(errors="replace")
+            except OSError as error:
+                text = str(error)
+            found.append((self.short(file.path), text))
+        return found
+
+    def today(self) -> str:
+        return date.today().isoformat()
+
     def _item(self, entry: Entry, path: str, day: str) -> Item:
-        project = next((p.name for p in self.memory.projects if path.startswith(p.memory)), "")
-        return Item(entry.id, path, day, entry.time, entry.agent, entry.title, entry.marks, project, entry.hash)
+        return Item(
+            entry.id, path, day, entry.time, entry.agent, entry.title[:_TITLE], entry.marks, self._project_of(path),
+            entry.hash,
+        )  # fmt: skip
+
+    def _project_of(self, path: str) -> str:
+        return next((p.name for p in self.memory.projects if path.startswith(p.memory)), "")
+
+    def is_as_listed(self, item: Item, entry: Entry) -> bool:
+        """Whether an entry's line is still the one that the list shows."""
+        return entry.title[:_TITLE] == item.title[:_TITLE]
 
     def items(self, answer: Answer) -> list[Item]:
-        names = {p.id: p.name for p in self.memory.projects}
         return [
-            Item(
-                hit.row.entry_id,
-                hit.row.path,
-                hit.row.day,
-                hit.row.time,
-                hit.row.agent,
-                hit.row.title,
-                hit.row.marks,
-                names.get(hit.row.project, ""),
-                hit.row.hash,
-                (
-                    *(f"{name} #{place}" for name, place in hit.ranks.items()),
-                    *hit.reasons,
-                ),
-                hit.by_meaning,
-                hit.is_doubtful,
+            msgspec.structs.replace(
+                self._of_row(hit.row),
+                reasons=(*(f"{name} #{place}" for name, place in hit.ranks.items()), *hit.reasons),
+                by_meaning=hit.by_meaning,
+                doubtful=hit.is_doubtful,
+                text=hit.row.text,
             )
             for hit in answer.hits
         ]
 
+    def _of_row(self, row: Row) -> Item:
+        project = next((p.name for p in self.memory.projects if p.id == row.project), "")
+        return Item(row.entry_id, row.path, row.day, row.time, row.agent, row.title, row.marks, project, row.hash)
+
     def entry(self, item: Item) -> Entry:
         """The entry as it stands in its file now. Raises NotFound, OSError."""
-        from memsearch_engine.journal.files import read_day
+        from memsearch_engine.journal.files import day_of, read_day
 
-        entry = read_day(item.path).find(item.entry_id)
+        info = os.stat(item.path)
+        file = DayFile(item.path, day_of(item.path), info.st_mtime_ns, info.st_size)
+        if self._read is None or self._read[0] != file:
+            self._read = file, read_day(item.path)
+        entry = self._read[1].find(item.entry_id)
         if entry is None:
             raise NotFound(f"the entry {item.entry_id} is no longer in {item.path}")
         return entry
@@ -164,6 +227,21 @@ class Library:
 
         return self._noted(turn_id(turn.agent, turn.session, turn.turn))
 
+    def standing(self, *, start: bool = False) -> Standing:
+        """What holds now. Takes a moment; *start*: the service is started for it, else what only it knows is left out."""
+        projects, catalog = sorted({p.id for p in self.memory.projects}), self.memory.catalog
+        agents, pinned = [], []
+        with contextlib.suppress(MemsearchError):
+            if catalog is not None:
+                agents = catalog.agents(projects)
+                pinned = [self._of_row(row) for row in catalog.marked(projects, "pin", _PINNED)]
+        try:
+            place, everything = self.memory.place_param, self.memory.everything
+            known = self.memory.call("standing", dict, start=start, timeout_s=120, place=place, all_projects=everything)
+        except MemsearchError:
+            return Standing(agents=agents, pinned=pinned)
+        return Standing(known["capturing"], known["alarms"], known["waiting"], agents, pinned, served=True)
+
     def related(self, item: Item, entry: Entry) -> tuple[list[Related], str]:
         """The other notes on an entry's matter, oldest first, then those of turns that wrote to the files that it names, newest first;
         and why the first could not be looked for, where it could not. Takes a moment: it may start the service."""
@@ -177,10 +255,9 @@ class Library:
             for word in words:
                 row = word.row
                 of = ", ".join(days[name] for name in word.replaces if name in days)
-                it = Item(row.entry_id, row.path, row.day, row.time, row.agent, row.title, row.marks, "", row.hash)
                 what = f"amends {of}" if of else "the first word"
                 if len(words) > 1:
-                    found.append(Related("this note" if row.entry_id == item.entry_id else what, it))
+                    found.append(Related("this note" if row.entry_id == item.entry_id else what, self._of_row(row)))
         except MemsearchError as error:
             problem = str(error)
         for path in dict.fromkeys([*files(entry.body), *_PATH.findall(entry.body)][:_FILES]):

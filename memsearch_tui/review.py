@@ -13,7 +13,6 @@ from memsearch_tui import drafts
 from memsearch_tui.counted import many
 
 if TYPE_CHECKING:
-    from memsearch_engine.longterm.review import Hunk
     from memsearch_engine.trust.inbox import Held
 
 _MOST_SHOWN = 40
@@ -68,18 +67,15 @@ def decide(memory: Memory, case: Case, yes: bool, text: str | None = None) -> st
 
 
 def _proposed(memory: Memory) -> list[Case]:
-    from memsearch_engine.longterm.review import pending
+    from memsearch_engine.longterm.review import decisions, pending
     from memsearch_engine.longterm.store import Store
 
     proposal = pending(memory.home)
     if proposal is None:
         return []
     names = {m.id: f"{m.agent} {m.session[:13]} ({m.project_name or 'no project'})" for m in Store(memory.home).all()}
-    same: dict[tuple[str, ...], list[Hunk]] = {}  # what stands in both documents is decided once
-    for hunk in proposal.waiting:
-        same.setdefault((hunk.section, *hunk.before, "", *hunk.after), []).append(hunk)
     found = []
-    for hunks in same.values():
+    for hunks in decisions(proposal):
         hunk = hunks[0]
         sign = "~" if hunk.before and hunk.after else "+" if hunk.after else "-"
         lines = hunk.after or hunk.before

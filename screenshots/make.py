@@ -17,10 +17,13 @@ from memsearch_tui.demo.command import prepare
 from memsearch_tui.library import Library
 
 HERE = Path(__file__).parent
+END = date(2026, 11, 20)
 SIZE = (140, 34)
+SIZES = {"wide": (200, 50)}
 #: name -> (theme, keys)
 SCENES = {
     "browse": ("memsearch-dark", ["down", "down"]),
+    "wide": ("memsearch-dark", ["down", "down"]),
     "search": ("memsearch-dark", ["slash", *"why was the cache ttl raised"]),
     "conversation": ("memsearch-dark", ["slash", *"OOMKilled pods agent:claude", "enter", "enter", "enter"]),
     "edit": ("memsearch-dark", ["down", "e"]),
@@ -33,8 +36,9 @@ SCENES = {
 
 
 async def scene(library: Library, name: str, theme: str, keys: list[str]) -> None:
+    library.today = lambda: END.isoformat()  # type: ignore[method-assign]
     app = MemsearchApp(library, theme=theme, live=False)
-    async with app.run_test(size=SIZE) as pilot:
+    async with app.run_test(size=SIZES.get(name, SIZE)) as pilot:
         for key in keys:
             await pilot.press({" ": "space", ":": "colon"}.get(key, key))
             if key == "slash":
@@ -49,7 +53,7 @@ async def scene(library: Library, name: str, theme: str, keys: list[str]) -> Non
 
 def main() -> None:
     folder = Path(gettempdir()) / "memsearch-pictures"  # the same every time: paths are in the pictures
-    home, project = prepare(folder, fresh=True, end=date(2026, 11, 20))
+    home, project = prepare(folder, fresh=True, end=END)
     os.chdir(project)
     memory = Memory(str(project), home=home)
     try:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from memsearch_engine.actions.index import Actions
 from memsearch_engine.capture.keep import Keeper
+from memsearch_engine.capture.ledger import Ledger
 from memsearch_engine.home import Home
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm import review
@@ -17,6 +18,7 @@ from memsearch_engine.projects import locate
 from memsearch_engine.registry import Registry
 from memsearch_engine.state import using
 from memsearch_engine.transcripts.evidence import Archive
+from memsearch_engine.transcripts.locate import READERS
 from memsearch_engine.transcripts.model import ToolCall, Turn
 
 from memsearch_tui.demo.history import Story
@@ -47,6 +49,9 @@ def furnish(root: Path, told: list[Story], projects: dict[str, Path], end: date)
                 tool.input = json.dumps({"file_path": path})
         actions.put(turn, locate(folder, home).memory, story.entry_id, Keeper.started(turn))
     actions.close()
+    ledger = Ledger(home)
+    for agent in READERS:
+        ledger.capturing(agent, datetime(end.year, end.month, end.day, tzinfo=UTC).timestamp())
     registry = Registry(home)
     names = {name: registry.at(locate(path, home)) for name, path in projects.items()}
     registry.close()

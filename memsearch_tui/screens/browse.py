@@ -1,7 +1,7 @@
-"""Home: days | entries or hits | what is read. One screen whose panes change weight with depth.
+"""Home: all notes under their days, or hits | what is read. One screen whose panes change weight with depth.
 
-``level`` says how deep we are: days, entries, section (L2) or turn (L3). Enter goes down, escape comes back to the same
-row, scroll and query.
+``level`` says how deep we are: entries, section (L2) or turn (L3). Enter goes down, escape comes back to the same row, scroll
+and query. On a wide screen a rail shows the year and what waits, and what was said stands under the note.
 """
 
 from __future__ import annotations
@@ -14,38 +14,43 @@ import subprocess
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.text import shown_line
+from rich.cells import cell_len
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
+from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
 from textual.widgets import Footer, Input, Static, TextArea
 
 from memsearch_tui import drafts
 from memsearch_tui.counted import many
-from memsearch_tui.library import Item, Library
+from memsearch_tui.library import Item, Library, Standing
 from memsearch_tui.screens.editing import Editing
+from memsearch_tui.timeline import Hits, Key, Timeline, is_heading
 from memsearch_tui.widgets import render
-from memsearch_tui.widgets.lines import LineList, Row, TextView
+from memsearch_tui.widgets.calendar import Calendar
+from memsearch_tui.widgets.header import Header, parts, when
+from memsearch_tui.widgets.lines import LineList, Row, TextView, mark_words
 from memsearch_tui.widgets.query import FilterSuggester, QueryBox
 
 if TYPE_CHECKING:
     from memsearch_engine.transcripts.locate import Excerpt
 
-LEVELS = ("days", "entries", "section", "turn")
+LEVELS = ("entries", "section", "turn")
 _REST_S = 0.14
+_SAID_REST_S = 0.2  # that the cursor rests before the conversation behind a note is read
 #: One thread each: what was typed over is dropped from the queue, and no thread keeps a database connection for nothing.
 _WORDS, _MEANING = ThreadPoolExecutor(1, "words"), ThreadPoolExecutor(1, "meaning")
 _LOOK_S = 10  # how often the follower looks whether another project was opened
 _HITS = 60
 _WIDE_ROW = 64
-_TEACH_DAYS = ["no days yet"]
 _TEACH_ENTRIES = [
     "Nothing here yet.",
     "",
@@ -80,8 +85,10 @@ class BrowseScreen(Editing, Screen[None]):
         Binding("w", "why", "Why is this hit here", id="why", show=False),
         Binding("n", "find(1)", "Next match", id="find.next", show=False),
         Binding("N", "find(-1)", "Previous match", id="find.previous", show=False),
-        Binding("right_square_bracket", "turn(1)", "Next turn", id="turn.next", show=False),
-        Binding("left_square_bracket", "turn(-1)", "Previous turn", id="turn.previous", show=False),
+        Binding("right_square_bracket", "next(1)", "Next older day; next turn", id="turn.next", show=False),
+        Binding("left_square_bracket", "next(-1)", "Next newer day; previous turn", id="turn.previous", show=False),
+        Binding("g", "date", "Date", id="date"),
+        Binding("D", "day_file", "The day's file as it is written", id="day.file", show=False),
         Binding("o", "unfold", "Unfold tool output", id="unfold", show=False),
         Binding("r", "reload", "Read again", id="reload", show=False),
         Binding("R", "resume", "Resume the session", id="resume", show=False),
@@ -93,39 +100,50 @@ class BrowseScreen(Editing, Screen[None]):
     def __init__(self, library: Library) -> None:
         super().__init__()
         self.library = library
-        self.days = LineList(self._day_row, moved=self._day_moved, empty=_TEACH_DAYS, id="days")
-        self.entries = LineList(self._item_row, moved=self._entry_moved, empty=_TEACH_ENTRIES, id="entries")
+        self.entries = LineList(
+            self._item_row, moved=self._entry_moved, empty=_TEACH_ENTRIES, is_heading=is_heading, id="entries"
+        )
         self.reader = TextView(id="reader")
+        self.said = TextView(id="said")
+        self.header = Header(id="header")
+        self.strip, self.year = Calendar(id="strip"), Calendar(id="year")
+        self.places = LineList(self._place_row, is_heading=lambda key: not key[0], id="places")
         self.level = "entries"
         self.query_text = ""
-        self.day_counts: dict[str, int] = {}
-        self.items: dict[tuple[str, str], Item] = {}
+        self.timeline = Timeline(library, self._recount)
+        self.shown: Timeline | Hits = self.timeline
+        self.standing = Standing()
         self.entry: Entry | None = None
         self.item: Item | None = None
         self.found: Excerpt | None = None
         self.turn = 0
         self.unfolded = False
+        self._marked: tuple[str, list[str]] = ("", [])
         self._generation = 0
         self._moved = False
-        self._day: str | None = None
-        self._left_at: dict[str | None, tuple[str, str]] = {}  # day -> the entry that was read there
-        self._before_search: tuple[str | None, tuple[str, str] | None] = (None, None)
+        self._before_search: Key | None = None
         self._left = threading.Event()
         self.add_class("at-entries")
 
     def compose(self) -> ComposeResult:
         width = self.app.size.width  # before the first layout: what is laid out for another width is laid out twice
         self.add_class(next(name for least, name in reversed(self.app.HORIZONTAL_BREAKPOINTS or []) if width >= least))
+        yield self.header
         yield QueryBox(
             placeholder='words, agent: project: after:7d day: is:pinned -word "phrase"',
             id="query",
             compact=True,
             suggester=FilterSuggester(self.library),
         )
+        yield self.strip
         with Horizontal(id="panes"):
-            yield self.days
+            with Vertical(id="rail"):
+                yield self.year
+                yield self.places
             yield self.entries
-            yield self.reader
+            with Vertical(id="right"):
+                yield self.reader
+                yield self.said
         yield Static("", id="status", markup=False)
         yield Footer(show_command_palette=False)
 
@@ -133,9 +151,13 @@ class BrowseScreen(Editing, Screen[None]):
 
     def on_mount(self) -> None:
         memory = self.library.memory
-        self.days.border_title, self.reader.border_title = "days", "section"
-        self._load_days(self.app.kept.get("day"))  # type: ignore[attr-defined]
-        self.say("all projects" if memory.everything else memory.project.name)
+        self.reader.border_title, self.said.border_title, self.places.border_title = (
+            "section",
+            "what was said",
+            "places",
+        )
+        self._show_timeline(self._left_at())
+        self.call_after_refresh(self._look)
         here = [
             draft
             for draft in drafts.every(memory.home)
@@ -155,15 +177,24 @@ class BrowseScreen(Editing, Screen[None]):
         if self.query_text:
             self._end_search()
         self.gone.clear()
-        self.days.show_keys([])
-        self._load_days()
+        self.timeline = Timeline(library, self._recount)
+        self.standing = Standing()
+        self.entries.show_keys([])
+        self._show_timeline()
         self.go("entries")
-        memory = library.memory
-        self.say("all projects" if memory.everything else memory.project.name)
+        self.say("")
+        self._look()
 
     def on_unmount(self) -> None:
         self._left.set()
-        self.app.keep(day=self.days.key)  # type: ignore[attr-defined]
+        kept = self.entries.key if not self.query_text else self._before_search
+        self.app.keep(at=[self.library.today(), *(kept or ())])  # type: ignore[attr-defined]
+
+    def _left_at(self) -> Key | None:
+        """Where the reader left off, if that was today: who comes back tomorrow wants the newest."""
+        kept = self.app.kept.get("at")  # type: ignore[attr-defined]
+        is_ours = isinstance(kept, list) and len(kept) == 3 and all(isinstance(part, str) for part in kept)
+        return (kept[1], kept[2]) if is_ours and kept[0] == self.library.today() else None
 
     def _follow(self) -> None:
         """Wait for changes that the service sees, in a thread of its own; without a service, look now and then."""
@@ -196,8 +227,9 @@ class BrowseScreen(Editing, Screen[None]):
         if progress.get("total"):
             self.say(f"{progress['phase']} {progress['project']} {progress['done']}/{progress['total']}")
         elif state.get("index") == "ready":
-            self.say("up to date")
+            self.say("")
         self.action_reload()
+        self._look()
 
     def say(self, text: str) -> None:
         self.query_one("#status", Static).update(shown_line(text))
@@ -209,9 +241,10 @@ class BrowseScreen(Editing, Screen[None]):
         self.level = level
         for name in LEVELS:
             self.set_class(name == level, f"at-{name}")
-        target = {"days": self.days, "entries": self.entries}.get(level, self.reader)
+        target = self.entries if level == "entries" else self.reader
         if self.is_mounted and not isinstance(self.focused, Input):
             self.set_focus(target)
+        self.refresh_bindings()
         titles = {"section": "section", "turn": "conversation"}
         self.reader.border_title = titles.get(level, "section")
 
@@ -223,17 +256,17 @@ class BrowseScreen(Editing, Screen[None]):
             # who has left the query for a hit has chosen it: later answers don't put another in its place
             self._moved = True
         if isinstance(event.widget, Input) and not self.query_text:
-            self._before_search = (self.days.key, self.entries.key)
-        if isinstance(event.widget, LineList) and event.widget.id and self.level != event.widget.id:
-            self.go(event.widget.id)
-        elif event.widget is self.reader and self.level in ("days", "entries"):
+            self._before_search = self.entries.key
+        if event.widget is self.entries and self.level != "entries":
+            self.go("entries")
+        elif event.widget is self.reader and self.level == "entries":
             self.go("section")
 
     def action_deeper(self) -> None:
         if isinstance(self.focused, Input):
             self.set_focus(self.entries)
-        elif self.level == "days":
-            self.go("entries")
+        elif self.focused is self.places:
+            self._go_to_place()
         elif self.level == "entries" and self.item:
             self.go("section")
         elif self.level == "section":
@@ -248,83 +281,200 @@ class BrowseScreen(Editing, Screen[None]):
             self.found = None
             self.go("section")
             self._show_section()
-        elif self.level == "section":
+        elif self.level == "section" or self.focused is not self.entries:
             self.go("entries")
-        elif self.level == "entries":
-            self.go("days")
+            self.set_focus(self.entries)
 
-    # -- days and entries -----------------------------------------------------------------------------------
+    # -- the timeline ---------------------------------------------------------------------------------------
 
-    def _load_days(self, cursor: str | None = None) -> None:
-        days = self.library.days()
-        self.day_counts = dict(days)
-        self.days.border_subtitle = f"{len(days)}"
-        self.days.show_keys([day for day, _ in days], cursor=cursor if cursor in self.day_counts else None)
-        self._load_entries()
-
-    def _load_entries(self, cursor: tuple[str, str] | None = None) -> None:
-        if self.query_text:
-            return
-        day = self.days.key
-        items = self.library.day(str(day)) if day else []
-        if day != self._day and cursor is None and items:  # another day begins where it was left, else at its top
-            cursor = self._left_at.get(day, items[0].key)
-        self._day = day
+    def _show_timeline(self, cursor: Key | None = None) -> None:
+        """Show all notes."""
+        self.shown = self.timeline
         self.entries.empty = _TEACH_ENTRIES
-        self._show_items(items, cursor)
-        self.entries.border_title = str(day) if day else "entries"
-        self.entries.border_subtitle = f"{len(items)}"
-
-    def _show_items(self, items: list[Item], cursor: tuple[str, str] | None = None) -> None:
-        self.items = {item.key: item for item in items}
-        self.entries.show_keys(list(self.items), cursor=cursor)
+        self.entries.show_keys(self.timeline, cursor=cursor)
+        self.entries.border_subtitle = ""
+        self._title_day()
+        self._show_calendar(self.timeline.counts)
+        self._show_header()
         self._preview()
 
-    def _day_row(self, index: int, width: int) -> Row:
-        day = str(self.days.keys[index])
-        count = self.day_counts.get(day, -1)
-        size = 0 if count <= 0 else 1 if count < 4 else 2 if count < 10 else 3
-        bar = " ▂▅█"[size]
-        return [(day, "text"), (f" {bar} ", f"heat{max(1, size)}"), (f"{count if count >= 0 else '·':>4}", "dim")]
+    def _recount(self) -> None:
+        """A day has another number of notes than was known: once what is drawn now is drawn, places are worked out anew."""
+        self.call_later(self._settle)
+
+    def _settle(self) -> None:
+        key, row = self.entries.key, self.entries.cursor - self.entries.scroll_offset.y
+        self.timeline.settle()
+        if self.shown is self.timeline:
+            self.entries.show_keys(self.timeline, cursor=key)
+            self.entries.hold(row)
+            self._show_header()
+
+    def _title_day(self) -> None:
+        day = self.item.day if self.item else self.timeline.day_at(self.entries.cursor)
+        self.entries.border_title = _named(day, self.library.today()) if day else "notes"
+        for calendar in (self.strip, self.year):
+            calendar.stand(day)
+
+    def _show_calendar(self, counts: dict[str, int]) -> None:
+        for calendar in (self.strip, self.year):
+            calendar.show(counts, self.library.today())
+
+    def _show_header(self) -> None:
+        memory = self.library.memory
+        name = "all projects" if memory.everything else memory.project.name
+        self.header.show(
+            parts(name, self.timeline.total, len(self.timeline.counts), self.standing, self.library.today())
+        )
+
+    def _look(self) -> None:
+        """Ask what holds now, beside everything else; where it has no service, one is not started for it."""
+        self.run_worker(self._find_standing(), exclusive=True, group="standing")
+
+    async def _find_standing(self) -> None:
+        library = self.library
+        found = await asyncio.to_thread(library.standing)
+        if library is self.library:
+            self.standing = found
+            self._show_header()
+            self._show_places()
+
+    def _entry_row_of_heading(self, key: Key, width: int) -> Row:
+        if key == Hits.FAINT:
+            text, count = "only faintly alike", ""
+        else:
+            text, count = _named(key[1], self.library.today()), f" {self.timeline.counts.get(key[1], '')}"
+        line = "─" * max(2, width - len(text) - len(count) - 4)
+        return [(f" {text} ", "strong"), (f"{line}{count}", "dim")]
 
     def _item_row(self, index: int, width: int) -> Row:
-        item = self.items.get(self.entries.keys[index])
+        key = self.entries.keys[index]
+        if is_heading(key):
+            return self._entry_row_of_heading(key, width) if key[1] else []
+        item = self.shown.item(key)
         if item is None:
             return []
         wide = width >= _WIDE_ROW  # in a narrow list the words of the memory come first
         day = item.day if wide else item.day[5:]
-        when = (f"{day} {item.time}" if wide else day) if self.query_text else item.time or "note "
+        when = (f"{day} {item.time}" if wide else day) if self.query_text else item.time or "     "
         project = f"{item.project} " if self.library.memory.everything and wide else ""
-        return [
+        row: Row = [
             (f"{when} ", "dim"),
-            (f"{_short(item.agent):8s} " if wide else f"{_short(item.agent)[:3]} ", "agent"),
+            (f"{render.agent_tag(item.agent)} ", render.agent_tag(item.agent)),
             (project, "accent"),
-            ("~ " if item.by_meaning else "", "dim"),
-            *([(item.title, "dim")] if item.doubtful else self._highlight(item.title)),
-            *render.badges(item.marks),
         ]
+        row += [("~ ", "dim")] if item.by_meaning else []
+        row += render.signs(item.marks)
+        if item.doubtful:
+            return [*row, (item.title, "dim")]
+        if not self.query_text:
+            return [*row, *render.inline(item.title)]
+        room = width - sum(cell_len(text) for text, _ in row)
+        return [*row, *mark_words(render.snippet(item.title, item.text, self._words(), room), "text", self._words())]
 
-    def _highlight(self, text: str) -> Row:
-        from memsearch_tui.widgets.lines import mark_words
+    def _place_row(self, index: int, width: int) -> Row:
+        kind, name = self.places.keys[index]
+        if kind == "wait":
+            return [("f5 ", "dim"), (f"{self.standing.waiting} to decide", "warn")]
+        if kind == "alarm":
+            return [("f4 ", "dim"), (name, "bad")]
+        if kind == "agent":
+            _, count, newest = next(row for row in self.standing.agents if row[0] == name)
+            tag = render.agent_tag(name)
+            return [(f"{tag} ", tag), (f"{name or 'by hand':12s}", "text"), (f"{count:>7,}  ", "dim"), (when(newest, self.library.today()), "dim")]  # fmt: skip
+        if kind == "pin":
+            item = next((item for item in self.standing.pinned if item.entry_id == name), None)
+            return [("◆ ", "accent"), *render.inline(item.title)] if item else []
+        return [(f" {name}", "strong")]
 
-        return mark_words(text, "text", self._words()) if self.query_text else render.inline(text)
+    def _show_places(self) -> None:
+        now = self.standing
+        keys = [("wait", "")] * bool(now.waiting) + [("alarm", alarm) for alarm in now.alarms]
+        keys = [("", "waits"), *keys] if keys else []
+        keys += [("", "agents"), *(("agent", agent) for agent, _, _ in now.agents)] if now.agents else []
+        keys += [("", "pinned"), *(("pin", item.entry_id) for item in now.pinned)] if now.pinned else []
+        self.places.show_keys(keys)
+
+    def _go_to_place(self) -> None:
+        kind, name = self.places.key or ("", "")
+        if kind == "wait":
+            self.call_later(self.app.run_action, "review")
+        elif kind == "alarm":
+            self.call_later(self.app.run_action, "activity")
+        elif kind == "agent" and name:
+            self._toggle_word(f"agent:{name}")
+            self.set_focus(self.entries)
+        elif kind == "agent":
+            self._toggle_word("kind:note")
+            self.set_focus(self.entries)
+        elif kind == "pin":
+            self.show_entry(next(item for item in self.standing.pinned if item.entry_id == name))
+
+    # -- days -----------------------------------------------------------------------------------------------
+
+    def go_to_day(self, day: str) -> None:
+        """Stand on the newest note of *day*, or of the next older day that has one."""
+        if self.query_text:
+            self._end_search()
+        self.entries.move_to(self.timeline.start(day) + 1)
+        self.entries.scroll_to(y=self.timeline.start(day), animate=False, force=True, immediate=True)
+        self.go("entries")
+
+    @on(Calendar.Picked)
+    def _day_picked(self, event: Calendar.Picked) -> None:
+        self.go_to_day(event.day)
+
+    def action_date(self) -> None:
+        from memsearch_tui.screens.day import DayScreen
+
+        if len(self.timeline) and not self.editing:
+            here = self.item.day if self.item else self.library.today()
+            screen = DayScreen(self.timeline.counts, self.library.today(), here)
+            self.app.push_screen(screen, lambda day: self.go_to_day(day) if day else None)
+
+    def action_day_file(self) -> None:
+        """The day's files as they are written."""
+        from memsearch_tui.screens.text import TextScreen
+
+        if self.item is None or self.editing:
+            return
+        rows: list[Row] = []
+        for path, text in self.library.written(self.item.day):
+            rows += [[(path, "accent")], [], *([(line, "text")] for line in text.split("\n"))]
+        self.app.push_screen(TextScreen(self.item.day, rows))
+
+    def action_next(self, step: int) -> None:
+        """Another turn of the conversation, or another day."""
+        if self.level == "turn":
+            self._other_turn(step)
+        elif not self.query_text and len(self.timeline):
+            start = self.timeline.start(self.timeline.day_at(self.entries.cursor))
+            if step > 0:
+                place = next(
+                    (n for n in range(self.entries.cursor, len(self.timeline)) if is_heading(self.timeline[n])), -1
+                )
+            else:
+                place = self.timeline.start(self.timeline.day_at(start - 1)) if start else 0
+            if place >= 0:
+                self.entries.move_to(place + 1)
+
+    # -- the row --------------------------------------------------------------------------------------------
 
     def _words(self) -> list[str]:
-        """The query's plain words, for highlighting."""
-        from memsearch_engine.index.analyze import STOP_WORDS
-        from memsearch_engine.search.query import parse
+        """The query's plain words, for highlighting; every row asks for them."""
+        if self._marked[0] != self.query_text:
+            from memsearch_engine.index.analyze import STOP_WORDS
+            from memsearch_engine.search.query import parse
 
-        words = (word.casefold() for word in parse(self.query_text).text.split())
-        return [word for word in words if len(word) > 1 and word not in STOP_WORDS]
-
-    def _day_moved(self, by_hand: bool) -> None:
-        self._load_entries()
+            words = (word.casefold() for word in parse(self.query_text).text.split())
+            self._marked = self.query_text, [word for word in words if len(word) > 1 and word not in STOP_WORDS]
+        return self._marked[1]
 
     def _entry_moved(self, by_hand: bool) -> None:
         self._moved = self._moved or by_hand
-        if by_hand and not self.query_text:
-            self._left_at[self._day] = self.entries.key
         self._preview()
+        if not self.query_text:
+            self._title_day()
 
     @on(LineList.Opened)
     def _row_opened(self) -> None:
@@ -334,11 +484,12 @@ class BrowseScreen(Editing, Screen[None]):
         """Show the entry under the cursor."""
         if self.editing:
             return  # what is edited stays what it is, wherever the list moves
-        self.item = self.items.get(self.entries.key) if self.entries.key else None
+        self.item = self.shown.item(self.entries.key)
         self.found = None
         if self.item is None:
             self.entry = None
             self.reader.show([])
+            self.said.show([])
             return
         try:
             self.entry = self.library.entry(self.item)
@@ -360,6 +511,25 @@ class BrowseScreen(Editing, Screen[None]):
             render.entry_rows(self.entry, self.item.day, self.library.short(self.item.path), evidence),
             marks=self._words() if self.query_text else (),
         )
+        if self.has_class("-wide"):
+            self.run_worker(self._show_said(self.entry), exclusive=True, group="said")
+
+    async def _show_said(self, entry: Entry) -> None:
+        """The turn behind the note, once the cursor rests on it."""
+        await asyncio.sleep(_SAID_REST_S)
+        try:
+            found = await asyncio.to_thread(self.library.conversation, entry)
+        except (MemsearchError, OSError) as error:
+            rows: list[Row] = [[(str(error), "dim")]]
+        else:
+            turn = found.turns[max(0, found.index)] if found.turns else None
+            rows = (
+                render.turn_rows(turn, found.first + max(0, found.index) + 1, found.total, unfolded=False)
+                if turn
+                else []
+            )
+        if self.entry is entry:
+            self.said.show(rows, marks=self._words() if self.query_text else ())
 
     def action_reload(self) -> None:
         """Read the lists again; cursor, scroll and what is read stay where they are."""
@@ -369,21 +539,32 @@ class BrowseScreen(Editing, Screen[None]):
         if self.query_text:
             self._start_search(words_first=False)  # the hits that are shown stay until the new ones are there
             return
-        before = self.entry
-        days = self.library.days()
-        if dict(days) != self.day_counts:
-            self.day_counts = dict(days)
-            self.days.border_subtitle = f"{len(days)}"
-            self.days.show_keys([day for day, _ in days])
+        before, row = self.entry, self.entries.cursor - self.entries.scroll_offset.y
+        at_top = self.entries.scroll_offset.y == 0 and self.entries.cursor == 1
+        self.timeline = Timeline(self.library, self._recount)
         if level == "turn":
             return
-        self._load_entries(key)
+        self._show_timeline(key)
+        if not at_top:  # the row under the cursor stays where the eye is
+            self.entries.hold(row)
         if before and self.entry and before.id == self.entry.id:
             self.reader.scroll_to(y=place, animate=False, force=True)
+
+    def _drop_gone(self) -> None:
+        """Take what was deleted out of the list."""
+        if isinstance(self.shown, Hits):
+            self.shown = self.shown.without(self.gone)
+            self.entries.show_keys(self.shown)
+            self._preview()
+        else:
+            self.timeline = Timeline(self.library, self._recount)
+            self._show_timeline()
 
     # -- search ---------------------------------------------------------------------------------------------
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if action == "back":  # from the list there is nowhere to go back to
+            return bool(self.editing or self.query_text or self.level != "entries" or self.focused is not self.entries)
         # a slash that is typed is text: Textual knows which keys a box consumes, but not what character this one makes
         return not (action == "search" and isinstance(self.focused, Input | TextArea))
 
@@ -400,7 +581,7 @@ class BrowseScreen(Editing, Screen[None]):
             self._start_search()
         else:
             self.query_text = ""
-            self._load_entries()
+            self._show_timeline(self._before_search)
 
     def on_key(self, event: events.Key) -> None:
         if isinstance(self.focused, Input) and event.key in ("down", "up"):
@@ -430,21 +611,25 @@ class BrowseScreen(Editing, Screen[None]):
             self._show_hits(answer)
 
     def _show_hits(self, answer) -> None:
-        items = [item for item in self.library.items(answer) if item.key not in self.gone]
+        hits = Hits(self.library.items(answer)).without(self.gone)
         row = self.entries.cursor - self.entries.scroll_offset.y
-        cursor = self.entries.key if self._moved else (items[0].key if items else None)
+        cursor = self.entries.key if self._moved else (hits[0] if hits else None)
+        self.shown = hits
         self.entries.empty = _nothing(self.query_text, answer.absent)
-        self._show_items(items, cursor)
+        self.entries.show_keys(hits, cursor=cursor)
+        self._preview()
+        self._show_calendar(hits.days)
         if self._moved:  # the row under the cursor stays where the eye is
-            self.entries.scroll_to(y=max(0, self.entries.cursor - row), animate=False, force=True, immediate=True)
+            self.entries.hold(row)
+        found = sum(hits.days.values())
         remarks = [f"{word} → {', '.join(near)}" for word, near in answer.corrected.items()]
         remarks += [f"no note has {', '.join(answer.absent)}"] if answer.absent else []
         remarks += ["perhaps no note fits"] if answer.is_unsure else []
-        count = f"first {len(items)}" if len(items) == _HITS else many(len(items), "hit")
+        count = f"first {found}" if found == _HITS else many(found, "hit")
         self.entries.border_title = "  ".join([f"{count} · {answer.mode}", *remarks])
         self.entries.border_subtitle = f"{answer.took_ms:.0f} ms" if answer.took_ms else ""
-        if answer.reason:
-            self.say(answer.reason)
+        if answer.reason or answer.mode == "hybrid":
+            self.say(answer.reason)  # what was said of the service is no longer true beside its hits
 
     def _end_search(self) -> None:
         self._generation += 1
@@ -452,9 +637,7 @@ class BrowseScreen(Editing, Screen[None]):
         box = self.query_one("#query", Input)
         with box.prevent(Input.Changed):
             box.value = ""
-        day, key = self._before_search
-        self.days.show_keys(list(self.days.keys), cursor=day)
-        self._load_entries(key)
+        self._show_timeline(self._before_search)
         self.set_focus(self.entries)
         self.go("entries")
 
@@ -487,8 +670,8 @@ class BrowseScreen(Editing, Screen[None]):
         kept = "kept copy · " if self.found.state == "archived" else ""
         self.reader.border_subtitle = f"{kept}[ ] other turns · o unfolds · m its memory · R resumes"
 
-    def action_turn(self, step: int) -> None:
-        if self.level != "turn" or self.found is None or self.entry is None:
+    def _other_turn(self, step: int) -> None:
+        if self.found is None or self.entry is None:
             return
         wanted = self.found.first + self.turn + step
         if not 0 <= wanted < self.found.total:
@@ -555,11 +738,13 @@ class BrowseScreen(Editing, Screen[None]):
         """Stand on an entry, wherever it is."""
         if self.query_text:
             self._end_search()
-        if item.day in self.day_counts:
-            self.days.show_keys(list(self.days.keys), cursor=item.day)
-            self._load_entries(item.key)
+        if item.key in self.timeline:
+            self.entries.show_keys(self.timeline, cursor=item.key)
         else:
-            self._show_items([item], item.key)
+            self.shown = Hits([item])
+            self.entries.show_keys(self.shown, cursor=item.key)
+        self._preview()
+        self._title_day()
         self.go("section")
 
     # -- filters by key -------------------------------------------------------------------------------------
@@ -574,7 +759,7 @@ class BrowseScreen(Editing, Screen[None]):
     def _toggle_word(self, word: str) -> None:
         """Put a filter into the query, or take it out; the query says what is filtered."""
         if not self.query_text:
-            self._before_search = (self.days.key, self.entries.key)
+            self._before_search = self.entries.key
         words = self.query_text.split()
         words = [w for w in words if w != word] if word in words else [*words, word]
         self.query_one("#query", Input).value = shown_line(" ".join(words))
@@ -595,8 +780,14 @@ def _nothing(text: str, absent: list[str]) -> list[str]:
     for word, key in keyed.items():
         near = get_close_matches(key, FILTER_KEYS, 1) if key not in FILTER_KEYS else []
         lines += [f"{word} is searched for as text: did you mean {near[0]}: ?"] if near else []
-    return [*lines, "", "escape               goes back to the days", "F                    looks in all projects"]
+    return [*lines, "", "escape               goes back to all notes", "F                    looks in all projects"]
 
 
-def _short(agent: str) -> str:
-    return {"claude-code": "claude", "": "note"}.get(agent, agent)[:8]
+def _named(day: str, today: str) -> str:
+    """A day as a heading: ``Today · Sun 22 Nov``, ``Fri 20 Nov 2025``."""
+    try:
+        date, now = datetime.fromisoformat(day), datetime.fromisoformat(today)
+    except ValueError:
+        return day
+    near = {0: "Today · ", 1: "Yesterday · "}.get((now - date).days, "")
+    return f"{near}{date:%a} {date.day} {date:%b}" + (f" {date:%Y}" if date.year != now.year else "")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from textual.screen import Screen
 
     from memsearch_tui.library import Library
+    from memsearch_tui.timeline import Hits, Timeline
     from memsearch_tui.widgets.lines import LineList, TextView
 
     _Base = Screen[None]
@@ -36,7 +37,7 @@ class Editing(_Base):
         library: Library
         entries: LineList
         reader: TextView
-        items: dict[tuple[str, str], Item]
+        shown: Timeline | Hits
         entry: Entry | None
         item: Item | None
         level: str
@@ -44,6 +45,7 @@ class Editing(_Base):
         def go(self, level: str) -> None: ...
         def say(self, text: str) -> None: ...
         def _preview(self) -> None: ...
+        def _drop_gone(self) -> None: ...
         def action_reload(self) -> None: ...
 
     editing = False
@@ -70,7 +72,7 @@ class Editing(_Base):
         editor = make_editor(text)
         editor.border_title = "edit"
         editor.border_subtitle = "ctrl+s saves · escape leaves"
-        await self.query_one("#panes").mount(editor)
+        await self.query_one("#right").mount(editor, before=0)
         self.set_focus(editor)
 
     def _close_editor(self, *, keep_draft: bool = False) -> None:
@@ -184,14 +186,12 @@ class Editing(_Base):
 
     def chosen(self) -> list[Item]:
         """The selected entries in the order of the list, else the one under the cursor."""
-        marked = [self.items[key] for key in self.entries.keys if key in self.entries.selected and key in self.items]
+        places = sorted(self.shown.index(key) for key in self.entries.selected if key in self.shown)
+        marked = [item for place in places if (item := self.shown.item(self.shown[place]))]
         return marked or ([self.item] if self.item else [])
 
     def action_delete(self) -> None:
         if self.editing or isinstance(self.focused, Input):
-            return
-        if self.level == "days":  # the cursor stands on a day: what would go is not what is looked at
-            self.notify("open the day first: enter", timeout=3)
             return
         chosen = self.chosen()
         if not chosen:
@@ -206,11 +206,8 @@ class Editing(_Base):
         self.entries.clear_selection()
         if self.level in ("section", "turn"):
             self.go("entries")
-        for item in chosen:
-            self.items.pop(item.key, None)
-            self.gone.add(item.key)
-        self.entries.show_keys(list(self.items))
-        self._preview()
+        self.gone |= {item.key for item in chosen}
+        self._drop_gone()
         what = f"“{chosen[0].title[:40]}”" if len(chosen) == 1 else f"{many(len(chosen), 'entry')}"
         self.notify(f"deleted {what} · u brings it back", timeout=8, markup=False)
 
@@ -222,7 +219,7 @@ class Editing(_Base):
         entry = self.entry if self.item and item.key == self.item.key else None
         if entry is None:
             entry = self.library.entry(item)
-            if entry.title != item.title:
+            if not self.library.is_as_listed(item, entry):
                 raise Conflict(f"“{item.title[:40]}” changed meanwhile", "look at it again")
         return Target(item.path, item.entry_id, entry.hash)
 
@@ -247,8 +244,8 @@ class Editing(_Base):
         self.gone -= {(change.path, change.entry_id) for change in changes}
         self.action_reload()
         key = (first.path, first.entry_id)
-        if key in self.items:
-            self.entries.show_keys(list(self.items), cursor=key)
+        if key in self.shown:
+            self.entries.show_keys(self.shown, cursor=key)
             self._preview()
         self.notify(f"{name}: {first.op} of “{first.title[:40]}”", timeout=4, markup=False)
 

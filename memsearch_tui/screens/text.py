@@ -16,13 +16,18 @@ from memsearch_tui.library import Library
 from memsearch_tui.widgets.lines import Row, TextView
 
 _ABOUT = """\
-enter goes down: day -> entries -> the whole section -> the conversation at the very turn.
-escape comes back to where you were. Everything on this list is in the palette too (ctrl+k).
+All notes stand in one list under their days, the newest first. enter goes down: note -> the whole section -> the conversation at
+the very turn. escape comes back to where you were. ] and [ go to the day below and above, g to a date, a click into the calendar
+to that day; D shows the day's file as it is written. Everything on this list is in the palette too (ctrl+k).
+
+In front of a row: cl cx oc ow me = Claude Code, Codex, OpenCode, OpenClaw, written by hand
+  ◆ pinned   ! took in content from outside, or waits for your word   × superseded   ◷ expires   ? low confidence
+  … its summary is still to come   ~ found by meaning alone   dim: only faintly alike
 
 Searching: type / and words. Filters are words as well:
   agent:codex  project:name  after:7d  before:2026-02-01  day:yesterday  kind:note
   has:evidence  is:pinned  path:name  -word  "a phrase"
-Words answer at every key; meaning joins in when typing rests. ~ marks what was found by meaning alone.
+Words answer at every key; meaning joins in when typing rests.
 
   right completes a filter; f keeps to the agent of this entry, F looks in all projects.
 

@@ -37,6 +37,12 @@ _LOOKS = {
     "code": ("text-secondary", "", 1.0),
     "match": ("text-warning", "bold underline", 1.0),
     "agent": ("text-primary", "", 1.0),
+    "cl": ("text-accent", "", 1.0),
+    "cx": ("text-success", "", 1.0),
+    "oc": ("text-primary", "", 1.0),
+    "ow": ("text-secondary", "", 1.0),
+    "me": ("foreground", "", 0.6),
+    "here": ("accent", "bold reverse", 1.0),
     "heat1": ("primary-darken-2", "", 1.0),
     "heat2": ("primary", "", 1.0),
     "heat3": ("accent", "", 1.0),
@@ -68,6 +74,14 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
         super().notify_style_update()
         self._styles.clear()
 
+    def extend(self, height: int) -> None:
+        """Have *height* lines. A layout of the whole screen, which is what Textual does for it, is needed for a scrollbar only."""
+        size = Size(self.size.width, height)
+        if max(height, self.virtual_size.height) <= self.size.height:
+            self.set_reactive(ScrollView.virtual_size, size)
+        else:
+            self.virtual_size = size
+
     def style_of(self, *tones: str) -> Style:
         """The look of *tones*, each over the one before, on the widget's own."""
         style = self._styles.get(tones)
@@ -96,7 +110,8 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
 class LineList(Lines):
     """A list of any length. Rows are made when they are seen, by ``render``.
 
-    Items are known by a key; new items keep the cursor on the same key where it is still there.
+    Items are known by a key; new items keep the cursor on the same key where it is still there. Some are headings: the cursor
+    goes past them.
     """
 
     BINDINGS: ClassVar[list[BindingType]] = [
@@ -104,7 +119,7 @@ class LineList(Lines):
         Binding("up,k,ctrl+p", "move(-1)", "Up", show=False, id="list.up"),
         Binding("pagedown,ctrl+d", "page(1)", "Page down", show=False, id="list.pagedown"),
         Binding("pageup,ctrl+b", "page(-1)", "Page up", show=False, id="list.pageup"),
-        Binding("home,g", "jump(0)", "First", show=False, id="list.first"),
+        Binding("home", "jump(0)", "First", show=False, id="list.first"),
         Binding("end,G", "jump(-1)", "Last", show=False, id="list.last"),
         Binding("space", "select", "Select", show=False, id="list.select"),
     ]
@@ -118,11 +133,13 @@ class LineList(Lines):
         *,
         moved: Callable[[bool], None] = lambda by_hand: None,
         empty: Sequence[str] = (),
+        is_heading: Callable[[Any], bool] = lambda key: False,
         **kwargs,
     ) -> None:
         """
         Args:
             row: (index, width) -> the row's pieces.
+            is_heading: whether the item of a key is no stop of the cursor.
             moved: called when the cursor stands on another item; True where a key or a click moved it, not other items. A
                 call and no message: what it shows belongs into the same frame as the cursor.
             empty: lines that teach what to do while there is nothing to show.
@@ -130,7 +147,8 @@ class LineList(Lines):
         super().__init__(**kwargs)
         self._row, self._moved = row, moved
         self.empty = list(empty)
-        self.keys: list[Any] = []
+        self.is_heading = is_heading
+        self.keys: Sequence[Any] = []
         self.cursor = 0
         self.selected: set[Any] = set()
 
@@ -138,24 +156,36 @@ class LineList(Lines):
     def key(self) -> Any:
         return self.keys[self.cursor] if self.keys else None
 
-    def show_keys(self, keys: list[Any], *, cursor: Any = None) -> None:
+    def show_keys(self, keys: Sequence[Any], *, cursor: Any = None) -> None:
         """Show other items; the cursor goes to *cursor*, else stays on its key, else on its place."""
-        wanted = cursor if cursor is not None else self.key
         before = self.key
+        wanted = cursor if cursor is not None else before
         self.keys = keys
         if wanted in keys:
             self.cursor = keys.index(wanted)
         else:
-            self.cursor = min(self.cursor, max(0, len(keys) - 1))
-        self.selected &= set(keys)
-        self.virtual_size = Size(self.size.width, len(keys))
+            self.cursor = self._stop(min(self.cursor, max(0, len(keys) - 1)), 1)
+        self.selected = {key for key in self.selected if key in keys}
+        self.extend(len(keys))
         self._follow()
         self.refresh()
         if keys and self.key != before:
             self._moved(False)
 
+    def _stop(self, index: int, step: int) -> int:
+        """The nearest place that is no heading: first in the direction of *step*, then in the other one."""
+        for direction in (step, -step):
+            place = index
+            while 0 <= place < len(self.keys):
+                if not self.is_heading(self.keys[place]):
+                    return place
+                place += direction
+        return index
+
     def move_to(self, index: int) -> None:
         index = max(0, min(index, len(self.keys) - 1))
+        if self.keys:
+            index = self._stop(index, 1 if index >= self.cursor else -1)
         if self.keys and index != self.cursor:
             old, self.cursor = self.cursor, index
             self._redraw(old)
@@ -187,12 +217,19 @@ class LineList(Lines):
 
     def _follow(self) -> None:
         height = self.size.height
-        if height and not self.scroll_offset.y <= self.cursor < self.scroll_offset.y + height:
-            top = self.cursor if self.cursor < self.scroll_offset.y else self.cursor - height + 1
+        first = self.cursor
+        while first > 0 and self.keys and self.is_heading(self.keys[first - 1]):
+            first -= 1  # what stands under a heading is seen with it
+        if height and not (self.scroll_offset.y <= first and self.cursor < self.scroll_offset.y + height):
+            top = first if first < self.scroll_offset.y else self.cursor - height + 1
             self.scroll_to(y=top, animate=False, force=True, immediate=True)
 
+    def hold(self, row: int) -> None:
+        """Scroll so that the cursor stands in the *row*-th line that is seen, where it stood before."""
+        self.scroll_to(y=max(0, self.cursor - row), animate=False, force=True, immediate=True)
+
     def on_resize(self) -> None:
-        self.virtual_size = Size(self.size.width, len(self.keys))
+        self.extend(len(self.keys))
         self._follow()
 
     def render_line(self, y: int) -> Strip:
@@ -203,6 +240,8 @@ class LineList(Lines):
             return self.draw([(f" {text}", "dim")], width)
         if index >= len(self.keys):
             return Strip.blank(width, self.rich_style)
+        if self.is_heading(self.keys[index]):
+            return self.draw(self._row(index, width), width)
         behind: tuple[str, ...] = ("selected",) if self.keys[index] in self.selected else ()
         if index == self.cursor:
             behind += ("cursor" if self.has_focus else "cursor-idle",)
@@ -268,7 +307,7 @@ class TextView(Lines):
             return
         self._width = width
         self._wrapped = [line for row in self._rows for line in wrap(row, width)]
-        self.virtual_size = Size(self.size.width, len(self._wrapped))
+        self.extend(len(self._wrapped))
 
     def on_resize(self) -> None:
         self._wrap()

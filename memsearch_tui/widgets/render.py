@@ -14,10 +14,44 @@ _INLINE = re.compile(r"(`[^`]+`)|(\*\*[^*]+\*\*)|(https?://\S+)")
 _BULLET = re.compile(r"^(\s*)([-*+]|\d+\.)\s+")
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 _TOOL_LINES = 3
+_SEEN = 12  # cells that are left for a found word and what follows
 
 #: mark -> (what is shown, tone); ``{}`` is the mark's value
 BADGES = {"pin": ("pinned", "accent"), "superseded-by": ("superseded", "dim"), "expires": ("expires {}", "dim"), "trust": ("{}", "warn"),
           "confidence": ("{} confidence", "dim"), "summary": ("pending", "dim")}  # fmt: skip
+
+
+#: the same in front of a row, where there is no room for words; `?` explains them
+SIGNS = {"pin": ("◆", "accent"), "superseded-by": ("×", "dim"), "expires": ("◷", "dim"), "trust": ("!", "warn"),
+         "confidence": ("?", "dim"), "summary": ("…", "dim")}  # fmt: skip
+TAGS = {"claude-code": "cl", "codex": "cx", "opencode": "oc", "openclaw": "ow"}
+
+
+def agent_tag(agent: str) -> str:
+    """Two letters for an agent, the same everywhere; they name its tone, too. ``me``: written by hand."""
+    return TAGS.get(agent, "me")
+
+
+def signs(marks: dict[str, str]) -> Row:
+    found: Row = [sign for name, sign in SIGNS.items() if name in marks]
+    return [*found, (" ", "dim")] if found else []
+
+
+def snippet(title: str, text: str, words: list[str], room: int) -> str:
+    """The line of *text* that has most of *words*, cut so that the first of them is seen in *room* cells; the title where it says as
+    much."""
+
+    def count(line: str) -> int:
+        folded = line.casefold()
+        return sum(word in folded for word in words)
+
+    lines = [_BULLET.sub("", line).strip() for line in text.split("\n") if not line.lstrip().startswith("#")]
+    best = max(lines, key=count, default="")
+    if count(best) <= count(title):
+        best = title
+    first = min((place for word in words if (place := best.casefold().find(word)) >= 0), default=0)
+    start = min(first - room // 3, len(best) - room + 1)
+    return best if first < room - _SEEN or start <= 0 else "…" + best[start:]
 
 
 def badges(marks: dict[str, str]) -> Row:

@@ -18,8 +18,10 @@ from textual.worker import WorkerCancelled
 from memsearch_tui.app import MemsearchApp
 from memsearch_tui.library import Library
 from memsearch_tui.screens.conflict import ConflictScreen
+from memsearch_tui.screens.day import DayScreen
 from memsearch_tui.screens.related import RelatedScreen
 from memsearch_tui.screens.text import TextScreen
+from memsearch_tui.widgets.lines import TextView
 from tests.tui.conftest import SESSION
 
 
@@ -49,15 +51,15 @@ def shown(app) -> str:
 
 def titles(app) -> list[str]:
     screen = app.screen
-    return [screen.items[key].title for key in screen.entries.keys]
+    return [item.title for key in screen.entries.keys if (item := screen.shown.item(key))]
 
 
-def test_it_opens_on_the_newest_day_and_walks_down_and_back(world):
+def test_it_opens_on_the_newest_note_and_walks_down_and_back(world):
     app = world.app()
 
     async def steps(pilot):
-        assert app.screen.days.keys == ["2026-02-09", "2026-02-08"]
-        assert [t[:4] for t in titles(app)] == ["Cart", "Redi", "缓存中间"]
+        assert [t[:4] for t in titles(app)] == ["缓存中间", "Redi", "Cart", "Chos"]
+        assert app.screen.item.title == "缓存中间件测试通过"
         await pilot.press("down")
         assert "Redis TTL raised" in shown(app) and "live" in shown(app)
         await pilot.press("enter", "enter")
@@ -67,9 +69,11 @@ def test_it_opens_on_the_newest_day_and_walks_down_and_back(world):
         await pilot.press("escape")
         assert app.screen.level == "section" and "Redis TTL" in shown(app)
         await pilot.press("escape", "escape")
-        assert app.screen.level == "days" and app.screen.entries.cursor == 1
-        await pilot.press("down")
-        assert titles(app) == ["Chose Postgres 16 for staging"]
+        assert app.screen.level == "entries" and app.screen.item.title.startswith("Redis")
+        await pilot.press("down", "down")
+        assert app.screen.item.title == "Chose Postgres 16 for staging"  # over the day's heading
+        await pilot.press("up")
+        assert app.screen.item.title.startswith("Cart")
 
     drive(app, steps)
 
@@ -83,7 +87,7 @@ def test_words_answer_while_typing_and_escape_restores_the_place(world):
         assert titles(app)[0].startswith("Redis TTL") and app.screen.query_one(Input).value == "ttl"
         assert ("TTL", "match") in app.screen._item_row(0, 80)
         await pilot.press("enter", "enter", "escape", "escape")
-        assert app.screen.query_text == "" and len(titles(app)) == 3 and app.screen.entries.cursor == 1
+        assert app.screen.query_text == "" and len(titles(app)) == 4 and app.screen.item.title.startswith("Redis TTL")
 
     drive(app, steps)
 
@@ -163,27 +167,137 @@ def test_a_click_takes_the_row_under_the_pointer_and_a_second_one_opens_it(world
 
     async def steps(pilot):
         rows = app.screen.entries
-        for row in (2, 0, 1):
+        for row in (3, 1, 2):
             await pilot.click(rows, offset=(5, row + 1))  # the border is above the first
             assert rows.cursor == row
-        await pilot.click(rows, offset=(5, 2))
+        await pilot.click(rows, offset=(5, 3))
         assert app.screen.level == "section" and "Redis TTL raised" in shown(app)
         await pilot.click(rows, offset=(5, 0))  # on the border
-        assert rows.cursor == 1
+        assert rows.cursor == 2
+        await pilot.click(rows, offset=(5, 5))  # on a heading: the first note under it
+        assert app.screen.item.title.startswith("Chose")
 
     drive(app, steps)
 
 
-def test_another_day_begins_at_its_top_and_is_found_again_where_it_was_left(world):
+def test_days_are_gone_through_with_brackets_and_found_by_date(world):
     app = world.app()
 
     async def steps(pilot):
+        await pilot.press("down", "]")
+        assert app.screen.item.day == "2026-02-08"
+        await pilot.press("]", "[")
+        assert app.screen.item.title == "缓存中间件测试通过"
+        await pilot.press("g", *"2026-02-08")
+        await pilot.pause()
+        assert isinstance(app.screen, DayScreen)
+        await pilot.press("enter")
+        await pilot.pause()
+        assert app.screen.item.day == "2026-02-08" and app.screen.level == "entries"
+        await pilot.press("g", "tab", "right", "left", "down", "enter")  # in the calendar: a week on is after the last
+        await pilot.pause()
+        assert app.screen.item.day == "2026-02-09"
+        await pilot.press("g", "x", "enter", "escape")
+        await pilot.pause()
+        assert app.screen.item.day == "2026-02-09"
+
+    drive(app, steps)
+
+
+def test_a_click_into_the_calendar_goes_to_that_day(world, monkeypatch):
+    monkeypatch.setattr(Library, "today", lambda self: "2026-02-10")
+    app = world.app()
+
+    async def steps(pilot):
+        year = app.screen.year
+        places = {year.day_at(x, y).isoformat(): (x, y) for x in range(4, 57) for y in range(1, 8) if year.day_at(x, y)}
+        assert len(places) == 52 * 7 + 2 and max(places) == "2026-02-10"
+        await pilot.click(year, offset=places["2026-02-08"])
+        assert app.screen.item.day == "2026-02-08"
+        await pilot.click(year, offset=places["2026-02-10"])  # nothing was noted there: the one before
+        assert app.screen.item.day == "2026-02-09"
+
+    drive(app, steps, (200, 60))
+
+
+def test_the_day_s_file_is_shown_as_it_is_written(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("D")
+        await pilot.pause()
+        text = app.screen.query_one(TextView).text()
+        assert text.startswith("shop/.memsearch/memory/2026-02-09.md") and world.day().read_text().strip() in text
+
+    drive(app, steps)
+
+
+def test_it_comes_back_to_where_it_was_left_on_the_same_day_only(world, monkeypatch):
+    async def leave(pilot):
+        await pilot.press("down")
+
+    drive(world.app(), leave)
+    again, tomorrow = world.app(), world.app()
+
+    async def see(pilot):
+        assert pilot.app.screen.item.title.startswith("Redis")
+
+    drive(again, see)
+    monkeypatch.setattr(Library, "today", lambda self: "2030-01-01")
+
+    async def newest(pilot):
+        assert pilot.app.screen.item.title == "缓存中间件测试通过"
+
+    drive(tomorrow, newest)
+
+
+def test_what_was_said_stands_under_the_note_where_there_is_room(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("down")
+        await settled(pilot)
+        assert "raise the redis ttl" in app.screen.said.text() and app.screen.said.display
+        await pilot.press("down")
+        await settled(pilot)
+        assert "why is the cart slow" in app.screen.said.text()
+
+    drive(app, steps, (200, 60))
+
+
+def test_a_new_note_above_does_not_move_what_is_read(world):
+    def write(day: str, notes: int) -> None:
+        world.day(day).write_text(f"# {day}\n" + "".join(f"\n### 10:{n:02}\n- note {n}\n" for n in range(notes)))
+
+    write("2026-02-07", 50)
+    app = world.app()
+
+    async def steps(pilot):
+        rows = app.screen.entries
         await pilot.press("down", "down")
-        assert app.screen.entries.cursor == 2
-        await pilot.press("escape", "down")
-        assert app.screen.days.key == "2026-02-08" and app.screen.entries.cursor == 0
-        await pilot.press("up")
-        assert app.screen.days.key == "2026-02-09" and app.screen.entries.cursor == 2
+        place = rows.cursor - rows.scroll_offset.y
+        write("2026-02-10", 20)
+        await pilot.press("r")
+        assert app.screen.item.title.startswith("Cart") and rows.cursor - rows.scroll_offset.y == place
+        await pilot.press("home")
+        assert app.screen.item.title == "note 19" and rows.scroll_offset.y == 0
+
+    drive(app, steps)
+
+
+def test_a_search_shows_the_line_that_has_its_words_and_colours_the_days_of_its_hits(world):
+    with world.day().open("a") as other:
+        other.write("\n### 16:00\n- The importer is faster now\n- It retries with a frobnicator in between\n")
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("slash", *"frobnicator")
+        await settled(pilot)
+        row = app.screen._item_row(0, 60)
+        assert ("frobnicator", "match") in row and "It retries with a " in "".join(text for text, _ in row)
+        assert {day.isoformat() for day in app.screen.strip._counts} == {"2026-02-09"}
+        await pilot.press("escape", "escape")
+        assert len(app.screen.strip._counts) == 2
 
     drive(app, steps)
 
@@ -283,14 +397,20 @@ def test_delete_one_and_many_and_bring_them_back(world):
     app = world.app()
 
     async def steps(pilot):
-        await pilot.press("d")
-        assert [t[:4] for t in titles(app)] == ["Redi", "缓存中间"] and b"selectinload" not in world.day().read_bytes()
-        await pilot.press("space", "space", "d")
-        assert titles(app) == [] and b"Redis" not in world.day().read_bytes()
-        await pilot.press("u")
-        assert len(titles(app)) == 2
+        await pilot.press("down", "down", "d")
+        assert [t[:4] for t in titles(app)] == [
+            "缓存中间",
+            "Redi",
+            "Chos",
+        ] and b"selectinload" not in world.day().read_bytes()
+        assert app.screen.item.title.startswith("Chose")  # the next older one
+        await pilot.press("home", "space", "space", "d")
+        assert [t[:4] for t in titles(app)] == ["Chos"] and b"Redis" not in world.day().read_bytes()
+        assert app.screen.item.title.startswith("Chose")
         await pilot.press("u")
         assert len(titles(app)) == 3
+        await pilot.press("u")
+        assert len(titles(app)) == 4 and app.screen.item.title.startswith("Cart")
 
     drive(app, steps)
     assert world.day().read_bytes() == original
@@ -301,7 +421,7 @@ def test_a_conflict_shows_both_sides(world, choice, kept):
     app = world.app()
 
     async def steps(pilot):
-        await pilot.press("e")
+        await pilot.press("down", "down", "e")
         await pilot.pause()
         app.screen.query_one("#editor", TextArea).text = "- mine"
         text = world.day().read_text()
@@ -330,7 +450,7 @@ def test_an_append_next_door_while_editing_is_kept(world):
             other.write("\n### 16:00\n- from a hook\n")
         await pilot.press("ctrl+s", "r")
         await pilot.pause()
-        assert titles(app)[0] == "edited" and titles(app)[-1] == "from a hook"
+        assert titles(app)[:2] == ["from a hook", "edited"] and app.screen.item.title == "edited"
 
     drive(app, steps)
 
@@ -339,7 +459,7 @@ def test_a_draft_is_offered_after_a_crash(world):
     app = world.app()
 
     async def crash(pilot):
-        await pilot.press("e")
+        await pilot.press("down", "down", "e")
         await pilot.pause()
         app.screen.query_one("#editor", TextArea).text = "- half written"
         await pilot.pause()
@@ -421,7 +541,7 @@ def test_beside_a_note_stand_its_matter_and_the_turns_that_wrote_to_its_files(wo
     app = world.app()
 
     async def steps(pilot):
-        await pilot.press("down", "down", "down", "down", "b")
+        await pilot.press("b")
         assert isinstance(app.screen, RelatedScreen)
         await settled(pilot)
         assert [(found.how, found.item.title) for found in app.screen.found] == [("shop/cart.py", said["f1"][2:])]
@@ -443,7 +563,7 @@ def test_a_file_that_vanishes_while_it_is_open_is_said(world):
         await pilot.press("down")
         assert "no longer" in shown(app) or "No such file" in shown(app)
         await pilot.press("r")
-        assert app.screen.days.keys == ["2026-02-08"]
+        assert titles(app) == ["Chose Postgres 16 for staging"]
 
     drive(app, steps)
 
@@ -484,12 +604,12 @@ def test_after_an_edit_keys_are_commands_again(world, leave):
     app = world.app()
 
     async def steps(pilot):
-        await pilot.press("e")
+        await pilot.press("down", "down", "e")
         await pilot.pause()
         app.screen.query_one("#editor", TextArea).text = "- typed"
         await pilot.press(leave, "d")
         await pilot.pause()
-        assert app.screen.query_one(Input).value == "" and len(titles(app)) == 2
+        assert app.screen.query_one(Input).value == "" and len(titles(app)) == 3
 
     drive(app, steps, (80, 24))
     assert b"selectinload" not in world.day().read_bytes()
@@ -501,24 +621,10 @@ def test_hostile_text_is_shown_harmlessly(world):
     app = world.app()
 
     async def steps(pilot):
-        await pilot.press("end")
         text = shown(app)
         assert "[bold red]markup[/]" in text and "\x1b" not in text and "\u202e" not in text
 
     drive(app, steps)
-
-
-def test_delete_needs_an_entry_under_the_cursor_and_not_a_day(world):
-    before = world.day().read_text()
-    app = world.app()
-
-    async def steps(pilot):
-        await pilot.press("down", "escape", "d")
-        await pilot.pause()
-        assert app.screen.level == "days"
-
-    drive(app, steps)
-    assert world.day().read_text() == before
 
 
 @pytest.mark.parametrize("theme", ["ansi-dark", "textual-light", "dracula", "memsearch-light"])

@@ -13,7 +13,7 @@ from memsearch_engine.receipts import Receipt, Told
 from textual.widgets import Input
 
 from memsearch_tui.app import MemsearchApp
-from memsearch_tui.library import Item, Library, Related
+from memsearch_tui.library import Item, Library, Related, Standing
 from memsearch_tui.review import Case
 
 DRAWN_WITH = "8.2.8"  # another version draws frames and footers differently
@@ -63,10 +63,14 @@ RELATED = [
         ("app/catalog/redis/cache_settings_of_all_shops.py", "3", "2026-02-07", "09:30", "opencode", "`cache_settings_of_all_shops.py` is read once at start"),
     )
 ]  # fmt: skip
+STANDING = Standing(
+    {"claude-code": 1.0, "codex": 1.0}, [], 4, [("claude-code", 3, "2026-02-09 15:00"), ("codex", 1, "2026-02-08 09:00")],
+    [Item("5", "p", "2026-02-08", "09:00", "codex", "Chose Postgres 16 for staging", {"pin": ""})], served=True,
+)  # fmt: skip
 #: name -> keys that lead there
 SCREENS = {
-    "days": ["escape"],
     "entries": ["down"],
+    "date": ["g", *"2026-02-08"],
     "section": ["down", "enter"],
     "conversation": ["down", "enter", "enter"],
     "search": ["slash", *"redis"],
@@ -85,22 +89,30 @@ SIZES = [(80, 24), (120, 40), (200, 60)]
 @pytest.mark.parametrize("size", SIZES, ids=lambda size: f"{size[0]}x{size[1]}")
 @pytest.mark.parametrize("name", SCREENS)
 def test_screen(snap_compare, world, monkeypatch, name, size, theme):
+    monkeypatch.setattr(Library, "today", lambda self: "2026-02-09")
+    monkeypatch.setattr(Library, "standing", lambda self: STANDING)
     monkeypatch.setattr(Library, "health", lambda self: HEALTH)
     monkeypatch.setattr(Library, "activity", lambda self: ACTIVITY)
     monkeypatch.setattr(Library, "related", lambda self, item, entry: (RELATED, ""))
     monkeypatch.setattr("memsearch_tui.screens.review.cases", lambda memory, secrets: REVIEW)
     monkeypatch.setattr("memsearch_tui.screens.browse._REST_S", 3600)  # words only: meaning would need the service
 
-    async def still(pilot) -> None:
-        for box in pilot.app.screen.query(Input):
-            box.cursor_blink = False
-        await pilot.pause()
-        for key in SCREENS[name]:
-            await pilot.press(key)
+    async def done(pilot) -> None:
         for worker in list(pilot.app.workers):
             if worker.group != "search":
                 await pilot.app.workers.wait_for_complete([worker])
         await pilot.pause()
+
+    async def still(pilot) -> None:
+        for box in pilot.app.screen.query(Input):
+            box.cursor_blink = False
+        await pilot.pause()
+        await done(pilot)  # what a modal screen covers is not painted again
+        for key in SCREENS[name]:
+            await pilot.press(key)
+        for box in pilot.app.screen.query(Input):
+            box.cursor_blink = False
+        await done(pilot)
         pilot.app.screen.query("Toast").remove()
         await pilot.pause()
 

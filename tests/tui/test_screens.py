@@ -33,7 +33,7 @@ def test_a_turn_leads_to_its_memory_and_back(world):
         await pilot.press("down", "enter", "enter", "left_square_bracket")
         assert "why is the cart slow" in shown(app)
         await pilot.press("m")
-        assert app.screen.level == "section" and "Cart was slow" in shown(app) and app.screen.entries.cursor == 0
+        assert app.screen.level == "section" and "Cart was slow" in shown(app) and app.screen.entries.cursor == 3
         await pilot.press("enter")
         assert "why is the cart slow" in shown(app)
 
@@ -46,11 +46,11 @@ def test_many_are_pinned_exported_and_deleted_together(world):
     async def steps(pilot):
         await pilot.press("space", "space", "p")
         assert world.day().read_text().count("<!-- pin -->") == 2
-        await pilot.press("g", "space", "space", "x")
+        await pilot.press("home", "space", "space", "x")
         app.screen.query_one(Input).value = str(world.project / "out.json")
         await pilot.press("enter")
         rows = json.loads((world.project / "out.json").read_text())["entries"]
-        assert [row["turn"] for row in rows] == ["t1", "t2"] and rows[0]["marks"] == {"pin": ""}
+        assert [row["turn"] for row in rows] == ["t3", "t2"] and rows[0]["marks"] == {"pin": ""}
         await pilot.press("x")
         app.screen.query_one(Input).value = str(world.project / "out.json")
         await pilot.press("enter")  # a file that is there is never written over
@@ -59,7 +59,7 @@ def test_many_are_pinned_exported_and_deleted_together(world):
         app.screen.query_one(Input).value = str(world.project / "one.md")
         await pilot.press("enter")
         assert (world.project / "one.md").read_text().count("### ") == 1
-        await pilot.press("g", "space", "space", "space", "d")
+        await pilot.press("home", "space", "space", "space", "d")
         assert titles(app) == [] or world.day().read_text().count("### ") == 0
         await pilot.press("u")
         assert world.day().read_text().count("### ") == 3
@@ -78,7 +78,7 @@ def test_filters_by_key_are_words_of_the_query(world):
         await pilot.press("F")
         assert box.value == "agent:claude-code project:*"
         await pilot.press("F", "f")
-        assert box.value == "" and len(titles(app)) == 3
+        assert box.value == "" and len(titles(app)) == 4
 
     drive(app, steps)
 
@@ -117,8 +117,8 @@ def test_projects_can_be_walked_between(world, tmp_path):
         await pilot.pause()
         assert (
             app.library.memory.everything
-            and "2026-02-09" in app.screen.days.keys
-            and "2026-03-01" in app.screen.days.keys
+            and "2026-02-09" in app.screen.timeline.counts
+            and "2026-03-01" in app.screen.timeline.counts
         )
         await pilot.press("f2", "escape")
         assert app.library.memory.everything
@@ -250,7 +250,7 @@ def test_the_app_opens_without_a_service_and_says_so(world, monkeypatch):
     app = MemsearchApp(Library(Memory(str(world.project), home=world.home)), live=False)
 
     async def steps(pilot):
-        assert len(titles(app)) == 3
+        assert len(titles(app)) == 4
         await pilot.press("f3")
         await settled(pilot)
         assert seen(app)

@@ -1,0 +1,86 @@
+"""Going to a date: typed, or picked in the calendar."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Static
+
+from memsearch_tui.counted import many
+from memsearch_tui.widgets.calendar import Calendar
+
+_HOW = "2026-02-09, 2026-02, yesterday, 7d · tab picks in the calendar · enter goes · escape leaves"
+
+
+class DayScreen(ModalScreen[str]):
+    """Dismisses with an ISO day, or '' where the user left."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("escape", "leave", "Leave", id="date.leave", priority=True)]
+    DEFAULT_CSS = """
+    DayScreen { align: center middle; background: $background 60%; }
+    DayScreen > Vertical { width: 64; max-width: 100%; height: auto; border: round $accent; background: $surface; padding: 0 1; }
+    DayScreen Calendar { height: 8; margin: 1 0 0 0; background: $surface; }
+    DayScreen Calendar:focus { background: $background; }
+    DayScreen Static { color: $text-muted; }
+    """
+
+    def __init__(self, counts: dict[str, int], today: str, day: str) -> None:
+        super().__init__()
+        self._counts, self._today, self._day = counts, today, day
+        self._calendar = Calendar(can_focus=True)
+
+    def compose(self) -> ComposeResult:
+        with Vertical() as box:
+            box.border_title = "go to a date"
+            yield Input(placeholder="a date", compact=True)
+            yield self._calendar
+            yield Static(_HOW, id="how", markup=False)
+
+    def on_mount(self) -> None:
+        self._calendar.show(self._counts, self._today)
+        self._calendar.stand(self._day)
+        self.query_one(Input).focus()
+
+    @on(Input.Changed)
+    def _typed(self, event: Input.Changed) -> None:
+        self._day = self._read(event.value)
+        if self._day:
+            self._calendar.stand(self._day)
+        self._tell(self._day or ("" if not event.value.strip() else None))
+
+    def _tell(self, day: str | None) -> None:
+        if day is None:
+            said = "no date: 2026-02-09, 2026-02, yesterday, 7d"
+        else:
+            said = f"{day}: {many(self._counts.get(day, 0), 'note')}" if day else _HOW
+        self.query_one("#how", Static).update(said)
+
+    def _read(self, text: str) -> str:
+        """The last day that *text* names, '' where it names none."""
+        from memsearch_engine.search.query import parse_date
+
+        found = parse_date(text.strip(), date.fromisoformat(self._today))
+        return found[1] if found else ""
+
+    @on(Calendar.Moved)
+    def _stood(self, event: Calendar.Moved) -> None:
+        self._day = event.day
+        self._tell(event.day)
+
+    @on(Calendar.Picked)
+    def _picked(self, event: Calendar.Picked) -> None:
+        self.dismiss(event.day)
+
+    @on(Input.Submitted)
+    def _submitted(self) -> None:
+        if self._day:
+            self.dismiss(self._day)
+
+    def action_leave(self) -> None:
+        self.dismiss("")

@@ -1,0 +1,156 @@
+"""What the home list shows: every day's notes under its heading, newest first; or the hits of a search. No widget here.
+
+Both are sequences of keys, of which a list asks only those that it draws. A day is read when it is first looked at.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator, Sequence
+from itertools import accumulate
+from typing import overload
+
+from memsearch_tui.library import Item, Library
+
+#: (path, entry id) of a note, or ("", what it stands over) of a heading.
+Key = tuple[str, str]
+
+
+def is_heading(key: Key) -> bool:
+    return not key[0]
+
+
+class Hits(Sequence[Key]):
+    """The hits of a search in their order; a heading stands where those begin that are only faintly alike."""
+
+    FAINT: Key = ("", "faint")
+
+    def __init__(self, items: Sequence[Item]) -> None:
+        self._items = {item.key: item for item in items}
+        self._keys = list(self._items)
+        sure = [place for place, item in enumerate(items) if not item.doubtful]
+        begin = sure[-1] + 1 if sure else 0
+        if 0 < begin < len(self._keys):
+            self._keys.insert(begin, self.FAINT)
+
+    def item(self, key: Key | None) -> Item | None:
+        return self._items.get(key) if key else None
+
+    def without(self, keys: set[Key]) -> Hits:
+        return Hits([item for key, item in self._items.items() if key not in keys])
+
+    @property
+    def days(self) -> dict[str, int]:
+        """day -> number of hits."""
+        counts: dict[str, int] = {}
+        for item in self._items.values():
+            counts[item.day] = counts.get(item.day, 0) + 1
+        return counts
+
+    @overload
+    def __getitem__(self, index: int) -> Key: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Key]: ...
+    def __getitem__(self, index: int | slice) -> Key | list[Key]:
+        return self._keys[index]
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+
+class Timeline(Sequence[Key]):
+    """All notes, newest first, each day under a heading."""
+
+    def __init__(self, library: Library, miscounted: Callable[[], None] = lambda: None) -> None:
+        """
+        Args:
+            miscounted: told when a day turns out to have another number of notes than was known, so that places after it move.
+        """
+        self._library, self._miscounted = library, miscounted
+        self.counts = dict(library.days())
+        self._days: dict[str, dict[Key, Item]] = {}
+        self._keys: dict[str, list[Key]] = {}
+        self._wrong: set[str] = set()
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        self._names = [day for day, count in self.counts.items() if count]
+        self._starts = [0, *accumulate(self.counts[day] + 1 for day in self._names)]
+        self._place = {day: number for number, day in enumerate(self._names)}
+
+    def settle(self) -> None:
+        """Take the numbers over that reading has shown."""
+        for day in self._wrong:
+            self.counts[day] = len(self._days[day])
+        self._wrong.clear()
+        self._lay_out()
+
+    def _of(self, day: str) -> dict[Key, Item]:
+        """The notes of a day, newest first."""
+        if day not in self._days:
+            self._days[day] = {item.key: item for item in reversed(self._library.day(day))}
+            self._keys[day] = list(self._days[day])
+            if len(self._days[day]) != self.counts[day]:
+                self._wrong.add(day)
+                self._miscounted()
+        return self._days[day]
+
+    def item(self, key: Key | None) -> Item | None:
+        day = self._library.day_of(key[0]) if key and key[0] else ""
+        return self._of(day).get(key) if key and day in self._place else None
+
+    def day_at(self, index: int) -> str:
+        """The day that the row *index* belongs to."""
+        return self._names[min(bisect_right(self._starts, index) - 1, len(self._names) - 1)] if self._names else ""
+
+    def start(self, day: str) -> int:
+        """The row of the heading of *day*, or of the next older day that has notes; of the oldest where none is."""
+        if day not in self._place:
+            day = next((name for name in self._names if name <= day), self._names[-1] if self._names else "")
+        return self._starts[self._place[day]] if day else 0
+
+    @property
+    def total(self) -> int:
+        return sum(self.counts.values())
+
+    @overload
+    def __getitem__(self, index: int) -> Key: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Key]: ...
+    def __getitem__(self, index: int | slice) -> Key | list[Key]:
+        if isinstance(index, slice):
+            return [self[place] for place in range(*index.indices(len(self)))]
+        if not -len(self) <= index < len(self):
+            raise IndexError(index)
+        index %= len(self)
+        day = self.day_at(index)
+        place = index - self._starts[self._place[day]] - 1
+        if place < 0:
+            return "", day
+        self._of(day)
+        return self._keys[day][place] if place < len(self._keys[day]) else ("", "")
+
+    def __len__(self) -> int:
+        return self._starts[-1]
+
+    def __iter__(self) -> Iterator[Key]:
+        return (self[place] for place in range(len(self)))
+
+    def _find(self, key: object) -> int:
+        if not isinstance(key, tuple) or len(key) != 2:
+            return -1
+        if is_heading(key):
+            return self._starts[self._place[key[1]]] if key[1] in self._place else -1
+        day = self._library.day_of(key[0])
+        if day not in self._place:
+            return -1
+        return self._starts[self._place[day]] + 1 + self._keys[day].index(key) if key in self._of(day) else -1
+
+    def __contains__(self, key: object) -> bool:
+        return self._find(key) >= 0
+
+    def index(self, key: object, start: int = 0, stop: int | None = None) -> int:
+        place = self._find(key)
+        if not start <= place < (len(self) if stop is None else stop):
+            raise ValueError(key)
+        return place

@@ -1,0 +1,209 @@
+"""A year of days in the room there is: a heat map of 53 weeks, a strip with the months under it, or one line.
+
+What it colours are counts, of notes or of hits; it knows neither. Shape as well as colour says how many.
+"""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+from typing import ClassVar
+
+from textual import events
+from textual.binding import Binding, BindingType
+from textual.message import Message
+from textual.strip import Strip
+
+from memsearch_tui.widgets.lines import Lines, Row
+
+WEEKS = 53
+_MAP_HEIGHT = 8
+_MARGIN = 4  # columns before the weeks of the map: the days' names
+_DAYS = ("Mo", "", "We", "", "Fr", "", "")
+_SHADES = "·░▒▓█"
+_BARS = " ▁▂▃▄▅▆▇█"
+#: Notes of a day from which on it has the next shade.
+_STEPS = (1, 4, 10, 20)
+_TONES = ("dim", "heat1", "heat2", "heat3", "heat3")
+
+
+class Calendar(Lines):
+    """Days from Monday to Sunday, weeks from left to right, the newest last."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("left", "step(-7)", "A week back", show=False, id="calendar.weekback"),
+        Binding("right", "step(7)", "A week on", show=False, id="calendar.weekon"),
+        Binding("up", "step(-1)", "A day back", show=False, id="calendar.dayback"),
+        Binding("down", "step(1)", "A day on", show=False, id="calendar.dayon"),
+        Binding("enter", "pick", "Go there", id="calendar.pick"),
+    ]
+
+    class Moved(Message):
+        """The cursor was moved by a key."""
+
+        def __init__(self, day: str) -> None:
+            super().__init__()
+            self.day = day
+
+    class Picked(Message):
+        """A day was clicked, or enter was pressed on it."""
+
+        def __init__(self, day: str) -> None:
+            super().__init__()
+            self.day = day
+
+    def __init__(self, *, can_focus: bool = False, **kwargs) -> None:
+        super().__init__(**kwargs)
+        self.can_focus = can_focus
+        self._counts: dict[date, int] = {}
+        self._drawn: dict[tuple[int, int, int, date], Strip] = {}  # a line whose day and size are the same is the same
+        self.today = self.day = date.min
+
+    def show(self, counts: dict[str, int], today: str) -> None:
+        """*counts*: ISO day -> how many; days that are no dates are left out."""
+        found = {day: count for name, count in counts.items() if (day := _date(name)) is not None}
+        last = max([_date(today) or date.min, *found])
+        if (found, last) == (self._counts, self.today):
+            return
+        self._counts, self.today = found, last
+        self._drawn.clear()
+        self.day = min(self.day, self.today) if self.day > date.min else self.today
+        self.refresh()
+
+    def stand(self, day: str) -> None:
+        """Mark a day; the weeks around it are shown."""
+        found = _date(day)
+        if found is not None and found != self.day:
+            self.day = found
+            self.refresh()
+
+    # -- what is where --------------------------------------------------------------------------------------
+
+    @property
+    def _first(self) -> date:
+        """The Monday of the first week: the last 53 weeks, or as many years of them earlier as the cursor needs."""
+        last = self.today - timedelta(days=self.today.weekday())
+        weeks = max(0, -(-(last - self.day).days // 7))
+        return last - timedelta(weeks=WEEKS * (weeks // WEEKS + 1) - 1)
+
+    @property
+    def is_map(self) -> bool:
+        return self.size.height >= _MAP_HEIGHT
+
+    @property
+    def _cell(self) -> int:
+        """Columns of a week."""
+        return 2 if not self.is_map and self.size.width >= 2 * WEEKS + 2 else 1
+
+    @property
+    def _left(self) -> int:
+        return _MARGIN if self.is_map else 1 if self.size.height > 1 else 9
+
+    def day_at(self, x: int, y: int) -> date | None:
+        """The day of a cell; in a strip the newest one of its week that has something."""
+        week = (x - self._left) // self._cell
+        if not 0 <= week < WEEKS or x < self._left:
+            return None
+        monday = self._first + timedelta(weeks=week)
+        if self.is_map:
+            return (
+                monday + timedelta(days=y - 1) if 1 <= y <= 7 and monday + timedelta(days=y - 1) <= self.today else None
+            )
+        days = [monday + timedelta(days=n) for n in range(6, -1, -1)]
+        return next((day for day in days if self._counts.get(day)), None)
+
+    # -- drawing --------------------------------------------------------------------------------------------
+
+    def render_line(self, y: int) -> Strip:
+        width = self.size.width
+        if self.today == date.min:
+            return Strip.blank(width, self.rich_style)
+        drawn = (y, width, self.size.height, self.day)
+        if drawn not in self._drawn:
+            self._drawn[drawn] = self._line(y, width)
+        return self._drawn[drawn]
+
+    def notify_style_update(self) -> None:
+        super().notify_style_update()
+        self._drawn.clear()
+
+    def _line(self, y: int, width: int) -> Strip:
+        if self.is_map:
+            row = self._months() if y == 0 else self._weekday(y - 1) if y <= 7 else []
+        elif self.size.height == 1:
+            first, last = f"{self._first:%Y-%m} ", f" {min(self.today, self._first + timedelta(weeks=WEEKS)):%Y-%m}"
+            row = [(" ", "dim"), (first, "dim"), *self._bars(), (last, "dim")]
+        else:
+            row = [(" ", "dim"), *self._bars()] if y == 0 else self._months()
+        return self.draw(_joined(row), width)
+
+    def _months(self) -> Row:
+        """The names of the months where each begins; a name has room for itself and a blank."""
+        text, first = " " * self._left, self._first
+        for week in range(WEEKS):
+            sunday = first + timedelta(weeks=week, days=6)
+            starts = sunday.replace(day=1) if sunday.day <= 7 else None
+            if starts is not None and len(text) <= self._left + week * self._cell:
+                name = f"’{starts:%y}" if starts.month == 1 else f"{starts:%b}"
+                text = text.ljust(self._left + week * self._cell) + name + " "
+        return [(text, "dim")]
+
+    def _weekday(self, number: int) -> Row:
+        row: Row = [(f" {_DAYS[number]:{_MARGIN - 1}}", "dim")]
+        first = self._first + timedelta(days=number)
+        for week in range(WEEKS):
+            day = first + timedelta(weeks=week)
+            level = sum(self._counts.get(day, 0) >= step for step in _STEPS)
+            if day > self.today:
+                row.append((" ", "dim"))
+            else:
+                row.append((_SHADES[level], "here" if day == self.day else _TONES[level]))
+        return row
+
+    def _bars(self) -> Row:
+        first, sums = self._first, [0] * WEEKS
+        for day, count in self._counts.items():
+            if 0 <= (day - first).days < 7 * WEEKS:
+                sums[(day - first).days // 7] += count
+        most = max(sums) or 1
+        row: Row = []
+        for week, count in enumerate(sums):
+            level = -(-count * 8 // most)
+            here = (self.day - first).days // 7 == week
+            sign = _BARS[level] if count else "·"
+            row.append((sign * self._cell, "here" if here else _TONES[(level + 1) // 2] if count else "dim"))
+        return row
+
+    # -- by hand --------------------------------------------------------------------------------------------
+
+    def action_step(self, days: int) -> None:
+        if self.today > date.min:
+            self.day = min(self.day + timedelta(days=days), self.today)
+            self.refresh()
+            self.post_message(self.Moved(self.day.isoformat()))
+
+    def action_pick(self) -> None:
+        self.post_message(self.Picked(self.day.isoformat()))
+
+    def on_click(self, event: events.Click) -> None:
+        place = event.get_content_offset(self)
+        day = self.day_at(place.x, place.y) if place is not None else None
+        if day is not None:
+            self.post_message(self.Picked(day.isoformat()))
+
+
+def _joined(row: Row) -> Row:
+    """Neighbours of one tone as one piece: there are hundreds of cells."""
+    pieces: Row = []
+    for text, tone in row:
+        if pieces and pieces[-1][1] == tone:
+            pieces[-1] = (pieces[-1][0] + text, tone)
+        else:
+            pieces.append((text, tone))
+    return pieces
+
+
+def _date(text: str) -> date | None:
+    try:
+        return date.fromisoformat(text)
+    except ValueError:
+        return None

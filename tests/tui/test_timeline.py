@@ -1,0 +1,134 @@
+"""The list of all days: places, headings, and that it shows what the files have, indexed or not."""
+
+from __future__ import annotations
+
+from datetime import date, timedelta
+
+import pytest
+from memsearch_engine import Memory
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.service.engine import Engine
+
+from memsearch_tui.library import Item, Library, Standing
+from memsearch_tui.timeline import Hits, Timeline, is_heading
+from memsearch_tui.widgets.calendar import WEEKS, Calendar
+from memsearch_tui.widgets.header import parts, when
+from memsearch_tui.widgets.render import snippet
+
+
+@pytest.fixture
+def library(world):
+    return Library(Memory(str(world.project), home=world.home))
+
+
+def test_days_stand_under_headings_newest_first(library):
+    rows = Timeline(library)
+    assert [key[1] if is_heading(key) else rows.item(key).time for key in rows] == [
+        "2026-02-09", "15:00", "14:45", "14:30", "2026-02-08", "09:00",
+    ]  # fmt: skip
+    assert [rows.index(key) for key in rows] == list(range(6)) and rows.total == 4
+    assert [rows.day_at(place) for place in (0, 3, 4, 5)] == ["2026-02-09"] * 2 + ["2026-02-08"] * 2
+    assert [rows.start(day) for day in ("2026-02-10", "2026-02-09", "2026-02-08", "2020-01-01")] == [0, 0, 4, 4]
+    assert ("x", "y") not in rows and rows.item(("", "2026-02-09")) is None
+
+
+def test_only_days_that_are_looked_at_are_read(library, monkeypatch):
+    read = []
+    day = library.day
+    monkeypatch.setattr(library, "day", lambda name: (read.append(name), day(name))[1])
+    rows = Timeline(library)
+    assert rows[5] and read == ["2026-02-08"]
+
+
+def test_a_day_with_another_number_of_notes_than_was_known_moves_what_comes_after_it(library, world):
+    """Headings in a fence are counted, as a file that is not indexed is not parsed for a number."""
+    world.day("2026-02-10").write_text("# 2026-02-10\n\n### 10:00\n- a\n\n```\n### no entry\n```\n")
+    told = []
+    rows = Timeline(library, lambda: told.append(1))
+    assert len(rows) == 9 and rows[3] == ("", "2026-02-09")
+    assert rows[2] == ("", "") and told == [1]
+    rows.settle()
+    assert len(rows) == 8 and rows[2] == ("", "2026-02-09")
+
+
+def test_an_indexed_file_is_listed_as_one_that_is_not(library, world):
+    world.day("2026-02-07").write_text(
+        "# 2026-02-07\n\n### 10:00\n- " + "long " * 100 + "\n\nfree words\n\n## A heading\n\ntext\n"
+    )
+    before = {day: library.day(day) for day, _ in library.days()}
+    engine = Engine(world.home)
+    try:
+        place = library.memory.place_param
+        (result,) = engine.index(_Call(), place=place)
+        assert not result.failed
+    finally:
+        engine.close()
+    indexed = Library(Memory(str(world.project), home=world.home))
+    assert isinstance(indexed.memory.catalog, Catalog)
+    assert dict(indexed.days()) == {day: len(items) for day, items in before.items()}
+    read = indexed.memory.read
+    indexed.memory.read = lambda file: pytest.fail("read from the file")  # type: ignore[method-assign]
+    assert {day: indexed.day(day) for day in before} == before
+    indexed.memory.read = read  # type: ignore[method-assign]
+    assert all(indexed.is_as_listed(item, indexed.entry(item)) for day in before for item in indexed.day(day))
+    world.day("2026-02-07").write_text("# 2026-02-07\n\n### 11:00\n- other\n")
+    indexed.days()
+    assert [item.title for item in indexed.day("2026-02-07")] == ["other"]
+
+
+class _Call:
+    def cancelled(self) -> bool:
+        return False
+
+    def progress(self, *_: object, **__: object) -> None: ...
+
+
+def _hit(name: str, **more) -> Item:
+    return Item(name, "p", "2026-02-09", "", "", name, {}, **more)
+
+
+def test_a_heading_stands_where_hits_are_only_faintly_alike():
+    assert list(Hits([_hit("a"), _hit("b", doubtful=True)])) == [("p", "a"), Hits.FAINT, ("p", "b")]
+    assert list(Hits([_hit("a", doubtful=True), _hit("b")])) == [("p", "a"), ("p", "b")]
+    assert list(Hits([_hit("a", doubtful=True)])) == [("p", "a")] and not Hits([])
+    assert list(Hits([_hit("a"), _hit("b")]).without({("p", "a")})) == [("p", "b")]
+
+
+@pytest.mark.parametrize("today", ["2026-02-10", "2026-02-08", "2026-02-09"])
+def test_a_calendar_has_53_weeks_and_the_day_that_it_stands_on(today):
+    calendar = Calendar()
+    calendar.show({"2026-02-08": 3, "2020-05-05": 1, "no date": 4}, today)
+    end = date.fromisoformat(today)
+    for back in range(0, 3000, 5):
+        day = end - timedelta(days=back)
+        calendar.stand(day.isoformat())
+        first = calendar._first
+        assert first.weekday() == 0 and first <= day < first + timedelta(weeks=WEEKS)
+        assert (end - first).days // 7 % WEEKS == WEEKS - 1  # whole years of weeks, so that it does not slide about
+
+
+def test_the_header_says_what_is_wrong_before_what_is_fine():
+    def said(now: Standing) -> str:
+        return "|".join("".join(text for text, _ in row) for row, _ in parts("shop", 1204, 210, now, "2026-02-09"))
+
+    agents = [("codex", 3, "2026-02-09 14:31"), ("", 9, "2026-02-09 15:00")]
+    assert said(Standing()) == "memsearch shop|1,204 notes in 210 days"
+    assert (
+        said(Standing({"codex": 1.0}, [], 1, agents))
+        == "memsearch shop|f5 1 waits|1 agent captured · last 14:31|1,204 notes in 210 days"
+    )
+    assert "f4 codex: turns are missing" in said(Standing({"codex": 1.0}, ["codex: 2 turns"], 0, agents))
+    assert "no agent is captured" in said(Standing(served=True))
+    assert [when(f"{day} 10:00", "2026-02-09") for day in ("2026-02-09", "2026-02-07", "2026-01-09")] == [
+        "10:00",
+        "Sat 10:00",
+        "2026-01-09",
+    ]
+
+
+def test_a_snippet_is_the_line_that_was_found_with_its_words_in_sight():
+    text = "## 10:00\n- The importer is fast\n- " + "and so on " * 20 + "it retries five times in the end"
+    assert snippet("The importer is fast", text, ["importer"], 40) == "The importer is fast"
+    cut = snippet("The importer is fast", text, ["retries"], 40)
+    assert cut.startswith("…") and "retries five times" in cut[:40] and cut.endswith("in the end")
+    assert snippet("Title", text, [], 40) == "Title"
