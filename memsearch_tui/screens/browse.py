@@ -7,6 +7,7 @@ and query. On a wide screen a rail shows the year and what waits, and what was s
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shlex
 import shutil
@@ -48,6 +49,7 @@ _REST_S = 0.14
 _SAID_REST_S = 0.2  # that the cursor rests before the conversation behind a note is read
 #: One thread each: what was typed over is dropped from the queue, and no thread keeps a database connection for nothing.
 _WORDS, _MEANING = ThreadPoolExecutor(1, "words"), ThreadPoolExecutor(1, "meaning")
+_LOOK_AGAIN_S = 2.0  # between two looks at what holds, while an index is made say
 _LOOK_S = 10  # how often the follower looks whether another project was opened
 _HITS = 60
 _WIDE_ROW = 64
@@ -113,6 +115,7 @@ class BrowseScreen(Editing, Screen[None]):
         self.timeline = Timeline(library, self._recount)
         self.shown: Timeline | Hits = self.timeline
         self.standing = Standing()
+        self._looking = self._look_again = False
         self.entry: Entry | None = None
         self.item: Item | None = None
         self.found: Excerpt | None = None
@@ -328,18 +331,29 @@ class BrowseScreen(Editing, Screen[None]):
         )
 
     def _look(self) -> None:
-        """Ask what holds now, beside everything else; where it has no service, one is not started for it."""
-        self.run_worker(self._find_standing(), exclusive=True, group="standing")
+        """Ask what holds now; where it has no service, one is not started for it. In a thread that quitting does not wait for; who asks
+        meanwhile has it asked once more."""
+        self._look_again = self._looking
+        if not self._looking:
+            self._looking = True
+            threading.Thread(target=self._find_standing, name="standing", daemon=True).start()
 
-    async def _find_standing(self) -> None:
+    def _find_standing(self) -> None:
         library = self.library
-        found = await asyncio.to_thread(library.standing)
+        found = library.standing()
+        with contextlib.suppress(RuntimeError):  # the app is closing
+            self.app.call_from_thread(self._stand, library, found)
+
+    def _stand(self, library: Library, found: Standing) -> None:
+        self._looking = False
         if library is self.library:
             self.standing = found
             self._show_header()
             self._show_places()
+        if self._look_again:
+            self.set_timer(_LOOK_AGAIN_S, self._look)
 
-    def _entry_row_of_heading(self, key: Key, width: int) -> Row:
+    def _heading_row(self, key: Key, width: int) -> Row:
         if key == Hits.FAINT:
             text, count = "only faintly alike", ""
         else:
@@ -350,7 +364,7 @@ class BrowseScreen(Editing, Screen[None]):
     def _item_row(self, index: int, width: int) -> Row:
         key = self.entries.keys[index]
         if is_heading(key):
-            return self._entry_row_of_heading(key, width) if key[1] else []
+            return self._heading_row(key, width) if key[1] else []
         item = self.shown.item(key)
         if item is None:
             return []

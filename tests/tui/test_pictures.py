@@ -70,7 +70,7 @@ STANDING = Standing(
 #: name -> keys that lead there
 SCREENS = {
     "entries": ["down"],
-    "date": ["g", *"2026-02-08"],
+    "date": ["down", "g", *"2026-02-08"],
     "section": ["down", "enter"],
     "conversation": ["down", "enter", "enter"],
     "search": ["slash", *"redis"],
@@ -107,6 +107,8 @@ def test_screen(snap_compare, world, monkeypatch, name, size, theme):
         for box in pilot.app.screen.query(Input):
             box.cursor_blink = False
         await pilot.pause()
+        while not pilot.app.screen.standing.served:
+            await pilot.pause()
         await done(pilot)  # what a modal screen covers is not painted again
         for key in SCREENS[name]:
             await pilot.press(key)

@@ -652,7 +652,9 @@ class Engine:
         proposal = review.pending(self.home)
         proposed = review.decisions(proposal) if proposal else []
         with self._counting:
-            held = self._waiting.count(sorted({project.memory for project in projects}))
+            held = self._waiting.count(
+                sorted({project.memory for project in projects}), lambda: call.cancelled() or self.stopping.is_set()
+            )
         keeper = Keeper(self.home, self.journal)
         try:
             return {

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Callable
 
 from memsearch_engine.capture.held import ARRIVED, held_back
 from memsearch_engine.errors import MemsearchError
@@ -23,14 +24,16 @@ class Waiting:
         self._origin = origin
         self._counts: dict[str, tuple[DayFile, int]] = {}
 
-    def count(self, memories: list[str]) -> int:
+    def count(self, memories: list[str], is_over: Callable[[], bool] = lambda: False) -> int:
         """The decisions about notes below *memories*. The first time reads every note; then only files that changed, and those
-        that something waits in, as a release leaves a file as it is."""
+        that something waits in, as a release leaves a file as it is. *is_over*: nobody waits for the answer any more."""
         total = 0
         for memory in memories:
             if not os.path.isdir(memory):
                 continue
             for file in list_files(memory).files:
+                if is_over():
+                    break
                 known = self._counts.get(file.path)
                 if known is None or known[0] != file or known[1]:
                     known = self._counts[file.path] = file, self._in(memory, file)
