@@ -112,8 +112,8 @@ class BrowseScreen(Editing, Screen[None]):
         self.places = LineList(self._place_row, is_heading=lambda key: not key[0], id="places")
         self.level = "entries"
         self.query_text = ""
-        self.timeline = Timeline(library, self._recount)
-        self.shown: Timeline | Hits = self.timeline
+        self.timeline: Timeline  # both from the first frame on
+        self.shown: Timeline | Hits
         self.standing = Standing()
         self._looking = self._look_again = False
         self.entry: Entry | None = None
@@ -180,8 +180,8 @@ class BrowseScreen(Editing, Screen[None]):
         if self.query_text:
             self._end_search()
         self.gone.clear()
-        self.timeline = Timeline(library, self._recount)
         self.standing = Standing()
+        self._show_places()
         self.entries.show_keys([])
         self._show_timeline()
         self.go("entries")
@@ -283,7 +283,10 @@ class BrowseScreen(Editing, Screen[None]):
         elif self.level == "turn":
             self.found = None
             self.go("section")
-            self._show_section()
+            if self.shown is self.timeline:
+                self._show_timeline()  # what came meanwhile
+            else:
+                self._show_section()
         elif self.level == "section" or self.focused is not self.entries:
             self.go("entries")
             self.set_focus(self.entries)
@@ -291,8 +294,8 @@ class BrowseScreen(Editing, Screen[None]):
     # -- the timeline ---------------------------------------------------------------------------------------
 
     def _show_timeline(self, cursor: Key | None = None) -> None:
-        """Show all notes."""
-        self.shown = self.timeline
+        """Show all notes, as they are now."""
+        self.timeline = self.shown = Timeline(self.library, self._recount)
         self.entries.empty = _TEACH_ENTRIES
         self.entries.show_keys(self.timeline, cursor=cursor)
         self.entries.border_subtitle = ""
@@ -370,10 +373,10 @@ class BrowseScreen(Editing, Screen[None]):
             return []
         wide = width >= _WIDE_ROW  # in a narrow list the words of the memory come first
         day = item.day if wide else item.day[5:]
-        when = (f"{day} {item.time}" if wide else day) if self.query_text else item.time or "     "
+        stamp = (f"{day} {item.time}" if wide else day) if self.query_text else item.time or "     "
         project = f"{item.project} " if self.library.memory.everything and wide else ""
         row: Row = [
-            (f"{when} ", "dim"),
+            (f"{stamp} ", "dim"),
             (f"{render.agent_tag(item.agent)} ", render.agent_tag(item.agent)),
             (project, "accent"),
         ]
@@ -526,7 +529,9 @@ class BrowseScreen(Editing, Screen[None]):
             marks=self._words() if self.query_text else (),
         )
         if self.has_class("-wide"):
-            self.run_worker(self._show_said(self.entry), exclusive=True, group="said")
+            # no coroutine yet: one that the next row replaces may never run
+            said = partial(self._show_said, self.entry)
+            self.run_worker(said, exclusive=True, group="said")  # type: ignore[arg-type]
 
     async def _show_said(self, entry: Entry) -> None:
         """The turn behind the note, once the cursor rests on it."""
@@ -555,7 +560,6 @@ class BrowseScreen(Editing, Screen[None]):
             return
         before, row = self.entry, self.entries.cursor - self.entries.scroll_offset.y
         at_top = self.entries.scroll_offset.y == 0 and self.entries.cursor == 1
-        self.timeline = Timeline(self.library, self._recount)
         if level == "turn":
             return
         self._show_timeline(key)
@@ -571,7 +575,6 @@ class BrowseScreen(Editing, Screen[None]):
             self.entries.show_keys(self.shown)
             self._preview()
         else:
-            self.timeline = Timeline(self.library, self._recount)
             self._show_timeline()
 
     # -- search ---------------------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from memsearch_tui.counted import many
 from memsearch_tui.library import Standing
 from memsearch_tui.widgets.lines import Lines, Row
 
+_ALARM = 40  # signs of what is wrong; f4 says all of it
 #: A part: its pieces, and the app's action that a click on it runs.
 Part = tuple[Row, str]
 
@@ -54,7 +55,7 @@ def parts(name: str, notes: int, days: int, now: Standing, today: str) -> list[P
     if now.waiting:
         found.append(([("f5 ", "dim"), (f"{now.waiting} wait{'s' * (now.waiting == 1)}", "warn")], "review"))
     if now.alarms:
-        found.append(([("f4 ", "dim"), (now.alarms[0].partition(":")[0] + ": turns are missing", "bad")], "activity"))
+        found.append(([("f4 ", "dim"), (": ".join(now.alarms[0].split(": ")[:2])[:_ALARM], "bad")], "activity"))
     elif now.capturing:
         last = max((newest for agent, _, newest in now.agents if agent), default="")
         found.append(

@@ -285,6 +285,26 @@ def test_a_new_note_above_does_not_move_what_is_read(world):
     drive(app, steps)
 
 
+def test_what_a_search_or_a_conversation_has_changed_is_in_the_list_afterwards(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("slash", *"selectinload")
+        await settled(pilot)
+        await pilot.press("enter", "d", "escape")
+        assert [t[:4] for t in titles(app)] == ["缓存中间", "Redi", "Chos"]
+        await pilot.press("u")
+        assert len(titles(app)) == 4
+        await pilot.press("home", "down", "enter", "enter")
+        assert app.screen.level == "turn"
+        with world.day().open("a") as other:
+            other.write("\n### 16:00\n- from a hook\n")
+        await pilot.press("r", "escape", "escape")
+        assert titles(app)[0] == "from a hook" and app.screen.item.title.startswith("Redis")
+
+    drive(app, steps)
+
+
 def test_a_search_shows_the_line_that_has_its_words_and_colours_the_days_of_its_hits(world):
     with world.day().open("a") as other:
         other.write("\n### 16:00\n- The importer is faster now\n- It retries with a frobnicator in between\n")

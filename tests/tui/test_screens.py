@@ -10,7 +10,7 @@ from memsearch_engine.longterm.review import Hunk, Proposal, propose
 from textual.widgets import Input
 
 from memsearch_tui.app import MemsearchApp
-from memsearch_tui.library import Library
+from memsearch_tui.library import Library, Standing
 from memsearch_tui.screens.activity import ActivityScreen
 from memsearch_tui.screens.projects import ProjectsScreen
 from memsearch_tui.screens.review import ReviewScreen
@@ -124,6 +124,52 @@ def test_projects_can_be_walked_between(world, tmp_path):
         assert app.library.memory.everything
 
     drive(app, steps)
+
+
+def test_the_rail_leads_to_what_it_names_and_goes_with_the_project(world, tmp_path, monkeypatch):
+    other = tmp_path / "api" / ".memsearch" / "memory"
+    other.mkdir(parents=True)
+    (other / "2026-03-01.md").write_text("# 2026-03-01\n\n### 10:00\n- The other project\n")
+    Memory(str(tmp_path / "api"), home=world.home).project  # noqa: B018 - registers it
+    library = Library(Memory(str(world.project), home=world.home))
+    library.days()
+    (pinned,) = library.day("2026-02-08")
+    known = [
+        Standing(
+            {"codex": 1.0},
+            [],
+            2,
+            [("claude-code", 3, "2026-02-09 15:00"), ("", 1, "2026-02-08 09:00")],
+            [pinned],
+            served=True,
+        )
+    ]
+    monkeypatch.setattr(
+        Library, "standing", lambda self: known[0] if self.memory.project.name == "shop" else Standing()
+    )
+    app = world.app()
+
+    async def steps(pilot):
+        while not app.screen.standing.served:
+            await pilot.pause()
+        browse = app.screen
+        assert [key for key in browse.places.keys if key[0]] == [("wait", ""), ("agent", "claude-code"), ("agent", ""), ("pin", pinned.entry_id)]  # fmt: skip
+        browse.places.focus()
+        await pilot.press("end", "enter")
+        assert browse.item.key == pinned.key and browse.level == "section"
+        browse.places.focus()
+        await pilot.press("up", "up", "enter")
+        await settled(pilot)
+        assert browse.query_text == "agent:claude-code" and len(titles(app)) == 4
+        browse.places.focus()
+        await pilot.press("home", "enter")
+        await pilot.pause()
+        assert type(app.screen).__name__ == "ReviewScreen"
+        await pilot.press("escape", "f2", "enter")
+        await pilot.pause()
+        assert titles(app) == ["The other project"] and not browse.places.keys
+
+    drive(app, steps, (200, 60))
 
 
 def test_activity_teaches_when_nothing_is_captured_and_counts_what_is(world):

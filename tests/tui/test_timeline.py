@@ -117,7 +117,8 @@ def test_the_header_says_what_is_wrong_before_what_is_fine():
         said(Standing({"codex": 1.0}, [], 1, agents))
         == "memsearch shop|f5 1 waits|1 agent captured · last 14:31|1,204 notes in 210 days"
     )
-    assert "f4 codex: turns are missing" in said(Standing({"codex": 1.0}, ["codex: 2 turns"], 0, agents))
+    alarm = "codex: 2 turns are not in memory: capture has stopped (`memsearch plugins status codex`)"
+    assert "|f4 codex: 2 turns are not in memory|" in said(Standing({"codex": 1.0}, [alarm], 0, agents))
     assert "no agent is captured" in said(Standing(served=True))
     assert [when(f"{day} 10:00", "2026-02-09") for day in ("2026-02-09", "2026-02-07", "2026-01-09")] == [
         "10:00",
