@@ -227,6 +227,11 @@ class Library:
 
         return self._noted(turn_id(turn.agent, turn.session, turn.turn))
 
+    def agents_here(self) -> list[str]:
+        """Agents that have sessions on this machine."""
+        places = self.memory.folders.places
+        return [agent for agent, folders in places.items() if any(folder.is_dir() for folder in folders)]
+
     def standing(self, *, start: bool = False) -> Standing:
         """What holds now. Takes a moment; *start*: the service is started for it, else what only it knows is left out."""
         projects, catalog = sorted({p.id for p in self.memory.projects}), self.memory.catalog

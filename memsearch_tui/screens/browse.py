@@ -53,13 +53,6 @@ _LOOK_AGAIN_S = 2.0  # between two looks at what holds, while an index is made s
 _LOOK_S = 10  # how often the follower looks whether another project was opened
 _HITS = 60
 _WIDE_ROW = 64
-_TEACH_ENTRIES = [
-    "Nothing here yet.",
-    "",
-    'memsearch add "…"      writes a note',
-    "/                       searches",
-    "memsearch demo          shows a sample year",
-]
 
 
 class BrowseScreen(Editing, Screen[None]):
@@ -102,9 +95,7 @@ class BrowseScreen(Editing, Screen[None]):
     def __init__(self, library: Library) -> None:
         super().__init__()
         self.library = library
-        self.entries = LineList(
-            self._item_row, moved=self._entry_moved, empty=_TEACH_ENTRIES, is_heading=is_heading, id="entries"
-        )
+        self.entries = LineList(self._item_row, moved=self._entry_moved, is_heading=is_heading, id="entries")
         self.reader = TextView(id="reader")
         self.said = TextView(id="said")
         self.header = Header(id="header")
@@ -296,7 +287,7 @@ class BrowseScreen(Editing, Screen[None]):
     def _show_timeline(self, cursor: Key | None = None) -> None:
         """Show all notes, as they are now."""
         self.timeline = self.shown = Timeline(self.library, self._recount)
-        self.entries.empty = _TEACH_ENTRIES
+        self.entries.empty = [] if len(self.timeline) else _first_steps(self.library.agents_here())
         self.entries.show_keys(self.timeline, cursor=cursor)
         self.entries.border_subtitle = ""
         self._title_day()
@@ -781,6 +772,23 @@ class BrowseScreen(Editing, Screen[None]):
         words = [w for w in words if w != word] if word in words else [*words, word]
         self.query_one("#query", Input).value = shown_line(" ".join(words))
         self.go("entries")
+
+
+def _first_steps(agents: list[str]) -> list[str]:
+    """What to do where there is no note yet."""
+    connect = [f"  memsearch plugins install {agent}" for agent in agents]
+    return [
+        "Nothing here yet.",
+        "",
+        *(
+            ["Let your agents write here:", *connect, "Take in their old sessions:", "  memsearch import --all", ""]
+            if agents
+            else []
+        ),
+        'memsearch add "…"       writes a note',
+        "F                       looks in all projects",
+        "memsearch demo          shows a sample year",
+    ]
 
 
 def _nothing(text: str, absent: list[str]) -> list[str]:

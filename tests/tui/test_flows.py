@@ -339,7 +339,7 @@ def test_a_search_without_hits_says_why_and_teaches_no_beginner(world, query, sa
         empty = "\n".join(app.screen.entries.empty)
         assert said in empty and "memsearch demo" not in empty, empty
         await pilot.press("escape")
-        assert "memsearch demo" in "\n".join(app.screen.entries.empty)
+        assert len(titles(app)) == 4
 
     drive(app, steps)
 
@@ -594,7 +594,9 @@ def test_an_empty_project_teaches(world):
     app = world.app()
 
     async def steps(pilot):
-        assert titles(app) == [] and "memsearch demo" in "\n".join(app.screen.entries.empty)
+        taught = "\n".join(app.screen.entries.empty)
+        assert titles(app) == [] and "memsearch demo" in taught
+        assert "plugins install claude-code" in taught and "install codex" not in taught  # whose sessions are here
         await pilot.press("enter", "e", "d", "u", "t")
 
     drive(app, steps)
