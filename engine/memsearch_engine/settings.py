@@ -22,6 +22,7 @@ from memsearch_engine import dialect, inside
 from memsearch_engine.errors import SettingsError, Unreachable
 from memsearch_engine.home import Home
 
+_KEYS_TABLE = "tui.keys."
 #: The only keys that a file inside a repository may set.
 PROJECT_KEYS = (
     "embedding.batch_size",
@@ -366,7 +367,7 @@ def value_of(settings: Settings, key: str) -> Any:
 
 
 def _hint(key: str) -> Any:
-    if key.startswith("tui.keys."):
+    if key.startswith(_KEYS_TABLE):
         return str
     table, _, name = key.rpartition(".")
     if re.fullmatch(r"llm\.providers\.[^.]+", table):
@@ -442,8 +443,23 @@ def set_in_project(file: Path, key: str, raw: str) -> Any:
     return value
 
 
+def unset(home: Home, key: str) -> None:
+    """Take one key out of the user's ``config.toml``: its default holds again. Raises SettingsError."""
+    if key not in dialect.KEYS and _hint(key) is None:
+        raise SettingsError(f"unknown setting `{key}`", "`memsearch config list` shows them all")
+    if home.config.exists():
+        _write(Path(os.path.realpath(home.config)), {key: None})
+
+
+def _parts(key: str) -> list[str]:
+    """The tables of a dotted key, and its name in the last. Names of actions have dots of their own."""
+    name = key.removeprefix(_KEYS_TABLE)
+    return key.split(".") if name == key else [*_KEYS_TABLE.strip(".").split("."), name]
+
+
 def _write(file: Path, values: dict[str, Any]) -> None:
-    """Put keys into a TOML file, keeping what else stands in it, comments too. Links in a project lead nowhere else."""
+    """Put keys into a TOML file (None: take them out), keeping what else stands in it, comments too. Links in a project lead nowhere
+    else."""
     import secrets
 
     import tomlkit  # only here: 40 ms
@@ -457,12 +473,15 @@ def _write(file: Path, values: dict[str, Any]) -> None:
     document = tomlkit.parse(text)
     for key, value in values.items():
         table: Any = document
-        *tables, name = key.split(".")
+        *tables, name = _parts(key)
         for part in tables:
             if part not in table:
                 table[part] = tomlkit.table()
             table = table[part]
-        table[name] = value
+        if value is None:
+            table.pop(name, None)
+        else:
+            table[name] = value
     try:
         with inside.folder_of(str(file)) as (folder, name):
             temporary = f".{name}.{secrets.token_hex(6)}.tmp"
@@ -513,7 +532,7 @@ def secret(value: str) -> str:
 
 
 def _put(table: dict[str, Any], key: str, value: Any) -> None:
-    *tables, name = key.split(".")
+    *tables, name = _parts(key)
     for part in tables:
         table = table.setdefault(part, {})
         if not isinstance(table, dict):
@@ -522,7 +541,7 @@ def _put(table: dict[str, Any], key: str, value: Any) -> None:
 
 
 def _drop(table: dict[str, Any], key: str) -> None:
-    *tables, name = key.split(".")
+    *tables, name = _parts(key)
     for part in tables:
         table = table[part]
     table.pop(name, None)

@@ -249,6 +249,20 @@ def config_set(key: str, value: str, project: bool, json_: bool) -> None:
         output.say(f"warning: {output.safe(warning)}")
 
 
+@config.command("unset", epilog="\b\nExample:\n  memsearch config unset tui.keys.delete")
+@click.argument("key")
+@as_json
+def config_unset(key: str, json_: bool) -> None:
+    """Let a setting's default hold again."""
+    from memsearch_engine.settings import unset
+
+    home = Home.from_env()
+    unset(home, key)
+    if json_:
+        output.emit({"key": key, "file": str(home.config)})
+    output.say(f"{key} is out of {home.config}")
+
+
 @config.command("init", epilog="\b\nExample:\n  memsearch config init")
 def config_init() -> None:
     """Ask for the settings that matter at first. Nothing is written before the last answer."""
