@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -34,6 +34,7 @@ if TYPE_CHECKING:  # a search through the service needs none of these
     from memsearch_engine.journal.model import Entry
     from memsearch_engine.journal.write import Journal
     from memsearch_engine.longterm.facts import Fact
+    from memsearch_engine.longterm.recall import Match
     from memsearch_engine.note import Note
     from memsearch_engine.recall.prompt import Telling
     from memsearch_engine.receipts import Receipt
@@ -41,6 +42,7 @@ if TYPE_CHECKING:  # a search through the service needs none of these
     from memsearch_engine.search.explain import Absence
     from memsearch_engine.search.sections import Section
     from memsearch_engine.transcripts.locate import Excerpt
+    from memsearch_engine.transcripts.model import Conversation
     from memsearch_engine.updates import Update
 
 T = TypeVar("T")
@@ -283,29 +285,60 @@ class Memory:
             self._folders = AgentFolders.from_env(seen=known_folders(self.home))
         return self._folders
 
-    def conversation(self, entry: Entry, *, turn: str = "", context: int | None = None) -> Excerpt:
+    def conversation(
+        self, entry: Entry, *, turn: str = "", context: int | None = None, near: datetime | None = None
+    ) -> Excerpt:
         """The conversation behind an entry, from its agent, else from the archive. Raises NotFound where it is lost.
 
         Args:
             turn: another turn of the same session.
             context: turns on both sides; None for the whole session.
+            near: when the entry was noted; then a conversation that lacks the turn is opened at the one that began nearest.
         """
         from memsearch_engine.transcripts.evidence import Archive
-        from memsearch_engine.transcripts.locate import Excerpt, open_anchor
+        from memsearch_engine.transcripts.locate import Excerpt, around, place_at, window
+
+        turn = turn or entry.turn
+        try:
+            return window(self._live(entry), turn, context)
+        except NotFound:
+            kept = Archive(self.home).get(entry.agent, entry.session, turn) if entry.anchor else None
+            if kept is not None:
+                return Excerpt(str(self.home.evidence), [kept], 0, 0, 1, "archived")
+            if near is None:
+                raise
+            live = self._live(entry)
+            place = place_at(live, near)
+            if place < 0:
+                raise
+            found = around(live, place, context)
+            found.is_near = True
+            return found
+
+    def turns_around(self, entry: Entry, place: int, context: int) -> Excerpt:
+        """The turn at *place* of the conversation behind an entry, counted from 0, with *context* turns on both sides.
+
+        Raises NotFound where the agent has the conversation no more.
+        """
+        from memsearch_engine.transcripts.locate import around
+
+        live = self._live(entry)
+        return around(live, max(0, min(place, len(live.ids) - 1)), context)
+
+    def turn_with(self, entry: Entry, words: Sequence[str], start: int, step: int) -> int:
+        """The place of the next turn (*step* 1) or the one before (-1) from *start* in which one of *words* (casefolded) stands; -1 where
+        there is none. Raises NotFound where the agent has the conversation no more."""
+        from memsearch_engine.transcripts.locate import place_with
+
+        return place_with(self._live(entry), words, start, step)
+
+    def _live(self, entry: Entry) -> Conversation:
+        from memsearch_engine.transcripts.locate import anchored
 
         anchor = entry.anchor
         if anchor is None:
             raise NotFound(f"entry {entry.id} was written by hand: no conversation stands behind it")
-        turn = turn or anchor.turn
-        try:
-            return open_anchor(
-                anchor.agent, anchor.session, turn, anchor.path, self.folders, context=context, cache=self.home.offsets
-            )
-        except NotFound:
-            kept = Archive(self.home).get(anchor.agent, anchor.session, turn)
-            if kept is None:
-                raise
-            return Excerpt(str(self.home.evidence), [kept], 0, 0, 1, "archived")
+        return anchored(anchor.agent, anchor.session, anchor.path, self.folders, cache=self.home.offsets)
 
     def evidence(self, entry: Entry) -> str:
         """``live`` where the agent still has the conversation, ``archived`` where we keep it, else ``lost``; '' for notes
@@ -585,7 +618,7 @@ class Memory:
         return Note.of(now, path, tuple(finding.placeholder for finding in found))
 
     def mark(self, name: str, mark: str, value: str | None = "") -> Note:
-        """Set a mark of an entry (``pin``, ``expires``, ``confidence``, ``superseded``), or take it away with None. Undoable."""
+        """Set a mark of an entry (``pin``, ``expires``, ``confidence``, ``superseded-by``), or take it away with None. Undoable."""
         from memsearch_engine.journal.write import target_of
         from memsearch_engine.note import Note
 
@@ -673,6 +706,21 @@ class Memory:
         noted = remember(self.home, fact, project=project, name="" if everywhere else self.project.name)
         refresh(self.home, load(self.home))
         return noted
+
+    def forgettable(self, words: str) -> list[Match]:
+        """Lines of the long-term memory, of this project and of everywhere, that hold every word of *words* (or the fact of that id)."""
+        from memsearch_engine.longterm.recall import find
+
+        return find(self.home, words, "" if self.everything else self.project.id)
+
+    def forget(self, words: str, matches: list[Match]) -> int:
+        """Take what ``forgettable`` found out of the long-term memory. Returns the number by which it can be restored."""
+        from memsearch_engine.longterm.recall import forget, refresh
+        from memsearch_engine.settings import load
+
+        number = forget(self.home, words, matches)
+        refresh(self.home, load(self.home))
+        return number
 
     def facts(self) -> list[Fact]:
         """Remembered facts that hold here, oldest first."""

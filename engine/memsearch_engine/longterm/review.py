@@ -227,6 +227,33 @@ def decide(
     return chosen
 
 
+def reopen(home: Home, before: Proposal, numbers: Iterable[int]) -> bool:
+    """Take rejections back: the changes wait again, and may be proposed again.
+
+    Args:
+        before: the proposal as it stood before they were rejected.
+
+    Returns:
+        False where another proposal waits by now: then they may be proposed again, and no more.
+    """
+    wanted = set(numbers)
+    with locked(home, str(home.longterm)):
+        lines = [line for hunk in before.hunks if hunk.number in wanted for line in (*hunk.before, *hunk.after)]
+        Store(home).allow(lines)
+        now = pending(home)
+        if now is not None and now.id != before.id:
+            return False
+        for hunk in (now or before).hunks:
+            if hunk.number in wanted:
+                hunk.state = "open"
+            elif now is None and hunk.state == "open":
+                hunk.state = "accepted"  # or rejected: decided since, else the proposal would still be there
+        with using(home, SCHEMA) as db:
+            row = (before.id, msgspec.json.encode(now or before))
+            db.execute("INSERT OR REPLACE INTO longterm_waiting (id, body) VALUES (?,?)", row)
+    return True
+
+
 def _consolidated(home: Home, hunks: list[Hunk]) -> None:
     """What the owner took over is no news to the next consolidation; what he wrote beside it still is."""
     baseline = workspace.Baseline(home)

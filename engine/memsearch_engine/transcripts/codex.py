@@ -251,6 +251,7 @@ def _completed(now: _Reading, item: dict[str, Any], stamp: str) -> None:
     if kind == "UserMessage":
         if not now.items:  # a version that writes both: what the older event said comes again
             now.items, now.turn.user, now.turn.assistant = True, "", ""
+            now.turn.spoken.clear()
         _ask(now, blocks_text(item.get("content"), ("text", "Text")), stamp)
     elif kind == "AgentMessage":
         now.items = True

@@ -48,6 +48,12 @@ class _Kept(msgspec.Struct):
     outside: bool
 
 
+class _KeptInOrder(_Kept):
+    """One whose answer came in pieces between its tools."""
+
+    spoken: list[tuple[int, int]]
+
+
 class Status(msgspec.Struct):
     """``bytes`` on disk, ``raw`` before packing; ``oldest`` and ``newest`` in seconds since 1970."""
 
@@ -73,8 +79,9 @@ class Archive:
         """Keep *turn*; the newest words win. Returns whether anything was written. Raises Unreachable."""
         import zstandard
 
+        kind = _KeptInOrder if turn.is_interleaved else _Kept
         raw = msgspec.json.encode(
-            _Kept(**{name: getattr(turn, name) for name in _Kept.__struct_fields__} | {"session": ""})
+            kind(**{name: getattr(turn, name) for name in kind.__struct_fields__} | {"session": ""})
         )
         name = hashlib.blake2b(raw, digest_size=16).digest()
         key = (turn.agent, turn.session, turn.turn)

@@ -6,9 +6,11 @@ for there by its id, which also finds sessions after a home or a configuration f
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from datetime import datetime
 from pathlib import Path
 from types import ModuleType
 
@@ -26,6 +28,7 @@ READERS: dict[str, ModuleType] = {
     opencode.AGENT: opencode,
     openclaw.AGENT: openclaw,
 }
+_READ = 16  # turns at once, while words are looked for
 _LOOKED_AT = 80  # lines of a file whose name does not tell
 _LONGEST_LOOKED_AT = 1 << 20
 _SESSION = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._:-]{0,199}$")
@@ -40,6 +43,7 @@ class Excerpt(msgspec.Struct):
         first, total: where ``turns`` begins in the whole session, and how many turns that has.
         state: ``live``, or ``archived`` where the agent has it no more.
         left_out: characters that ``shorten`` took away.
+        is_near: the turn that was meant is not in it; ``index`` is the one that began nearest to it.
     """
 
     path: str
@@ -49,6 +53,7 @@ class Excerpt(msgspec.Struct):
     total: int = 0
     state: str = "live"
     left_out: int = 0
+    is_near: bool = False
 
     def shorten(self) -> None:
         """Take away what an agent should not have to pay for: the middle of long texts and outputs, then whole turns, those farthest
@@ -155,6 +160,11 @@ def open_anchor(
 ) -> Excerpt:
     """The turn behind an anchor with *context* turns around it (None: the whole session). Raises NotFound where the
     agent no longer has it, or the turn is not in it."""
+    return window(anchored(agent, session, path, folders, cache=cache), turn, context)
+
+
+def anchored(agent: str, session: str, path: str, folders: AgentFolders, *, cache: Path | None = None) -> Conversation:
+    """The conversation that an anchor names. Raises NotFound where the agent no longer has it."""
     if agent not in READERS:
         raise NotFound(f"conversations of {agent or 'an unknown agent'} can't be read", f"known: {', '.join(READERS)}")
     where = find_session(agent, session, path, folders)
@@ -162,7 +172,7 @@ def open_anchor(
         raise NotFound(
             f"the conversation of session {session} is gone: {agent} no longer has it", "the note itself is untouched"
         )
-    return window(_opened(where, cache), turn, context)
+    return _opened(where, cache)
 
 
 def open_file(
@@ -238,6 +248,11 @@ def window(conversation: Conversation, turn: str, context: int | None) -> Excerp
     place = conversation.find(turn) if turn else -1
     if turn and place < 0:
         raise NotFound(f"the turn {turn} is not in {conversation.where.path}", "the file itself can be opened")
+    return around(conversation, place, context)
+
+
+def around(conversation: Conversation, place: int, context: int | None) -> Excerpt:
+    """The same by the turn's place in the conversation; all turns where that is -1."""
     first, last = 0, len(conversation.ids)
     if place >= 0 and context is not None:
         first, last = max(0, place - context), min(last, place + context + 1)
@@ -247,6 +262,32 @@ def window(conversation: Conversation, turn: str, context: int | None) -> Excerp
         raise NotFound(f"{conversation.where.path} can't be read: {error.strerror or error}") from error
     index = next((i for i, t in enumerate(turns) if place >= 0 and t.turn == conversation.ids[place]), -1)
     return Excerpt(conversation.where.path, turns, index, first, len(conversation.ids))
+
+
+def place_at(conversation: Conversation, moment: datetime) -> int:
+    """The turn that began nearest to *moment* (with a zone); -1 where none says when it did."""
+    nearest, least = -1, float("inf")
+    for place, turn in enumerate(conversation.each()):
+        with contextlib.suppress(ValueError):
+            apart = abs((datetime.fromisoformat(turn.started).astimezone() - moment).total_seconds())
+            nearest, least = (place, apart) if apart < least else (nearest, least)
+    return nearest
+
+
+def place_with(conversation: Conversation, words: Sequence[str], start: int, step: int) -> int:
+    """The next turn from *start* on (not that one), forwards or backwards by *step*, in which one of *words* (casefolded) stands;
+    -1 where there is none."""
+    last = len(conversation.ids) - 1
+    place = start + step
+    while 0 <= place <= last:
+        begin, end = (place, min(last + 1, place + _READ)) if step > 0 else (max(0, place - _READ + 1), place + 1)
+        turns = conversation.turns(begin, end)
+        for number, turn in list(enumerate(turns, begin))[::step]:
+            parts = [turn.user, turn.assistant, *(part for tool in turn.tools for part in (tool.input, tool.output))]
+            if any(word in part.casefold() for part in parts for word in words):
+                return number
+        place = end if step > 0 else begin - 1
+    return -1
 
 
 def _inside(path: str | os.PathLike[str], base: Path) -> bool:

@@ -12,6 +12,7 @@ import msgspec
 from memsearch_engine.ours import is_ours
 
 _AT_ONCE = 8
+_BETWEEN = "\n\n"  # pieces of an answer
 
 
 class ToolCall(msgspec.Struct):
@@ -58,6 +59,7 @@ class Turn(msgspec.Struct):
         status: ``done``, ``interrupted`` (no answer came) or ``failed`` (the model or its API refused).
         outside: a tool brought in content from outside the machine (web, MCP).
         aliases: other ids by which notes may call it: of its lines, of older versions, of memsearch. Not kept in evidence.
+        spoken: of each piece of the answer: how many tools were called before it, and its length.
     """
 
     agent: str
@@ -72,6 +74,7 @@ class Turn(msgspec.Struct):
     status: str = "done"
     outside: bool = False
     aliases: list[str] = []
+    spoken: list[tuple[int, int]] = []
 
     def call(self, call: ToolCall) -> None:
         """Add a tool call; what brings in words from elsewhere makes the turn one with outside content."""
@@ -86,7 +89,28 @@ class Turn(msgspec.Struct):
     def say(self, text: str) -> None:
         """Add a piece of the answer."""
         if text.strip():
-            self.assistant = f"{self.assistant}\n\n{text}" if self.assistant else text
+            self.assistant = f"{self.assistant}{_BETWEEN}{text}" if self.assistant else text
+            self.spoken.append((len(self.tools), len(text)))
+
+    @property
+    def is_interleaved(self) -> bool:
+        """Whether something was said before a tool was called."""
+        return any(before < len(self.tools) for before, _ in self.spoken)
+
+    def steps(self) -> Iterator[ToolCall | str]:
+        """Tool calls and pieces of the answer in the order in which they came; all tools first where that is not known any more (secrets
+        were taken out, or the middle of a long answer)."""
+        whole = sum(length for _, length in self.spoken) + len(_BETWEEN) * (len(self.spoken) - 1)
+        called = at = 0
+        if self.spoken and whole == len(self.assistant):
+            for before, length in self.spoken:
+                yield from self.tools[called:before]
+                called = max(called, before)
+                yield self.assistant[at : at + length]
+                at += length + len(_BETWEEN)
+        yield from self.tools[called:]
+        if at == 0 and self.assistant:
+            yield self.assistant
 
 
 class Session(msgspec.Struct, frozen=True):
