@@ -6,22 +6,30 @@ import contextlib
 import gc
 import json
 import os
-from collections.abc import Iterable
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from memsearch_engine import Memory
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.journal.text import shown
 from memsearch_engine.settings import Settings, load
-from textual.app import App, SystemCommand
+from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, Screen
 from textual.theme import Theme
 
-from memsearch_tui.library import Library
+from memsearch_tui.aside import WRITES
+from memsearch_tui.library import Item, Library
 from memsearch_tui.screens.browse import BrowseScreen
 
+if TYPE_CHECKING:
+    from textual.command import Provider
+
+    from memsearch_tui.palette import Command
+
+T = TypeVar("T")
 THEMES = (
     Theme(
         name="memsearch-dark", primary="#5b8dd6", secondary="#8fb7c9", accent="#e0a458", foreground="#d8dee6",
@@ -36,6 +44,12 @@ THEMES = (
 )  # fmt: skip
 
 
+def _actions() -> type[Provider]:
+    from memsearch_tui.palette import Actions  # the palette is opened later than the app, if at all
+
+    return Actions
+
+
 class MemsearchApp(App[int]):
     """Browse, search, read, correct. ``library`` is all it knows of the engine."""
 
@@ -44,6 +58,7 @@ class MemsearchApp(App[int]):
     HORIZONTAL_BREAKPOINTS = [(0, "-narrow"), (100, "-medium"), (150, "-wide")]
     VERTICAL_BREAKPOINTS = [(0, "-short"), (16, "-tall")]
     COMMAND_PALETTE_BINDING = "ctrl+k"
+    COMMANDS = {_actions}
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("q", "quit", "Quit", id="quit"),
         Binding("ctrl+q", "quit", "Quit", show=False),
@@ -52,6 +67,8 @@ class MemsearchApp(App[int]):
         Binding("f3", "health", "Health", id="health", show=False),
         Binding("f4", "activity", "Activity", id="activity", show=False),
         Binding("f5", "review", "Review", id="review", show=False),
+        Binding("ctrl+z", "suspend_process", "Put to the background", id="suspend", show=False),
+        Binding("ctrl+l", "redraw", "Draw anew", id="redraw", show=False),
     ]
 
     def __init__(
@@ -112,23 +129,40 @@ class MemsearchApp(App[int]):
 
     # -- commands -------------------------------------------------------------------------------------------
 
-    def get_system_commands(self, screen: Screen) -> Iterable[SystemCommand]:
-        for binding in screen.active_bindings.values():
-            item = binding.binding
-            if (
-                binding.enabled
-                and item.description
-                and not item.action.startswith(("move", "page", "jump", "app.focus"))
-            ):
-                action = item.action
-                yield SystemCommand(item.description, f"key {self.get_key_display(item)}",
-                                    lambda action=action, node=binding.node: self.call_later(node.run_action, action))  # fmt: skip
-        for name in sorted(self.available_themes):
-            yield SystemCommand(f"Theme: {name}", "Change the look", lambda name=name: self._use_theme(name))
+    def commands(self, screen: Screen) -> list[Command]:
+        """What the palette has beside the keys of *screen*."""
+        from memsearch_tui.palette import Command
 
-    def _use_theme(self, name: str) -> None:
-        self.theme = name
-        self.keep(theme=name)
+        found = [
+            Command("Theme", "with a preview", self._choose_theme, "colour look dark light"),
+            Command("Change keys", "which key does what", self._change_keys, "keymap binding shortcut"),
+        ]
+        if isinstance(screen, BrowseScreen):
+            found += screen.commands()
+        return found
+
+    def _choose_theme(self) -> None:
+        from memsearch_tui.screens.choose import Choice, ChooseScreen
+
+        before = self.theme
+
+        def chosen(name: str | None) -> None:
+            self.theme = name or before
+            if name:
+                self.keep(theme=name)
+
+        choices = [Choice(name, name) for name in sorted(self.available_themes)]
+        look = partial(setattr, self, "theme")
+        self.push_screen(ChooseScreen("theme · enter keeps it", choices, at=before, moved=look), chosen)
+
+    def _change_keys(self) -> None:
+        from memsearch_tui.screens.keys import KeysScreen
+
+        self.push_screen(KeysScreen([screen for screen in self.screen_stack if isinstance(screen, BrowseScreen)]))
+
+    def action_redraw(self) -> None:
+        """Draw everything anew, over whatever another program has written."""
+        self.screen.refresh(layout=True)
 
     async def action_quit(self) -> None:
         self.exit(0)
@@ -152,15 +186,19 @@ class MemsearchApp(App[int]):
     async def action_review(self) -> None:
         from memsearch_tui.screens.review import ReviewScreen
 
-        self._over(ReviewScreen(self.library))
+        def opened(item: Item | None) -> None:
+            if item is not None and isinstance(self.screen, BrowseScreen):
+                self.screen.show_entry(item)
 
-    def _over(self, screen: Screen) -> None:
+        self._over(ReviewScreen(self.library), opened)
+
+    def _over(self, screen: Screen[T], then: Callable[[T | None], None] | None = None) -> None:
         """Show a screen over the home screen; another one that is open gives way."""
         if len(self.screen_stack) > 2 or isinstance(self.screen, ModalScreen):
             return
         if not isinstance(self.screen, BrowseScreen):
             self.pop_screen()
-        self.push_screen(screen)
+        self.push_screen(screen, then)
 
     async def action_projects(self) -> None:
         from memsearch_tui.screens.projects import ProjectsScreen
@@ -188,4 +226,5 @@ def run(*, project: str | None = None, everything: bool = False, theme: str | No
     settings = load(memory.home, memory.place.settings_file)
     app = MemsearchApp(Library(memory), settings, theme=theme or "")
     code = app.run(mouse=settings.tui.mouse)
+    WRITES.finish()  # what the reader asked for is done; reads are not waited for
     return code if code is not None else app.return_code or 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from datetime import date
+from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -20,9 +20,15 @@ from memsearch_engine.journal.model import Entry
 from memsearch_engine.search.hits import Answer
 
 if TYPE_CHECKING:  # what the first frame does not need
+    from collections.abc import Iterator, Sequence
+
     from memsearch_engine.index.rows import Row
+    from memsearch_engine.journal.history import Change
     from memsearch_engine.journal.model import Document
     from memsearch_engine.journal.write import Target
+    from memsearch_engine.longterm.facts import Fact
+    from memsearch_engine.note import Note
+    from memsearch_engine.projects import Project
     from memsearch_engine.transcripts.locate import Excerpt
     from memsearch_engine.transcripts.model import Turn
 
@@ -217,15 +223,65 @@ class Library:
             self._evidence[key] = self.memory.evidence(entry)
         return self._evidence[key]
 
-    def conversation(self, entry: Entry, turn: str = "") -> Excerpt:
-        """The conversation around the entry's turn, or around another *turn* of it."""
-        return self.memory.conversation(entry, turn=turn, context=AROUND)
+    def conversation(self, entry: Entry, day: str) -> Excerpt:
+        """The conversation around the entry's turn; where it lacks that, around the one nearest to when the entry of *day* was noted."""
+        near = None
+        with contextlib.suppress(ValueError):
+            near = datetime.fromisoformat(f"{day} {entry.time or '12:00'}").astimezone()
+        return self.memory.conversation(entry, context=AROUND, near=near)
+
+    def stretch(self, entry: Entry, place: int) -> Excerpt:
+        """The conversation behind an entry around its turn number *place*, counted from 0."""
+        return self.memory.turns_around(entry, place, AROUND)
+
+    def place_of_new(self, beside: Item | None) -> Project:
+        """The project that a new note goes to: the one that is shown; of all, that of the note beside it."""
+        memory = self.memory
+        if memory.everything and beside:
+            for project in memory.projects:
+                if beside.path.startswith(project.memory + os.sep):
+                    return project
+        return memory.project
+
+    @contextlib.contextmanager
+    def _in_place_of_new(self, beside: Item | None) -> Iterator[Memory]:
+        memory = Memory(self.place_of_new(beside).root, home=self.memory.home)
+        try:
+            yield memory
+        finally:
+            memory.close()
+
+    def add(self, text: str, day: str, beside: Item | None) -> Note:
+        """Write a note of *day*. Raises MemsearchError."""
+        with self._in_place_of_new(beside) as memory:
+            return memory.add(text, day=day)
+
+    def remember(self, fact: str, beside: Item | None) -> Fact:
+        """Have every new session told. Raises MemsearchError."""
+        with self._in_place_of_new(beside) as memory:
+            return memory.remember(fact)
+
+    def changes(self, limit: int) -> list[Change]:
+        """What was changed in the notes, newest first."""
+        memory = self.memory
+        return memory.journal.history.recent("", limit) if memory.everything else memory.history(limit=limit)
 
     def memory_of_turn(self, turn: Turn) -> Item | None:
         """The entry that came from a turn, or None."""
         from memsearch_engine.journal.parse import turn_id
 
         return self._noted(turn_id(turn.agent, turn.session, turn.turn))
+
+    def behind(self, notes: Sequence[str], sessions: Sequence[str]) -> list[Item]:
+        """The notes of these ids that are there, and the newest note of each of these sessions."""
+        found = [item for name in notes if (item := self._noted(name))]
+        everywhere = Memory(self.memory.place.root, home=self.memory.home, everything=True)
+        try:
+            for session in sessions:
+                found += [self._of_row(hit.row) for hit in everywhere.lexical(f"session:{session}", 1).hits]
+        finally:
+            everywhere.close()
+        return found
 
     def agents_here(self) -> list[str]:
         """Agents that have sessions on this machine."""
@@ -296,6 +352,10 @@ class Library:
             folder = self.memory.place.root
         return argv, folder
 
+    def as_markdown(self, entries: list[Entry], items: list[Item]) -> str:
+        """Entries as they are written, each under the name of its file."""
+        return "\n\n".join(f"<!-- {os.path.basename(item.path)} -->\n{e.content}" for e, item in zip(entries, items))
+
     def export(self, entries: list[Entry], items: list[Item], path: str) -> str:
         """Write entries to a new file: JSON where its name ends so, else markdown. Returns its full path. Raises OSError."""
         target = os.path.abspath(os.path.expanduser(path))
@@ -307,8 +367,7 @@ class Library:
             ]  # fmt: skip
             data = msgspec.json.format(msgspec.json.encode({"schema_version": 1, "entries": rows}), indent=2).decode()
         else:
-            parts = [f"<!-- {os.path.basename(item.path)} -->\n{e.content}" for e, item in zip(entries, items)]
-            data = "\n\n".join(parts)
+            data = self.as_markdown(entries, items)
         with open(target, "x", encoding="utf-8") as out:
             out.write(data + "\n")
         return target

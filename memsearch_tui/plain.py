@@ -6,9 +6,11 @@ listed last.
 
 from __future__ import annotations
 
+import base64
 import sys
 from collections.abc import Callable
 
+import msgspec
 from memsearch_engine.errors import MemsearchError, UsageError
 from memsearch_engine.journal.text import plain, shown
 from memsearch_engine.secrets.scan import redact
@@ -19,25 +21,35 @@ from memsearch_tui.library import Item, Library
 
 _HELP = """\
 days              list days                 day 2      its entries (or: day 2026-02-09)
-/words            search; filters as words  3          read entry 3
-talk 3            its conversation          edit 3     change it in $EDITOR
+/words            search; filters as words  more       the next page of a list
+3                 read entry 3              talk 3     its conversation
+add words         write a note              edit 3     change it in $EDITOR
+pin 3             pin it, or unpin it       copy 3     its markdown to the clipboard
 delete 3          delete it                 undo       take back the last change
 review            what wants a decision     yes 1      carry it out; no 1: don't
 help              this                      quit       leave
 """
-_HITS = 20
-_DAYS = 14
+_HITS = 60
+_PAGE = 14
 
 
 class Plain:
-    """One conversation. *ask* reads a line ('' ends it), *say* writes one."""
+    """One conversation. *ask* reads a line ('' ends it), *say* writes one, *write* writes to a terminal as it is (None: there is none)."""
 
-    def __init__(self, library: Library, ask: Callable[[], str], say: Callable[[str], None]) -> None:
+    def __init__(
+        self,
+        library: Library,
+        ask: Callable[[], str],
+        say: Callable[[str], None],
+        write: Callable[[str], object] | None = None,
+    ) -> None:
         self.library, self.memory = library, library.memory
-        self.ask, self.say = ask, say
+        self.ask, self.say, self.write = ask, say, write
         self.items: list[Item] = []
         self.days: list[str] = []
+        self.rows: list[str] = []  # of the list that was begun, and not said yet
         self.cases: list[review.Case] = []
+        self.back: Callable[[], str] | None = None  # takes back the last answer
 
     def run(self) -> int:
         days = self.library.days()
@@ -61,16 +73,18 @@ class Plain:
     def _do(self, word: str, rest: str, line: str) -> None:
         commands: dict[str, Callable[[str], None]] = {
             "days": self._list_days, "day": self._day, "talk": self._talk, "edit": self._edit, "delete": self._delete,
-            "undo": lambda _: self.say(review.undo(self.memory)), "review": self._review,
+            "more": lambda _: self._more(), "add": self._add, "pin": self._pin, "copy": self._copy,
+            "undo": lambda _: self._undo(), "review": self._review,
             "yes": lambda number: self._decide(number, True), "no": lambda number: self._decide(number, False),
             "help": lambda _: self.say(_HELP),
         }  # fmt: skip
         if line.startswith("/"):
             answer = self.memory.search(line[1:], _HITS)
-            self._list(
-                self.library.items(answer),
-                f"{many(len(answer.hits), 'hit')}, {answer.mode}" + (f" ({answer.reason})" if answer.reason else ""),
-            )
+            count = f"first {_HITS}" if len(answer.hits) == _HITS else many(len(answer.hits), "hit")
+            remarks = [f"no note has {', '.join(answer.absent)}"] if answer.absent else []
+            remarks += ["perhaps no note fits"] if answer.is_unsure else []
+            remarks += [answer.reason] if answer.reason else []
+            self._list(self.library.items(answer), ", ".join([count, answer.mode, *remarks]))
         elif word.isdecimal():
             self._read(word)
         elif word in commands:
@@ -83,10 +97,7 @@ class Plain:
     def _list_days(self, _: str) -> None:
         found = self.library.days()
         self.days = [day for day, _count in found]
-        for number, (day, count) in enumerate(found[:_DAYS], 1):
-            self.say(f"{number}. {day}, {count if count >= 0 else 'not yet counted'} entries")
-        if len(found) > _DAYS:
-            self.say(f"and {len(found) - _DAYS} more: day 2026-02-09 opens any of them")
+        self._begin([f"{number}. {day}, {many(count, 'entry')}" for number, (day, count) in enumerate(found, 1)])
 
     def _day(self, name: str) -> None:
         day = self.days[int(name) - 1] if name.isdecimal() and 0 < int(name) <= len(self.days) else name
@@ -98,8 +109,26 @@ class Plain:
     def _list(self, items: list[Item], title: str) -> None:
         self.items = items
         self.say(title)
+        rows, was_sure = [], True
         for number, item in enumerate(items, 1):
-            self.say(f"{number}. {item.day} {item.time} {item.agent or 'note'}: {plain(item.title)}")
+            faint = "only faintly alike from here on: " if item.doubtful and was_sure and number > 1 else ""
+            was_sure = not item.doubtful
+            signs = "pinned, " if "pin" in item.marks else ""
+            rows.append(f"{faint}{number}. {item.day} {item.time} {item.agent or 'note'}: {signs}{plain(item.title)}")
+        self._begin(rows)
+
+    def _begin(self, rows: list[str]) -> None:
+        """Say the first page of a list."""
+        self.rows = rows
+        if rows:
+            self._more()
+
+    def _more(self) -> None:
+        page, self.rows = self.rows[:_PAGE], self.rows[_PAGE:]
+        for row in page or ["that was all"]:
+            self.say(row)
+        if self.rows:
+            self.say(f"{len(self.rows)} more: more")
 
     def _item(self, number: str) -> Item:
         if not number.isdecimal() or not 0 < int(number) <= len(self.items):
@@ -120,14 +149,21 @@ class Plain:
             self.say(f"conversation {evidence}" + (f": talk {number} opens it" if evidence != "lost" else ""))
 
     def _talk(self, number: str) -> None:
-        found = self.library.conversation(self.library.entry(self._item(number)))
+        item = self._item(number)
+        found = self.library.conversation(self.library.entry(item), item.day)
+        if found.is_near:
+            self.say("The turn of this note is not in the conversation. This is the one nearest in time.")
         for turn in found.turns[max(found.index, 0) : max(found.index, 0) + 1]:
-            self.say(f"You: {plain(redact(turn.user, self.memory.home)[0])}")
-            for tool in turn.tools:
-                self.say(
-                    f"{'Failed tool' if tool.failed else 'Tool'} {plain(tool.name)}: {plain(redact(tool.input, self.memory.home)[0])[:300]}"
-                )
-            self.say(f"{turn.agent}: {plain(redact(turn.assistant, self.memory.home)[0])}")
+            self.say(f"You: {self._clean(turn.user)}")
+            for step in turn.steps():
+                if isinstance(step, str):
+                    self.say(f"{turn.agent}: {self._clean(step)}")
+                else:
+                    what = "Failed tool" if step.failed else "Tool"
+                    self.say(f"{what} {plain(step.name)}: {self._clean(step.input)[:300]}")
+
+    def _clean(self, text: str) -> str:
+        return plain(redact(text, self.memory.home)[0])
 
     def _edit(self, number: str) -> None:
         import click
@@ -140,6 +176,28 @@ class Plain:
             return
         self.memory.edit(entry.id, text, if_match=entry.hash, path=item.path)
         self.say("saved; undo takes it back")
+
+    def _add(self, words: str) -> None:
+        note = self.library.add(words, self.library.today(), None)
+        replaced = f"; {many(len(note.replaced), 'secret')} replaced" if note.replaced else ""
+        self.say(f"noted; undo takes it back{replaced}")
+
+    def _pin(self, number: str) -> None:
+        item = self._item(number)
+        entry = self.library.entry(item)
+        is_pinned = "pin" in entry.marks
+        target = msgspec.structs.replace(item.target, hash=entry.hash)
+        self.memory.journal.mark(self.memory.memory_of(item.path), target, "pin", None if is_pinned else "")
+        self.say(f"{'unpinned' if is_pinned else 'pinned'}; undo takes it back")
+
+    def _copy(self, number: str) -> None:
+        item = self._item(number)
+        text = self.library.as_markdown([self.library.entry(item)], [item])
+        if self.write:  # OSC 52: the terminal puts it into its clipboard, also over ssh
+            self.write(f"\x1b]52;c;{base64.b64encode(text.encode()).decode()}\a")
+            self.say("copied, where the terminal allows it")
+        else:
+            self.say(plain(text))
 
     def _delete(self, number: str) -> None:
         item = self._item(number)
@@ -163,7 +221,14 @@ class Plain:
         case = self.cases[int(number) - 1]
         if not (case.yes if yes else case.no):
             raise UsageError(f"{number} has no such answer")
-        self.say(review.decide(self.memory, case, yes))
+        decision = review.decide(self.memory, case, yes)
+        self.back = decision.back
+        self.say(decision.said)
+
+    def _undo(self) -> None:
+        """Take back the last answer in the review, else the last change."""
+        back, self.back = self.back, None
+        self.say(back() if back else review.undo(self.memory))
 
 
 def run(library: Library) -> int:
@@ -175,4 +240,5 @@ def run(library: Library) -> int:
             sys.stdout.flush()
         return sys.stdin.readline()
 
-    return Plain(library, ask, lambda text: print(shown(text), flush=True)).run()
+    write = sys.stdout.write if sys.stdout.isatty() else None
+    return Plain(library, ask, lambda text: print(shown(text), flush=True), write).run()

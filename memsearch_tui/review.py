@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 from memsearch_engine import Memory
-from memsearch_engine.errors import MemsearchError
 
 from memsearch_tui import drafts
 from memsearch_tui.counted import many
@@ -29,6 +30,7 @@ class Case(msgspec.Struct, frozen=True):
         yes, no: what the two answers do; '' where there is no such answer.
         asks: a question before *yes* is carried out, '' for none.
         text: what can be edited before it is accepted.
+        notes: ids of the entries that it is about; sessions: that it comes from. They can be opened.
     """
 
     kind: Literal["longterm", "held", "repair", "secret", "draft", "unread"]
@@ -40,6 +42,15 @@ class Case(msgspec.Struct, frozen=True):
     asks: str = ""
     text: str = ""
     subject: Any = None
+    notes: tuple[str, ...] = ()
+    sessions: tuple[str, ...] = ()
+
+
+class Decision(msgspec.Struct, frozen=True):
+    """What was carried out. ``back``: takes it back and says so; None where nothing can."""
+
+    said: str
+    back: Callable[[], str] | None = None
 
 
 TITLES = {
@@ -53,13 +64,13 @@ TITLES = {
 
 
 def cases(memory: Memory, secrets: bool = False) -> list[Case]:
-    """Everything that wants a decision; *secrets*: looked for too, which takes seconds. Raises MemsearchError."""
+    """Everything that wants a decision; *secrets*: looked for too, which takes seconds. Raises MemsearchError, OSError."""
     found = [*_proposed(memory), *_drafts(memory), *_held(memory), *_unread(memory)]
     return found + (_secrets(memory) if secrets else []) + _repairs(memory)
 
 
-def decide(memory: Memory, case: Case, yes: bool, text: str | None = None) -> str:
-    """Carry a decision out; returns what to tell. Raises MemsearchError, OSError."""
+def decide(memory: Memory, case: Case, yes: bool, text: str | None = None) -> Decision:
+    """Carry a decision out. Raises MemsearchError, OSError."""
     return _DECIDERS[case.kind](memory, case, yes, text)
 
 
@@ -73,7 +84,8 @@ def _proposed(memory: Memory) -> list[Case]:
     proposal = pending(memory.home)
     if proposal is None:
         return []
-    names = {m.id: f"{m.agent} {m.session[:13]} ({m.project_name or 'no project'})" for m in Store(memory.home).all()}
+    known = {m.id: m for m in Store(memory.home).all()}
+    names = {name: f"{m.agent} {m.session[:13]} ({m.project_name or 'no project'})" for name, m in known.items()}
     found = []
     for hunks in decisions(proposal):
         hunk = hunks[0]
@@ -91,20 +103,30 @@ def _proposed(memory: Memory) -> list[Case]:
             Case(
                 "longterm", f"{proposal.id}/{hunk.number}", f"{sign} {lines[0].lstrip('-*# ')}", detail, "accept", "reject",
                 text=hunk.after[0] if len(hunk.after) == 1 else "", subject=(proposal.id, [h.number for h in hunks]),
+                sessions=tuple(known[name].session for name in hunk.memories if name in known),
             )
         )  # fmt: skip
     return found
 
 
-def _decide_longterm(memory: Memory, case: Case, yes: bool, text: str | None) -> str:
+def _decide_longterm(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:
     from memsearch_engine.longterm.review import decide as decided
+    from memsearch_engine.longterm.review import pending, reopen
 
     proposal, numbers = case.subject
+    before = pending(memory.home)
     for chosen in (
         [[number] for number in numbers] if text else [numbers]
     ):  # other words are given to one change at a time
         decided(memory.home, "accepted" if yes else "rejected", chosen, text=text, proposal_id=proposal)
-    return "accepted: sessions are told · `forget` takes it out" if yes else "rejected: it is not proposed again"
+    if yes:
+        return Decision("accepted: sessions are told · `forget` takes it out")
+
+    def back() -> str:
+        waits = before is not None and reopen(memory.home, before, numbers)
+        return "it waits again" if waits else "it may be proposed again; another proposal waits by now"
+
+    return Decision("rejected: it is not proposed again · u takes that back", back)
 
 
 # -- notes --------------------------------------------------------------------------------------------------
@@ -129,7 +151,9 @@ def _held(memory: Memory) -> list[Case]:
         detail += [[("> ", "dim"), (line, "bad")] for line in note.lines]
         detail += [[], [("sessions are not told what it says until you release it", "dim")]]
         title = f"{note.day}  {note.title}"
-        found.append(Case("held", note.path + note.entry_id, title, detail, "release", "forget", subject=note.target))
+        ids = (note.entry_id,)
+        key = note.path + note.entry_id
+        found.append(Case("held", key, title, detail, "release", "forget", subject=note.target, notes=ids))
     return found + [_arrived(path, notes) for path, notes in arrived.items()]
 
 
@@ -150,19 +174,26 @@ def _arrived(path: str, notes: list[Held]) -> Case:
         [("sessions are not told what they say until you release them, as they stand now", "dim")],
     ]
     title = f"{notes[0].day or os.path.basename(path)}  {many(len(notes), 'note')} from elsewhere"
-    return Case("held", path, title, detail, "release", subject=path)
+    ids = tuple(note.entry_id for note in notes[:_MOST_SHOWN])
+    return Case("held", path, title, detail, "release", subject=path, notes=ids)
 
 
-def _decide_held(memory: Memory, case: Case, yes: bool, text: str | None) -> str:
+def _decide_held(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:
     from memsearch_engine.trust.inbox import release, release_files
 
     if isinstance(case.subject, str):
-        return f"{many(release_files(memory, [case.subject]), 'note')} released"
+        return Decision(f"{many(release_files(memory, [case.subject]), 'note')} released")
     if yes:
         release(memory, [case.subject])
-        return "released · u takes it back"
+        return Decision("released · u takes it back", partial(_undo, memory, case.subject.entry_id))
     memory.journal.delete(memory.memory_of(case.subject.path), [case.subject])
-    return "deleted · u brings it back"
+    return Decision("deleted · u brings it back", partial(_undo, memory, case.subject.entry_id))
+
+
+def _undo(memory: Memory, name: str) -> str:
+    """Take back the last change of an entry."""
+    changes = memory.undo(name)
+    return f"undone: {changes[0].op} of “{changes[0].title[:40]}”" if changes else "nothing to take back"
 
 
 def _repairs(memory: Memory) -> list[Case]:
@@ -182,17 +213,19 @@ def _repairs(memory: Memory) -> list[Case]:
             detail.append([(f"{len(others)} go; the one that stays gets their anchors", "dim")])
         yes = "bring back" if finding.kind == "vanished" else "merge" if others else "delete"
         key = finding.kind + "".join(note.entry_id for note in finding.notes)
-        found.append(Case("repair", key, f"{finding.kind}  {keep.title}", detail, yes, "leave", subject=finding))
+        ids = tuple(note.entry_id for note in finding.notes)
+        title = f"{finding.kind}  {keep.title}"
+        found.append(Case("repair", key, title, detail, yes, "leave", subject=finding, notes=ids))
     return found
 
 
-def _decide_repair(memory: Memory, case: Case, yes: bool, text: str | None) -> str:
+def _decide_repair(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:
     from memsearch_engine.trust.repair import mend
 
     if not yes:
-        return "left as it is"
+        return Decision("left as it is · u has it decided again", lambda: "it waits again")
     mend(memory, case.subject)
-    return "mended · u takes it back"
+    return Decision("mended · u takes it back", partial(_undo, memory, case.notes[0]))
 
 
 # -- secrets ------------------------------------------------------------------------------------------------
@@ -218,7 +251,7 @@ def _secrets(memory: Memory) -> list[Case]:
     return found
 
 
-def _decide_secret(memory: Memory, case: Case, yes: bool, text: str | None) -> str:
+def _decide_secret(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:
     from memsearch_engine.secrets.scan import allow
     from memsearch_engine.settings import load
     from memsearch_engine.trust import scrub
@@ -226,13 +259,18 @@ def _decide_secret(memory: Memory, case: Case, yes: bool, text: str | None) -> s
     rule, fingerprint = case.subject
     if not yes:
         allow(memory.home, fingerprint)
-        return "allowed: it is not reported any more"
+
+        def back() -> str:
+            allow(memory.home, fingerprint, off=True)
+            return "it is reported again"
+
+        return Decision("allowed: it is not reported any more · u takes that back", back)
     everything = Memory(memory.place.root, home=memory.home, everything=True)
     wanted = [s for s in scrub.known(memory.home, everything.projects, rule=rule) if s.fingerprint == fingerprint]
     report = scrub.scrub(memory.home, load(memory.home), everything.projects, wanted, memory.folders)
     left = sum(place.count for place in report.left)
     others = f"; found still in {many(len(report.others), 'file')} that memsearch does not own" if report.others else ""
-    return f"{left} left in {report.looked_at} places{others}"
+    return Decision(f"{left} left in {report.looked_at} places{others}")
 
 
 # -- drafts and files ---------------------------------------------------------------------------------------
@@ -243,15 +281,20 @@ def _drafts(memory: Memory) -> list[Case]:
         Case(
             "draft", draft.path + draft.entry_id, draft.title,
             [[(draft.path, "dim")], [], *([(line, "text")] for line in draft.text.splitlines()), [], [("e on the entry goes on with it", "dim")]],
-            no="drop", subject=draft,
+            no="drop", subject=draft, notes=() if draft.entry_id.startswith("new ") else (draft.entry_id,),
         )
         for draft in drafts.every(memory.home)
     ]  # fmt: skip
 
 
-def _decide_draft(memory: Memory, case: Case, yes: bool, text: str | None) -> str:
+def _decide_draft(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:
     drafts.drop(memory.home, case.subject.path, case.subject.entry_id)
-    return "dropped"
+
+    def back() -> str:
+        drafts.keep(memory.home, case.subject)
+        return "the draft is back"
+
+    return Decision("dropped · u brings it back", back)
 
 
 def _unread(memory: Memory) -> list[Case]:
@@ -273,14 +316,11 @@ _DECIDERS = {
     "repair": _decide_repair,
     "secret": _decide_secret,
     "draft": _decide_draft,
-    "unread": lambda memory, case, yes, text: "",
+    "unread": lambda memory, case, yes, text: Decision(""),
 }
 
 
 def undo(memory: Memory) -> str:
-    """Take back the last change to a note."""
-    try:
-        changes = memory.journal.undo(os.path.abspath(memory.place.memory) if not memory.everything else "")
-    except MemsearchError as error:
-        return str(error)
+    """Take back the last change to a note. Raises MemsearchError."""
+    changes = memory.undo(everywhere=memory.everything)
     return f"undone: {changes[0].op} of {changes[0].title[:40]}" if changes else "nothing to take back"

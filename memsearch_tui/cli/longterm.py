@@ -53,11 +53,8 @@ def forget(query: tuple[str, ...], dry_run: bool, everything: bool, yes: bool, j
 
     Of this project and of what holds everywhere. Daily notes stay; `memsearch delete` removes those.
     """
-    from memsearch_engine.longterm import recall
-    from memsearch_engine.settings import load
-
     memory, words = Memory(), " ".join(query)
-    found = recall.find(memory.home, words, "" if everything else memory.project.id)
+    found = Memory(everything=everything).forgettable(words)
     rows = [{"kind": match.kind, "where": match.name, "line": match.line} for match in found]
     if not json_:
         for match in found:
@@ -69,8 +66,7 @@ def forget(query: tuple[str, ...], dry_run: bool, everything: bool, yes: bool, j
         output.emit({"would_forget": rows}) if json_ else output.say(f"{len(found)} lines would go")
         return 0
     output.confirm(f"Forget these {len(found)} lines?", yes)
-    number = recall.forget(memory.home, words, found)
-    recall.refresh(memory.home, load(memory.home))
+    number = memory.forget(words, found)
     if json_:
         output.emit({"forgotten": rows, "number": number})
     else:

@@ -8,13 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
-import shlex
-import shutil
-import subprocess
 import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
@@ -31,9 +25,12 @@ from textual.screen import Screen
 from textual.widgets import Footer, Input, Static, TextArea
 
 from memsearch_tui import drafts
-from memsearch_tui.counted import many
+from memsearch_tui.aside import attend, away
 from memsearch_tui.library import Item, Library, Standing
+from memsearch_tui.screens.conversing import Conversing
 from memsearch_tui.screens.editing import Editing
+from memsearch_tui.screens.marking import Marking
+from memsearch_tui.screens.searching import Searching
 from memsearch_tui.timeline import Hits, Key, Timeline, is_heading
 from memsearch_tui.widgets import render
 from memsearch_tui.widgets.calendar import Calendar
@@ -42,20 +39,17 @@ from memsearch_tui.widgets.lines import LineList, Row, TextView, mark_words
 from memsearch_tui.widgets.query import FilterSuggester, QueryBox
 
 if TYPE_CHECKING:
-    from memsearch_engine.transcripts.locate import Excerpt
+    from memsearch_tui.palette import Command
 
 LEVELS = ("entries", "section", "turn")
-_REST_S = 0.14
+_SAID_S = 8.0  # how long a message stands
 _SAID_REST_S = 0.2  # that the cursor rests before the conversation behind a note is read
-#: One thread each: what was typed over is dropped from the queue, and no thread keeps a database connection for nothing.
-_WORDS, _MEANING = ThreadPoolExecutor(1, "words"), ThreadPoolExecutor(1, "meaning")
 _LOOK_AGAIN_S = 2.0  # between two looks at what holds, while an index is made say
 _LOOK_S = 10  # how often the follower looks whether another project was opened
-_HITS = 60
 _WIDE_ROW = 64
 
 
-class BrowseScreen(Editing, Screen[None]):
+class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
     """The home screen."""
 
     AUTO_FOCUS = "#entries"
@@ -64,30 +58,41 @@ class BrowseScreen(Editing, Screen[None]):
         Binding("slash", "search", "Search", id="search", priority=True),
         Binding("enter,right,l", "deeper", "Open", id="open"),
         Binding("escape,left,h", "back", "Back", id="back"),
+        Binding("a", "new", "New", tooltip="New note", id="new"),
+        Binding("A", "new_on", "New note of another day", id="new.day", show=False),
         Binding("e", "edit", "Edit", id="edit"),
         Binding("E", "edit_outside", "Edit in $EDITOR", id="edit.outside", show=False),
+        Binding("O", "open_file", "Open the day's file in $EDITOR at this note", id="file.open", show=False),
         Binding("d,delete", "delete", "Delete", id="delete"),
         Binding("u", "undo", "Undo", id="undo"),
         Binding("ctrl+r", "redo", "Redo", id="redo", show=False),
+        Binding("U", "changes", "What was changed; bring any of it back", id="changes", show=False),
         Binding("p", "pin", "Pin or unpin", id="pin", show=False),
-        Binding("y", "copy", "Copy", id="copy", show=False),
-        Binding("x", "export", "Export to a file", id="export", show=False),
+        Binding("M", "marks", "Mark: expires, superseded, confidence, remember, forget", id="marks", show=False),
+        Binding("y", "copy", "Copy the text", id="copy", show=False),
+        Binding("Y", "copy(True)", "Copy as markdown, with heading and anchor", id="copy.markdown", show=False),
+        Binding("X", "export", "Export to a file", id="export", show=False),
         Binding("t", "transcript", "Conversation", id="transcript", show=False),
         Binding("m", "memory", "The memory of this turn", id="memory", show=False),
         Binding("f", "filter_agent", "Only this agent", id="filter.agent", show=False),
         Binding("F", "filter_projects", "All projects", id="filter.projects", show=False),
+        Binding("S", "saved", "Searches that are kept", id="searches", show=False),
         Binding("b", "related", "What stands beside it: its matter, its files", id="related", show=False),
         Binding("w", "why", "Why is this hit here", id="why", show=False),
+        Binding("ctrl+f", "find_text", "Find in the open text", id="find", show=False),
         Binding("n", "find(1)", "Next match", id="find.next", show=False),
         Binding("N", "find(-1)", "Previous match", id="find.previous", show=False),
+        Binding("J", "preview(1)", "Scroll the preview down", id="preview.down", show=False),
+        Binding("K", "preview(-1)", "Scroll the preview up", id="preview.up", show=False),
         Binding("right_square_bracket", "next(1)", "Next older day; next turn", id="turn.next", show=False),
         Binding("left_square_bracket", "next(-1)", "Next newer day; previous turn", id="turn.previous", show=False),
-        Binding("g", "date", "Date", id="date"),
+        Binding("g", "date", "Go to", tooltip="Go to a date; in a conversation, to a turn", id="date"),
         Binding("D", "day_file", "The day's file as it is written", id="day.file", show=False),
         Binding("o", "unfold", "Unfold tool output", id="unfold", show=False),
         Binding("r", "reload", "Read again", id="reload", show=False),
-        Binding("R", "resume", "Resume the session", id="resume", show=False),
-        Binding("ctrl+s", "save", "Save", id="save", show=False, priority=True),
+        Binding("R", "resume", "Resume the session in its agent", id="resume", show=False),
+        Binding("c", "connect", "Connect agents, import old sessions", id="connect", show=False),
+        Binding("ctrl+s", "save", "Save; keep the search", id="save", show=False, priority=True),
         Binding("ctrl+g", "drop_draft", "Drop the draft", id="draft.drop", show=False, priority=True),
         Binding("tab", "app.focus_next", "Next pane", show=False),
     ]
@@ -102,20 +107,14 @@ class BrowseScreen(Editing, Screen[None]):
         self.strip, self.year = Calendar(id="strip"), Calendar(id="year")
         self.places = LineList(self._place_row, is_heading=lambda key: not key[0], id="places")
         self.level = "entries"
-        self.query_text = ""
         self.timeline: Timeline  # both from the first frame on
         self.shown: Timeline | Hits
         self.standing = Standing()
-        self._looking = self._look_again = False
+        self._looking = self._look_again = self._typing = False
+        self._sayings = 0
+        self._status = self._trouble = ""
         self.entry: Entry | None = None
         self.item: Item | None = None
-        self.found: Excerpt | None = None
-        self.turn = 0
-        self.unfolded = False
-        self._marked: tuple[str, list[str]] = ("", [])
-        self._generation = 0
-        self._moved = False
-        self._before_search: Key | None = None
         self._left = threading.Event()
         self.add_class("at-entries")
 
@@ -158,7 +157,8 @@ class BrowseScreen(Editing, Screen[None]):
             if any(draft.path.startswith(p.memory) for p in memory.projects)
         ]
         if draft := next(iter(here), None):
-            self.notify(f"An edit of “{draft.title[:40]}” was not saved. Press e on it to go on.", timeout=8)
+            key = "a" if draft.entry_id.startswith("new ") else "e on it"
+            self.say(f"“{draft.title[:40]}” was not saved. Press {key} to go on.", for_s=8)
         if self.app.live:  # type: ignore[attr-defined]
             follower = threading.Thread(target=self._follow, name="follow", daemon=True)
             self.call_after_refresh(follower.start)  # the first frame first
@@ -176,6 +176,7 @@ class BrowseScreen(Editing, Screen[None]):
         self.entries.show_keys([])
         self._show_timeline()
         self.go("entries")
+        self._trouble = ""
         self.say("")
         self._look()
 
@@ -211,7 +212,7 @@ class BrowseScreen(Editing, Screen[None]):
             except MemsearchError as error:
                 if self._left.is_set():
                     return
-                self.app.call_from_thread(self.say, f"words only: {error}")
+                self.app.call_from_thread(self.say_of_service, f"words only: {error}")
                 self._left.wait(5)
             except RuntimeError:  # the app is closing
                 return
@@ -219,20 +220,39 @@ class BrowseScreen(Editing, Screen[None]):
     def _changed(self, state: dict) -> None:
         progress = state.get("progress") or {}
         if progress.get("total"):
-            self.say(f"{progress['phase']} {progress['project']} {progress['done']}/{progress['total']}")
+            self.say_of_service(f"{progress['phase']} {progress['project']} {progress['done']}/{progress['total']}")
         elif state.get("index") == "ready":
-            self.say("")
+            self.say_of_service("")
         self.action_reload()
         self._look()
 
-    def say(self, text: str) -> None:
+    def say(self, text: str, *, for_s: float = _SAID_S) -> None:
+        """Say it in the last line for a moment; then what is wrong with the service stands there again."""
+        self._sayings += 1
+        self._status = text
         self.query_one("#status", Static).update(shown_line(text))
+        if text:
+            self.set_timer(for_s, partial(self._unsay, self._sayings))
+
+    def say_of_service(self, text: str) -> None:
+        """Say what is wrong with it, or what it does, as long as that holds and nothing else is being said."""
+        is_free = self._status == self._trouble
+        self._trouble = text
+        if is_free:
+            self._unsay(self._sayings)
+
+    def _unsay(self, number: int) -> None:
+        if number == self._sayings:
+            self._status = self._trouble
+            self.query_one("#status", Static).update(shown_line(self._trouble))
 
     # -- levels ---------------------------------------------------------------------------------------------
 
     def go(self, level: str) -> None:
         """Change depth; the pane of that depth is focused and, on a narrow screen, the only one."""
         self.level = level
+        if level == "entries":
+            self.sought = ""
         for name in LEVELS:
             self.set_class(name == level, f"at-{name}")
         target = self.entries if level == "entries" else self.reader
@@ -246,6 +266,9 @@ class BrowseScreen(Editing, Screen[None]):
     def _focus_moved(self, event: events.DescendantFocus) -> None:
         if event.widget is not self.focused:
             return  # told late: the focus has gone on meanwhile, and must not be pulled back
+        if self.query_text and self._typing and not isinstance(event.widget, Input):
+            self._remember_search()
+        self._typing = isinstance(event.widget, Input)
         if self.query_text and not isinstance(event.widget, Input):
             # who has left the query for a hit has chosen it: later answers don't put another in its place
             self._moved = True
@@ -256,7 +279,7 @@ class BrowseScreen(Editing, Screen[None]):
         elif event.widget is self.reader and self.level == "entries":
             self.go("section")
 
-    def action_deeper(self) -> None:
+    async def action_deeper(self) -> None:
         if isinstance(self.focused, Input):
             self.set_focus(self.entries)
         elif self.focused is self.places:
@@ -264,7 +287,7 @@ class BrowseScreen(Editing, Screen[None]):
         elif self.level == "entries" and self.item:
             self.go("section")
         elif self.level == "section":
-            self.action_transcript()
+            await self.action_transcript()
 
     def action_back(self) -> None:
         if self.editing:
@@ -386,6 +409,8 @@ class BrowseScreen(Editing, Screen[None]):
             return [("f5 ", "dim"), (f"{self.standing.waiting} to decide", "warn")]
         if kind == "alarm":
             return [("f4 ", "dim"), (name, "bad")]
+        if kind == "search":
+            return [("/ ", "dim"), (name, "text")]
         if kind == "agent":
             _, count, newest = next(row for row in self.standing.agents if row[0] == name)
             tag = render.agent_tag(name)
@@ -400,6 +425,8 @@ class BrowseScreen(Editing, Screen[None]):
         keys = [("wait", "")] * bool(now.waiting) + [("alarm", alarm) for alarm in now.alarms]
         keys = [("", "waits"), *keys] if keys else []
         keys += [("", "agents"), *(("agent", agent) for agent, _, _ in now.agents)] if now.agents else []
+        saved = self._searches("saved")
+        keys += [("", "searches"), *(("search", text) for text in saved)] if saved else []
         keys += [("", "pinned"), *(("pin", item.entry_id) for item in now.pinned)] if now.pinned else []
         self.places.show_keys(keys)
 
@@ -414,6 +441,9 @@ class BrowseScreen(Editing, Screen[None]):
             self.set_focus(self.entries)
         elif kind == "agent":
             self._toggle_word("kind:note")
+            self.set_focus(self.entries)
+        elif kind == "search":
+            self.search_for(name)
             self.set_focus(self.entries)
         elif kind == "pin":
             self.show_entry(next(item for item in self.standing.pinned if item.entry_id == name))
@@ -435,26 +465,37 @@ class BrowseScreen(Editing, Screen[None]):
     def action_date(self) -> None:
         from memsearch_tui.screens.day import DayScreen
 
-        if len(self.timeline) and not self.editing:
+        if self.level == "turn":
+            self.ask_for_turn()
+        elif len(self.timeline) and not self.editing:
             here = self.item.day if self.item else self.library.today()
             screen = DayScreen(self.timeline.counts, self.library.today(), here)
             self.app.push_screen(screen, lambda day: self.go_to_day(day) if day else None)
 
-    def action_day_file(self) -> None:
+    async def action_day_file(self) -> None:
         """The day's files as they are written."""
         from memsearch_tui.screens.text import TextScreen
 
         if self.item is None or self.editing:
             return
-        rows: list[Row] = []
-        for path, text in self.library.written(self.item.day):
-            rows += [[(path, "accent")], [], *([(line, "text")] for line in text.split("\n"))]
-        self.app.push_screen(TextScreen(self.item.day, rows))
+        day = self.item.day
 
-    def action_next(self, step: int) -> None:
+        def show(written: list[tuple[str, str]]) -> None:
+            rows: list[Row] = []
+            for path, text in written:
+                rows += [[(path, "accent")], [], *([(line, "text")] for line in text.split("\n"))]
+            self.app.push_screen(TextScreen(day, rows))
+
+        await attend(self, "reading the file", away(partial(self.library.written, day)), show, self._complain)
+
+    def action_preview(self, step: int) -> None:
+        """Scroll what is read, wherever the focus is."""
+        self.reader.scroll_to(y=self.reader.scroll_offset.y + step, animate=False, force=True)
+
+    async def action_next(self, step: int) -> None:
         """Another turn of the conversation, or another day."""
         if self.level == "turn":
-            self._other_turn(step)
+            await self._other_turn(step)
         elif not self.query_text and len(self.timeline):
             start = self.timeline.start(self.timeline.day_at(self.entries.cursor))
             if step > 0:
@@ -468,16 +509,6 @@ class BrowseScreen(Editing, Screen[None]):
 
     # -- the row --------------------------------------------------------------------------------------------
 
-    def _words(self) -> list[str]:
-        """The query's plain words, for highlighting; every row asks for them."""
-        if self._marked[0] != self.query_text:
-            from memsearch_engine.index.analyze import STOP_WORDS
-            from memsearch_engine.search.query import parse
-
-            words = (word.casefold() for word in parse(self.query_text).text.split())
-            self._marked = self.query_text, [word for word in words if len(word) > 1 and word not in STOP_WORDS]
-        return self._marked[1]
-
     def _entry_moved(self, by_hand: bool) -> None:
         self._moved = self._moved or by_hand
         self._preview()
@@ -485,8 +516,8 @@ class BrowseScreen(Editing, Screen[None]):
             self._title_day()
 
     @on(LineList.Opened)
-    def _row_opened(self) -> None:
-        self.action_deeper()
+    async def _row_opened(self) -> None:
+        await self.action_deeper()
 
     def _preview(self) -> None:
         """Show the entry under the cursor."""
@@ -517,18 +548,18 @@ class BrowseScreen(Editing, Screen[None]):
         )
         self.reader.show(
             render.entry_rows(self.entry, self.item.day, self.library.short(self.item.path), evidence),
-            marks=self._words() if self.query_text else (),
+            marks=self._marks(),
         )
         if self.has_class("-wide"):
             # no coroutine yet: one that the next row replaces may never run
-            said = partial(self._show_said, self.entry)
+            said = partial(self._show_said, self.entry, self.item.day)
             self.run_worker(said, exclusive=True, group="said")  # type: ignore[arg-type]
 
-    async def _show_said(self, entry: Entry) -> None:
+    async def _show_said(self, entry: Entry, day: str) -> None:
         """The turn behind the note, once the cursor rests on it."""
         await asyncio.sleep(_SAID_REST_S)
         try:
-            found = await asyncio.to_thread(self.library.conversation, entry)
+            found = await away(partial(self.library.conversation, entry, day))
         except (MemsearchError, OSError) as error:
             rows: list[Row] = [[(str(error), "dim")]]
         else:
@@ -539,7 +570,7 @@ class BrowseScreen(Editing, Screen[None]):
                 else []
             )
         if self.entry is entry:
-            self.said.show(rows, marks=self._words() if self.query_text else ())
+            self.said.show(rows, marks=self._marks())
 
     def action_reload(self) -> None:
         """Read the lists again; cursor, scroll and what is read stay where they are."""
@@ -568,169 +599,35 @@ class BrowseScreen(Editing, Screen[None]):
         else:
             self._show_timeline()
 
-    # -- search ---------------------------------------------------------------------------------------------
-
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if action == "back":  # from the list there is nowhere to go back to
             return bool(self.editing or self.query_text or self.level != "entries" or self.focused is not self.entries)
         # a slash that is typed is text: Textual knows which keys a box consumes, but not what character this one makes
         return not (action == "search" and isinstance(self.focused, Input | TextArea))
 
-    def action_search(self) -> None:
-        box = self.query_one("#query", Input)
-        self.go("entries")
-        self.set_focus(box)  # at once: what is typed next must not be taken for commands
+    def commands(self) -> list[Command]:
+        """What the palette has beside the keys."""
+        from memsearch_tui.palette import Command
 
-    @on(Input.Changed, "#query")
-    def _typed(self, event: Input.Changed) -> None:
-        self.query_text = event.value
-        self._moved = False
-        if event.value.strip():
-            self._start_search()
-        else:
-            self.query_text = ""
-            self._show_timeline(self._before_search)
+        found = [
+            Command("Expires on a day", "mark", self.action_expire, "expire end date"),
+            Command("Superseded by another note", "mark", self.action_supersede, "supersede replaced overtaken obsolete"),
+            *(Command(f"Confidence: {level}", "mark", partial(self.action_confidence, level), "confidence sure doubt")
+              for level in ("low", "medium", "high")),
+            Command("Remember as a fact", "long-term memory", self.action_remember, "remember fact always tell"),
+            Command("Forget facts", "long-term memory", self.action_forget, "forget remove fact"),
+        ]  # fmt: skip
+        return found + [
+            Command(f"Search: {text}", "kept", partial(self.search_for, text), "saved search")
+            for text in self._searches("saved")
+        ]
 
-    def on_key(self, event: events.Key) -> None:
-        if isinstance(self.focused, Input) and event.key in ("down", "up"):
-            self.entries.action_move(1 if event.key == "down" else -1)
-            event.stop()
+    def action_connect(self) -> None:
+        """Which agents write here, and their old sessions."""
+        from memsearch_tui.screens.connect import ConnectScreen
 
-    def _start_search(self, *, words_first: bool = True) -> None:
-        self._generation += 1
-        # no coroutine yet: a search that a newer one replaces may never run
-        search = partial(self._search, self.query_text, self._generation, words_first)
-        self.run_worker(search, exclusive=True, group="search")  # type: ignore[arg-type]
-
-    async def _search(self, text: str, generation: int, words_first: bool) -> None:
-        """Words at once; meaning when typing rests. A newer query makes this one's answers void."""
-        memory = self.library.memory
-        loop, typed = asyncio.get_running_loop(), time.monotonic()
-        steps = [(_WORDS, 0.0, memory.lexical), (_MEANING, _REST_S, memory.search)]
-        for pool, rest, ask in steps if words_first else steps[1:]:
-            await asyncio.sleep(max(0.0, typed + rest - time.monotonic()))
-            try:
-                answer = await loop.run_in_executor(pool, ask, text, _HITS)
-            except MemsearchError as error:
-                self.say(str(error))
-                return
-            if generation != self._generation or not self.query_text:
-                return
-            self._show_hits(answer)
-
-    def _show_hits(self, answer) -> None:
-        hits = Hits(self.library.items(answer)).without(self.gone)
-        row = self.entries.cursor - self.entries.scroll_offset.y
-        cursor = self.entries.key if self._moved else (hits[0] if hits else None)
-        self.shown = hits
-        self.entries.empty = _nothing(self.query_text, answer.absent)
-        self.entries.show_keys(hits, cursor=cursor)
-        self._preview()
-        self._show_calendar(hits.days)
-        if self._moved:  # the row under the cursor stays where the eye is
-            self.entries.hold(row)
-        found = sum(hits.days.values())
-        remarks = [f"{word} → {', '.join(near)}" for word, near in answer.corrected.items()]
-        remarks += [f"no note has {', '.join(answer.absent)}"] if answer.absent else []
-        remarks += ["perhaps no note fits"] if answer.is_unsure else []
-        count = f"first {found}" if found == _HITS else many(found, "hit")
-        self.entries.border_title = "  ".join([f"{count} · {answer.mode}", *remarks])
-        self.entries.border_subtitle = f"{answer.took_ms:.0f} ms" if answer.took_ms else ""
-        if answer.reason or answer.mode == "hybrid":
-            self.say(answer.reason)  # what was said of the service is no longer true beside its hits
-
-    def _end_search(self) -> None:
-        self._generation += 1
-        self.query_text = ""
-        box = self.query_one("#query", Input)
-        with box.prevent(Input.Changed):
-            box.value = ""
-        self._show_timeline(self._before_search)
-        self.set_focus(self.entries)
-        self.go("entries")
-
-    def action_why(self) -> None:
-        if self.item and self.item.reasons:
-            self.notify(" · ".join(self.item.reasons), title="Why this hit", timeout=10, markup=False)
-
-    # -- the conversation (L3) ------------------------------------------------------------------------------
-
-    def action_transcript(self) -> None:
-        if self.entry is None:
-            return
-        try:
-            self.found = self.library.conversation(self.entry)
-        except (MemsearchError, OSError) as error:
-            self.notify(str(error), severity="warning", markup=False)
-            return
-        self.turn = max(0, self.found.index)
-        self.unfolded = False
-        self._show_turn()
-        self.go("turn")
-
-    def _show_turn(self, *, keep_place: bool = False) -> None:
-        if not self.found or not self.found.turns:
-            self.reader.show([[("this conversation has no turns", "dim")]])
-            return
-        turn = self.found.turns[self.turn]
-        rows = render.turn_rows(turn, self.found.first + self.turn + 1, self.found.total, unfolded=self.unfolded)
-        self.reader.show(rows, marks=self._words() if self.query_text else (), keep_place=keep_place)
-        kept = "kept copy · " if self.found.state == "archived" else ""
-        self.reader.border_subtitle = f"{kept}[ ] other turns · o unfolds · m its memory · R resumes"
-
-    def _other_turn(self, step: int) -> None:
-        if self.found is None or self.entry is None:
-            return
-        wanted = self.found.first + self.turn + step
-        if not 0 <= wanted < self.found.total:
-            return
-        if not 0 <= self.turn + step < len(self.found.turns):  # beyond the stretch that was read
-            edge = self.found.turns[self.turn].turn
-            try:
-                self.found = self.library.conversation(self.entry, edge)
-            except (MemsearchError, OSError) as error:
-                self.notify(str(error), severity="warning", markup=False)
-                return
-        self.turn = wanted - self.found.first
-        self._show_turn()
-
-    def action_unfold(self) -> None:
-        if self.level == "turn":
-            self.unfolded = not self.unfolded
-            self._show_turn(keep_place=True)
-
-    def action_find(self, step: int) -> None:
-        if not self.reader.find_next(step):
-            self.notify("no match in this text", timeout=2)
-
-    def action_resume(self) -> None:
-        """Go on with the session in its agent: here, where its program is; else the command is copied."""
-        if self.entry is None or not self.entry.session:
-            self.notify("no session stands behind this note", timeout=3)
-            return
-        argv, folder = self.library.resume(self.entry)
-        if not argv:
-            self.notify(f"sessions of {self.entry.agent or 'unknown agents'} can't be resumed", severity="warning")
-            return
-        program = shutil.which(argv[0])
-        if program is None or not os.path.isdir(folder):
-            self.app.copy_to_clipboard(shlex.join(argv))
-            missing = f"{argv[0]} is not installed here" if program is None else f"{folder} is gone"
-            self.notify(f"{missing}; the command was copied: {shlex.join(argv)}", severity="warning", markup=False)
-            return
-        with self.app.suspend():
-            subprocess.call([program, *argv[1:]], cwd=folder)
-        self.action_reload()
-
-    def action_memory(self) -> None:
-        """From a turn of the conversation to the memory that came from it."""
-        if self.level != "turn" or self.found is None:
-            return
-        found = self.library.memory_of_turn(self.found.turns[self.turn])
-        if found is None:
-            self.notify("no memory came from this turn", timeout=3)
-            return
-        self.show_entry(found)
+        if not self.editing:
+            self.app.push_screen(ConnectScreen(self.library), lambda _: self.action_reload())
 
     def action_related(self) -> None:
         """From a note to others on its matter, and to the turns that wrote to its files."""
@@ -755,57 +652,21 @@ class BrowseScreen(Editing, Screen[None]):
         self._title_day()
         self.go("section")
 
-    # -- filters by key -------------------------------------------------------------------------------------
-
-    def action_filter_agent(self) -> None:
-        if self.item and self.item.agent:
-            self._toggle_word(f"agent:{self.item.agent}")
-
-    def action_filter_projects(self) -> None:
-        self._toggle_word("project:*")
-
-    def _toggle_word(self, word: str) -> None:
-        """Put a filter into the query, or take it out; the query says what is filtered."""
-        if not self.query_text:
-            self._before_search = self.entries.key
-        words = self.query_text.split()
-        words = [w for w in words if w != word] if word in words else [*words, word]
-        self.query_one("#query", Input).value = shown_line(" ".join(words))
-        self.go("entries")
-
 
 def _first_steps(agents: list[str]) -> list[str]:
-    """What to do where there is no note yet."""
-    connect = [f"  memsearch plugins install {agent}" for agent in agents]
+    """What to do where there is no note yet, with the keys that do it."""
+    from memsearch_tui.connecting import AGENTS
+
+    here = ", ".join(AGENTS.get(agent, agent) for agent in agents)
     return [
         "Nothing here yet.",
         "",
-        *(
-            ["Let your agents write here:", *connect, "Take in their old sessions:", "  memsearch import --all", ""]
-            if agents
-            else []
-        ),
-        'memsearch add "…"       writes a note',
-        "F                       looks in all projects",
-        "memsearch demo          shows a sample year",
+        f"c  lets {here} write here, and takes in old sessions" if here else "c  lets your agents write here",
+        "a  writes the first note",
+        "F  looks in all projects",
+        "",
+        "memsearch demo  shows a sample year",
     ]
-
-
-def _nothing(text: str, absent: list[str]) -> list[str]:
-    """Why a search found nothing, and what to change."""
-    from difflib import get_close_matches
-
-    from memsearch_engine.search.query import FILTER_KEYS
-
-    keyed = {word: word.partition(":")[0].lstrip("-") for word in text.split() if ":" in word}
-    filters = [word for word, key in keyed.items() if key in FILTER_KEYS]
-    lines = ["No note fits."]
-    lines += [f"No note has {', '.join(absent)}."] if absent else []
-    lines += [f"It is narrowed by {', '.join(filters)}: take one out to see more."] if filters else []
-    for word, key in keyed.items():
-        near = get_close_matches(key, FILTER_KEYS, 1) if key not in FILTER_KEYS else []
-        lines += [f"{word} is searched for as text: did you mean {near[0]}: ?"] if near else []
-    return [*lines, "", "escape               goes back to all notes", "F                    looks in all projects"]
 
 
 def _named(day: str, today: str) -> str:

@@ -1,4 +1,4 @@
-"""An entry was changed by somebody else while it was edited: both texts, and the choice."""
+"""An entry was changed by somebody else while it was edited: what both made of it, and the choice."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ from typing import ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal
+from textual.containers import Container
 from textual.screen import ModalScreen
 from textual.widgets import Footer
 
+from memsearch_tui.widgets.diff import diff_rows
 from memsearch_tui.widgets.lines import TextView
-from memsearch_tui.widgets.render import markdown
 
 
 class ConflictScreen(ModalScreen[str]):
@@ -24,25 +24,35 @@ class ConflictScreen(ModalScreen[str]):
     ]
     DEFAULT_CSS = """
     ConflictScreen { background: $background; }
-    ConflictScreen Horizontal { height: 1fr; }
-    ConflictScreen TextView { width: 1fr; border: round $warning; }
+    ConflictScreen #sides { height: 1fr; layout: horizontal; }
+    ConflictScreen.-narrow #sides { layout: vertical; }
+    ConflictScreen TextView { width: 1fr; height: 1fr; border: round $warning; }
     """
 
-    def __init__(self, mine: str, theirs: str) -> None:
+    def __init__(self, what: str, base: str, mine: str, theirs: str) -> None:
+        """
+        Args:
+            what: which note it is.
+            base: the text that both began with.
+        """
         super().__init__()
-        self._texts = {"mine: your edit": mine, "theirs: in the file now": theirs}
+        self._what = what
+        self._sides = {
+            "mine: your edit": diff_rows(base.strip("\n"), mine.strip("\n")),
+            "theirs: in the file now": diff_rows(base.strip("\n"), theirs.strip("\n")),
+        }
 
     def compose(self) -> ComposeResult:
-        with Horizontal():
-            for title in self._texts:
+        with Container(id="sides"):
+            for title in self._sides:
                 view = TextView()
                 view.border_title = title
                 yield view
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
-        for view, text in zip(self.query(TextView), self._texts.values()):
-            view.show(markdown(text))
+        for view, rows in zip(self.query(TextView), self._sides.values()):
+            view.show([[(self._what, "dim")], [], *rows])
 
     def action_choose(self, choice: str) -> None:
         self.dismiss(choice)

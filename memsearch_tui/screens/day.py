@@ -30,14 +30,15 @@ class DayScreen(ModalScreen[str]):
     DayScreen Static { color: $text-muted; }
     """
 
-    def __init__(self, counts: dict[str, int], today: str, day: str) -> None:
+    def __init__(self, counts: dict[str, int], today: str, day: str, title: str = "go to a date") -> None:
         super().__init__()
+        self._title = title
         self._counts, self._today, self._day = counts, today, day
         self._calendar = Calendar(can_focus=True)
 
     def compose(self) -> ComposeResult:
         with Vertical() as box:
-            box.border_title = "go to a date"
+            box.border_title = self._title
             yield Input(placeholder="a date", compact=True)
             yield self._calendar
             yield Static(_HOW, id="how", markup=False)

@@ -1,24 +1,36 @@
-"""What the home screen does to notes: edit in place, drafts, conflicts, delete, undo, pin, copy, export.
+"""What the home screen does to notes: write new ones, edit in place, drafts, conflicts, delete, undo, copy, export.
 
-A part of ``BrowseScreen`` (it uses its panes and its cursor); here is everything that writes.
+A part of ``BrowseScreen`` (it uses its panes and its cursor); here and in ``marking`` is everything that writes. Writes are done one
+after the other, off the event loop: a file may be held by another program.
 """
 
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING
+import os
+import shlex
+import subprocess
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, TypeVar
 
+import msgspec
 from memsearch_engine.errors import Conflict, MemsearchError
 from memsearch_engine.journal.model import Entry
 from textual.timer import Timer
 from textual.widgets import Input
 
 from memsearch_tui import drafts
+from memsearch_tui.aside import WRITES, attend, away
 from memsearch_tui.counted import many
 from memsearch_tui.library import Item
+from memsearch_tui.widgets import render
 
 if TYPE_CHECKING:
+    from memsearch_engine.journal.history import Change
     from memsearch_engine.journal.write import Target
+    from memsearch_engine.note import Note
+    from memsearch_engine.transcripts.locate import Excerpt
     from textual.screen import Screen
 
     from memsearch_tui.library import Library
@@ -29,6 +41,19 @@ if TYPE_CHECKING:
 else:
     _Base = object
 
+T = TypeVar("T")
+_MEANWHILE_S = 2.0  # how often what is edited is compared with its file
+#: Editors that are told a line as PATH:LINE, some behind an option; the others take +LINE PATH.
+_WITH_COLON = {
+    "hx": [],
+    "helix": [],
+    "subl": [],
+    "zed": [],
+    "code": ["--goto"],
+    "codium": ["--goto"],
+    "cursor": ["--goto"],
+}
+
 
 class Editing(_Base):
     """Changes to the entry under the cursor, or to those that are selected."""
@@ -38,48 +63,105 @@ class Editing(_Base):
         entries: LineList
         reader: TextView
         shown: Timeline | Hits
+        timeline: Timeline
         entry: Entry | None
         item: Item | None
         level: str
+        found: Excerpt | None
+        turn: int
 
         def go(self, level: str) -> None: ...
-        def say(self, text: str) -> None: ...
+        def say(self, text: str, *, for_s: float = 8) -> None: ...
         def _preview(self) -> None: ...
         def _drop_gone(self) -> None: ...
         def action_reload(self) -> None: ...
+        def save_search(self) -> None: ...
 
     editing = False
     _draft_timer: Timer | None = None
+    _compare_timer: Timer | None = None
 
     def __init__(self) -> None:
         super().__init__()
         self.gone: set[tuple[str, str]] = set()  # deleted here; the index may not know yet
+        self._draft = drafts.Draft("", "", "", "")  # what is edited, as it was
+        self._new_day = ""  # the day of the note that is written, '' while one is edited
+
+    async def _write(self, what: str, work: Callable[[], T], then: Callable[[T], object], failed=None) -> None:
+        """Do *work* when the writes before it are done, then *then* with what came of it."""
+        await attend(self, what, WRITES.run(work), then, failed or self._complain, is_write=True)
+
+    def _complain(self, error: Exception) -> None:
+        self.notify(str(error), severity="error")
 
     async def action_edit(self) -> None:
         if self.entry is None or self.item is None or self.editing:
             return
-        draft = drafts.load(self.library.memory.home, self.item.path, self.entry.id)
-        await self._open_editor(draft.text if draft else self.entry.body)
-        if draft:
-            self.notify("this is your unsaved draft · ctrl+s saves · ctrl+g drops it", timeout=6)
+        self._new_day = ""
+        self._draft = drafts.Draft(self.item.path, self.entry.id, self.entry.title, self.entry.body)
+        await self._open_editor("edit")
+        self._compare_timer = self.set_interval(_MEANWHILE_S, self._compare)
 
-    async def _open_editor(self, text: str) -> None:
+    async def action_new(self) -> None:
+        """Write a note of today."""
+        if not self.editing:
+            await self._open_new(self.library.today())
+
+    def action_new_on(self) -> None:
+        """Write a note of another day."""
+        from memsearch_tui.screens.day import DayScreen
+
+        def chosen(day: str | None) -> None:
+            if day:
+                self.run_worker(self._open_new(day), group="edit")
+
+        if not self.editing:
+            here = self.item.day if self.item else self.library.today()
+            self.app.push_screen(
+                DayScreen(self.timeline.counts, self.library.today(), here, "a note of which day"), chosen
+            )
+
+    async def _open_new(self, day: str) -> None:
+        self._new_day = day
+        place = self.library.place_of_new(self.item)
+        self._draft = drafts.Draft(place.memory, f"new {day}", f"a new note of {day}", "")
+        await self._open_editor(f"new note · {place.name} · {day}")
+
+    async def _open_editor(self, title: str) -> None:
         """Awaited within the key's own action: keys that come after it are text, however fast they come."""
         from memsearch_tui.widgets.editor import make_editor
 
+        kept = drafts.load(self.library.memory.home, self._draft.path, self._draft.entry_id)
         self.editing = True
         self.add_class("editing")
-        editor = make_editor(text)
-        editor.border_title = "edit"
+        editor = make_editor(kept.text if kept else self._draft.text)
+        editor.border_title = title
         editor.border_subtitle = "ctrl+s saves · escape leaves"
         await self.query_one("#right").mount(editor, before=0)
         self.set_focus(editor)
+        if kept:
+            self.say("this is your unsaved draft · ctrl+s saves · ctrl+g drops it", for_s=6)
+
+    async def _compare(self) -> None:
+        """Say so as soon as what is edited is changed in its file by somebody else."""
+        item, entry = self.item, self.entry
+        if item is None or entry is None:
+            return
+        try:
+            now = (await away(partial(self.library.entry, item))).hash
+        except (MemsearchError, OSError):
+            now = ""
+        if self.editing and self.entry is entry and now != entry.hash:
+            for editor in self.query("#editor"):
+                editor.border_title = "edit · changed in its file meanwhile" if now else "edit · no longer in its file"
+                editor.border_subtitle = "ctrl+s shows both" if now else "escape keeps what you wrote as a draft"
 
     def _close_editor(self, *, keep_draft: bool = False) -> None:
-        if not keep_draft and self.item and self.entry:
-            drafts.drop(self.library.memory.home, self.item.path, self.entry.id)
-        if self._draft_timer is not None:
-            self._draft_timer.stop()
+        if not keep_draft:
+            drafts.drop(self.library.memory.home, self._draft.path, self._draft.entry_id)
+        for timer in (self._draft_timer, self._compare_timer):
+            if timer is not None:
+                timer.stop()
         self.set_focus(None)  # keys typed before the pane is back are commands, never text of the search box
         self.query("#editor").remove()
         self.editing = False
@@ -92,13 +174,13 @@ class Editing(_Base):
         changed = self._keep_draft()
         self._close_editor(keep_draft=changed)
         if changed:
-            self.notify("not saved: kept as a draft · e goes on with it", timeout=6)
+            self.say(f"not saved: kept as a draft · {'a' if self._new_day else 'e'} goes on with it", for_s=6)
 
     def action_drop_draft(self) -> None:
         """Leave the editor and forget what was typed."""
         if self.editing:
             self._close_editor()
-            self.notify("draft dropped", timeout=3)
+            self.say("draft dropped", for_s=3)
 
     def on_text_area_changed(self, event) -> None:
         if self._draft_timer is not None:
@@ -110,79 +192,108 @@ class Editing(_Base):
         from textual.widgets import TextArea
 
         for editor in self.query("#editor").results(TextArea):
-            if self.item and self.entry and editor.text.strip("\n") != self.entry.body:
-                draft = drafts.Draft(self.item.path, self.entry.id, self.entry.title, editor.text)
-                drafts.keep(self.library.memory.home, draft)
+            if editor.text.strip("\n") != self._draft.text.strip("\n"):
+                drafts.keep(self.library.memory.home, msgspec.structs.replace(self._draft, text=editor.text))
                 return True
         return False
 
     def action_save(self) -> None:
-        """Save what stands in the editor once it has taken every key that was typed before this one."""
+        """Save what stands in the editor once it has taken every key that was typed before this one; in the search box: keep the search."""
         from textual.widgets import TextArea
 
+        if isinstance(self.focused, Input):
+            self.save_search()
         for editor in self.query("#editor").results(TextArea):
             editor.call_later(self._save_editor)
 
-    def _save_editor(self) -> None:
+    async def _save_editor(self) -> None:
         from textual.widgets import TextArea
 
-        if not self.editing or self.entry is None or self.item is None:
+        if not self.editing:
             return
         text = self.query_one("#editor", TextArea).text
-        if text.strip("\n") == self.entry.body.strip("\n"):
+        if text.strip("\n") == self._draft.text.strip("\n") or not text.strip():
             self._close_editor()
-            return
-        self._save(text, self.entry.hash)
+        elif self._new_day:
+            await self._write("saving", partial(self.library.add, text, self._new_day, self.item), self._added)
+        elif self.entry is not None:
+            await self._save(text, self.entry.hash)
 
-    def _save(self, text: str, seen: str) -> None:
-        assert self.entry is not None and self.item is not None
-        try:
-            note = self.library.memory.edit(self.entry.id, text, if_match=seen, path=self.item.path)
-        except Conflict as conflict:
-            self._conflict(text, conflict)
-            return
-        except (MemsearchError, OSError) as error:
-            self.notify(str(error), severity="error", markup=False)
-            return
+    def _added(self, note: Note) -> None:
         self._close_editor()
         self.action_reload()
-        self.notify(
-            "saved · u takes it back" + (f" · {many(len(note.replaced), 'secret')} replaced" if note.replaced else ""),
-            timeout=4,
-        )
+        self._stand_on((note.path, note.id))
+        self._say_saved(len(note.replaced))
 
-    def _conflict(self, mine: str, conflict: Conflict) -> None:
+    def _say_saved(self, replaced: int) -> None:
+        secrets = f" · {many(replaced, 'secret')} replaced" if replaced else ""
+        self.say(f"saved · u takes it back{secrets}", for_s=4)
+
+    async def _save(self, text: str, seen: str) -> None:
+        assert self.entry is not None and self.item is not None
+
+        def saved(note: Note) -> None:
+            self._close_editor()
+            self.action_reload()
+            self._say_saved(len(note.replaced))
+
+        def failed(error: Exception) -> None:
+            self._conflict(text) if isinstance(error, Conflict) else self._complain(error)
+
+        edit = self.library.memory.edit
+        work = partial(edit, self.entry.id, text, if_match=seen, path=self.item.path)
+        await self._write("saving", work, saved, failed)
+
+    def _conflict(self, mine: str) -> None:
         from memsearch_tui.screens.conflict import ConflictScreen
 
         assert self.item is not None
         try:
             now = self.library.entry(self.item)
         except (MemsearchError, OSError) as error:
-            self.notify(f"{error}; your text is kept as a draft", severity="error", markup=False)
+            self.notify(f"{error}; your text is kept as a draft", severity="error")
             self._keep_draft()
             return
 
         def decided(choice: str | None) -> None:
             if choice == "mine":
                 self.entry = now
-                self._save(mine, now.hash)
+                self.run_worker(self._save(mine, now.hash), group="edit")
             elif choice == "theirs":
                 self._close_editor()
                 self.action_reload()
             elif choice == "edit":
                 self.entry = now
 
-        self.app.push_screen(ConflictScreen(mine, now.body), decided)
+        base = self._draft.text if self.editing else self.entry.body if self.entry else ""
+        what = f"{self.item.day} {self.item.time} {now.title}"
+        self.app.push_screen(ConflictScreen(what, base, mine, now.body), decided)
 
-    def action_edit_outside(self) -> None:
-        if self.entry is None or self.item is None:
+    async def action_edit_outside(self) -> None:
+        """Edit the text in $EDITOR; it is saved as an edit here is."""
+        if self.entry is None or self.item is None or self.editing:
             return
         import click
 
         with self.app.suspend():
             text = click.edit(self.entry.body + "\n", extension=".md", require_save=True)
         if text is not None and text.strip("\n") != self.entry.body:
-            self._save(text, self.entry.hash)
+            await self._save(text, self.entry.hash)
+
+    def action_open_file(self) -> None:
+        """Open the day's file in $EDITOR at this note."""
+        if self.entry is None or self.item is None or self.editing:
+            return
+        asked = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+        argv = shlex.split(asked)
+        name, line = os.path.basename(argv[0]) if argv else "", self.entry.start_line
+        told = [f"{self.item.path}:{line}"] if name in _WITH_COLON else [f"+{line}", self.item.path]
+        try:
+            with self.app.suspend():
+                subprocess.call([*argv, *_WITH_COLON.get(name, []), *told])
+        except (OSError, IndexError) as error:
+            self.notify(f"{asked} can't be run: {error}; set EDITOR", severity="error")
+        self.action_reload()
 
     def chosen(self) -> list[Item]:
         """The selected entries in the order of the list, else the one under the cursor."""
@@ -190,88 +301,106 @@ class Editing(_Base):
         marked = [item for place in places if (item := self.shown.item(self.shown[place]))]
         return marked or ([self.item] if self.item else [])
 
-    def action_delete(self) -> None:
+    async def action_delete(self) -> None:
         if self.editing or isinstance(self.focused, Input):
             return
         chosen = self.chosen()
         if not chosen:
             return
         memory = self.library.memory
-        try:
-            memory.journal.delete(memory.memory_of(chosen[0].path), [self._as_shown(item) for item in chosen])
-        except (MemsearchError, OSError) as error:
-            self.notify(str(error), severity="error", markup=False)
-            self.action_reload()
-            return
-        self.entries.clear_selection()
-        if self.level in ("section", "turn"):
-            self.go("entries")
-        self.gone |= {item.key for item in chosen}
-        self._drop_gone()
-        what = f"“{chosen[0].title[:40]}”" if len(chosen) == 1 else f"{many(len(chosen), 'entry')}"
-        self.notify(f"deleted {what} · u brings it back", timeout=8, markup=False)
 
-    def _as_shown(self, item: Item) -> Target:
-        """An entry with the hash of what the user sees: the text that is open, else the line in the list (whose hash comes
+        def gone(_: object) -> None:
+            self.entries.clear_selection()
+            if self.level in ("section", "turn"):
+                self.go("entries")
+            self.gone.update(item.key for item in chosen)
+            self._drop_gone()
+            what = f"“{chosen[0].title[:40]}”" if len(chosen) == 1 else f"{many(len(chosen), 'entry')}"
+            self.say(f"deleted {what} · u brings it back", for_s=8)
+
+        def failed(error: Exception) -> None:
+            self._complain(error)
+            self.action_reload()
+
+        def delete() -> None:
+            memory.journal.delete(memory.memory_of(chosen[0].path), [self._as_shown(item, seen) for item in chosen])
+
+        seen = self._open_text()
+        await self._write("deleting", delete, gone, failed)
+
+    def _open_text(self) -> Entry | None:
+        """The text that the user looks at."""
+        return self.entry if self.item and self.entry and self.entry.id == self.item.entry_id else None
+
+    def _as_shown(self, item: Item, seen: Entry | None) -> Target:
+        """An entry with the hash of what the user sees: the text that is open (*seen*), else the line in the list (whose hash comes
         from an index that may be a moment behind). Raises Conflict where that line is not in the file any more."""
         from memsearch_engine.journal.write import Target
 
-        entry = self.entry if self.item and item.key == self.item.key else None
+        entry = seen if seen and seen.id == item.entry_id else None
         if entry is None:
             entry = self.library.entry(item)
             if not self.library.is_as_listed(item, entry):
                 raise Conflict(f"“{item.title[:40]}” changed meanwhile", "look at it again")
         return Target(item.path, item.entry_id, entry.hash)
 
-    def action_undo(self) -> None:
-        self._step("undo")
+    async def action_undo(self) -> None:
+        await self._step("undo")
 
-    def action_redo(self) -> None:
-        self._step("redo")
+    async def action_redo(self) -> None:
+        await self._step("redo")
 
-    def _step(self, name: str) -> None:
+    async def _step(self, name: str) -> None:
         memory = self.library.memory
         scope = "" if memory.everything else memory.place.memory
-        try:
-            changes = getattr(memory.journal, name)(scope)
-        except (MemsearchError, OSError) as error:
-            self.notify(str(error), severity="error", markup=False)
-            return
-        if not changes:
-            self.notify(f"nothing to {name}", timeout=3)
-            return
-        first = changes[0]
+
+        def done(changes: list[Change]) -> None:
+            if not changes:
+                self.say(f"nothing to {name}", for_s=3)
+                return
+            self._show_change(changes)
+            self.say(f"{name}: {changes[0].op} of “{changes[0].title[:40]}”", for_s=4)
+
+        await self._write(f"{name}ing", partial(getattr(memory.journal, name), scope), done)
+
+    def _show_change(self, changes: list[Change]) -> None:
+        """Show what was taken back, done again or restored, and stand on it where it is in the list."""
         self.gone -= {(change.path, change.entry_id) for change in changes}
         self.action_reload()
-        key = (first.path, first.entry_id)
+        self._stand_on((changes[0].path, changes[0].entry_id))
+
+    def _stand_on(self, key: tuple[str, str]) -> None:
         if key in self.shown:
             self.entries.show_keys(self.shown, cursor=key)
             self._preview()
-        self.notify(f"{name}: {first.op} of “{first.title[:40]}”", timeout=4, markup=False)
 
-    def action_pin(self) -> None:
-        """Pin what is chosen; where all of it is pinned, unpin it."""
-        chosen = self.chosen()
-        memory = self.library.memory
-        value = None if chosen and all("pin" in item.marks for item in chosen) else ""
-        for item in chosen:
-            try:
-                memory.journal.mark(memory.memory_of(item.path), self._as_shown(item), "pin", value)
-            except (MemsearchError, OSError) as error:
-                self.notify(str(error), severity="error", markup=False)
-        if chosen:
-            self.say(f"{'unpinned' if value is None else 'pinned'}: {many(len(chosen), 'note')} · u takes it back")
-        self.entries.clear_selection()
-        self.action_reload()
+    def action_changes(self) -> None:
+        """What was changed, with what stood before; any of it can be brought back."""
+        from memsearch_tui.screens.changes import ChangesScreen
 
-    def action_copy(self) -> None:
+        if not self.editing:
+            self.app.push_screen(
+                ChangesScreen(self.library), lambda changes: self._show_change(changes) if changes else None
+            )
+
+    async def action_copy(self, whole: bool = False) -> None:
+        """Copy the text; *whole*: as markdown, with its heading, day and anchor."""
         if self.level == "turn":
-            text = self.reader.text()
-        else:
-            text = "\n\n".join(entry.body for entry in self._entries(self.chosen()))
+            found = self.found.turns[self.turn] if self.found and self.found.turns else None
+            self._copied(render.turn_markdown(found) if whole and found else self.reader.text())
+            return
+        chosen = self.chosen()
+
+        def got(entries: list[Entry]) -> None:
+            text = self.library.as_markdown(entries, chosen) if whole else "\n\n".join(e.body for e in entries)
+            self._copied(text)
+
+        await attend(self, "reading", away(partial(self._entries, chosen)), got, self._complain)
+
+    def _copied(self, text: str) -> None:
         if text:
             self.app.copy_to_clipboard(text)
-            self.notify("copied", timeout=2)
+            self.say("copied", for_s=2)
 
     def action_export(self) -> None:
         """Write what is chosen to a file: markdown, or JSON where its name ends so."""
@@ -281,16 +410,17 @@ class Editing(_Base):
         if not chosen:
             return
 
-        def decided(path: str | None) -> None:
-            if not path:
-                return
-            try:
-                target = self.library.export(self._entries(chosen), chosen, path)
-            except OSError as error:
-                self.notify(f"{path}: {error.strerror}", severity="error", markup=False)
-                return
+        def exported(target: str) -> None:
             self.entries.clear_selection()
-            self.notify(f"{many(len(chosen), 'entry')} in {target}", markup=False)
+            self.say(f"{many(len(chosen), 'entry')} in {target}")
+
+        def failed(error: Exception) -> None:
+            self.notify(f"not exported: {error}", severity="error")
+
+        def decided(path: str | None) -> None:
+            if path:
+                work = lambda: self.library.export(self._entries(chosen), chosen, path)  # noqa: E731
+                self.run_worker(self._write("exporting", work, exported, failed), group="edit")
 
         name = f"memories-{chosen[0].day}.md"
         self.app.push_screen(AskScreen(f"Export {many(len(chosen), 'entry')} to (.md or .json)", name), decided)

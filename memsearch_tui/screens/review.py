@@ -1,54 +1,71 @@
-"""What wants a decision, one line each, with the evidence beside it: a says yes, x says no, e changes the words first."""
+"""What wants a decision, one line each, with the evidence beside it: a says yes, x says no, e changes the words first, enter opens
+where it comes from."""
 
 from __future__ import annotations
 
-import asyncio
+from collections.abc import Callable
+from functools import partial
 from typing import ClassVar
 
-from memsearch_engine.errors import MemsearchError
+from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.screen import Screen
-from textual.widgets import Footer
+from textual.widgets import Footer, Static
 
-from memsearch_tui.library import Library
-from memsearch_tui.review import TITLES, Case, cases, decide, undo
+from memsearch_tui.aside import WRITES, attend, away
+from memsearch_tui.library import Item, Library
+from memsearch_tui.review import TITLES, Case, Decision, cases, decide, undo
 from memsearch_tui.widgets.lines import LineList, Row, TextView
 
 
-class ReviewScreen(Screen[None]):
-    """What was decided leaves the list; the cursor then stands on the next case. r reads everything again."""
+class ReviewScreen(Screen[Item]):
+    """What was decided leaves the list; the cursor then stands on the next case. r reads everything again.
+
+    Dismisses with the note that was opened, or None where the user left.
+    """
 
     BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,right,l", "open", "Open", id="review.open"),
         Binding("a", "answer(True)", "Yes", id="review.yes"),
         Binding("x", "answer(False)", "No", id="review.no"),
-        Binding("e", "edit", "Change a proposal", id="review.edit"),
-        Binding("s", "scan", "Look for secrets", id="review.scan"),
-        Binding("u", "undo", "Undo (notes)", id="review.undo"),
+        Binding("e", "edit", "Edit", tooltip="Accept a proposal in other words", id="review.edit"),
+        Binding("u", "undo", "Undo", tooltip="Take back the last answer, else the last change of a note", id="review.undo"),
+        Binding("s", "scan", "Secrets", tooltip="Look for secrets, too", id="review.scan"),
         Binding("r", "reload", "Read again", id="review.reload", show=False),
         Binding("escape,q,left,h", "leave", "Back", id="review.back"),
-    ]
+    ]  # fmt: skip
 
     def __init__(self, library: Library) -> None:
         super().__init__()
-        self._memory = library.memory
+        self._library, self._memory = library, library.memory
         self._cases: dict[str, Case] = {}
         self._left: set[str] = set()  # "leave it" holds for as long as the app is open
         self._with_secrets = False
-        self._list = LineList(self._row, moved=self._moved, empty=["reading the notes …"], id="cases")
+        self._decided: list[
+            tuple[int, Case, Callable[[], str] | None]
+        ] = []  # (place in the list, ...), the last one last
+        self._list = LineList(self._row, moved=self._moved, id="cases")
         self._detail = TextView(id="evidence")
 
     def compose(self) -> ComposeResult:
         with Container(id="review"):
             yield self._list
             yield self._detail
+        yield Static("", id="status", markup=False)
         yield Footer(show_command_palette=False)
 
-    def on_mount(self) -> None:
+    async def on_mount(self) -> None:
         self._list.border_title, self._detail.border_title = "review", "evidence"
         self._list.focus()
-        self.action_reload()
+        await self.action_reload()
+
+    def say(self, text: str) -> None:
+        self.query_one("#status", Static).update(text)
+
+    def _complain(self, error: Exception) -> None:
+        self.notify(str(error), severity="error", timeout=8)
 
     @property
     def case(self) -> Case | None:
@@ -66,85 +83,123 @@ class ReviewScreen(Screen[None]):
             return
         self._detail.show(case.detail)
         answers = [f"a {case.yes}"] * bool(case.yes) + [f"x {case.no}"] * bool(case.no) + ["e change"] * bool(case.text)
+        answers += ["enter opens"] if case.notes or case.sessions else []
         self._detail.border_subtitle = " · ".join(answers)
 
     # -- reading --------------------------------------------------------------------------------------------
 
-    def action_reload(self) -> None:
-        self.run_worker(self._reload(), exclusive=True, group="read")
+    async def action_reload(self) -> None:
+        reading = away(partial(cases, self._memory, self._with_secrets))
+        what = "reading all notes for what wants a decision"
+        await attend(self, what, reading, self._found, self._complain)
 
-    async def _reload(self) -> None:
-        try:
-            found = await asyncio.to_thread(cases, self._memory, self._with_secrets)
-        except (MemsearchError, OSError) as error:
-            self.notify(str(error), severity="error", markup=False)
-            return
+    def _found(self, found: list[Case]) -> None:
         self._list.empty = ["Nothing wants a decision.", "", "s looks for secrets in notes and kept conversations"]
         self._cases = {case.key: case for case in found if case.key not in self._left}
         self._show()
 
-    def _show(self) -> None:
-        self._list.show_keys(list(self._cases))
+    def _show(self, cursor: str | None = None) -> None:
+        self._list.show_keys(list(self._cases), cursor=cursor)
         self._list.border_subtitle = f"{len(self._cases)}" if self._cases else ""
         self._moved()
 
-    def action_scan(self) -> None:
+    async def action_scan(self) -> None:
         self._with_secrets = True
-        self.notify("looking for secrets …", timeout=2)
-        self.action_reload()
+        await self.action_reload()
+
+    @on(LineList.Opened)
+    async def action_open(self) -> None:
+        """Open the note that a case is about, or one of the session that it comes from."""
+        case = self.case
+        if case is None or not (case.notes or case.sessions):
+            return
+        finding = away(partial(self._library.behind, case.notes, case.sessions))
+        await attend(self, "looking for it", finding, self._open, self._complain)
+
+    def _open(self, items: list[Item]) -> None:
+        from memsearch_tui.screens.choose import Choice, ChooseScreen
+
+        if not items:
+            self.say("Neither the note nor its session is there any more.")
+        elif len(items) == 1:
+            self.dismiss(items[0])
+        else:
+            choices = [Choice(str(n), f"{item.day} {item.time}", item.title) for n, item in enumerate(items)]
+
+            def chosen(name: str | None) -> None:
+                if name:
+                    self.dismiss(items[int(name)])
+
+            self.app.push_screen(ChooseScreen("open", choices), chosen)
 
     # -- deciding -------------------------------------------------------------------------------------------
 
-    def action_answer(self, yes: bool) -> None:
+    async def action_answer(self, yes: bool) -> None:
         case = self.case
         if case is None or not (case.yes if yes else case.no):
             return
         if yes and case.asks:
-            self._ask(
-                case.asks, "", lambda said: self._carry_out(case, True) if said.strip().lower() == "yes" else None
-            )
+            self._ask(case, case.asks, "", lambda said: None if said.strip().lower() == "yes" else "")
         else:
-            self._carry_out(case, yes)
+            await self._carry_out(case, yes)
 
     def action_edit(self) -> None:
         case = self.case
         if case and not case.text:
-            self.notify("only what is proposed in one line can be changed here", timeout=4)
+            self.say("Only what is proposed in one line can be changed here.")
         elif case:
-            one_line = " ".join(case.text.splitlines())
             self._ask(
-                "Accept it in these words", one_line, lambda said: self._carry_out(case, True, said) if said else None
+                case, "Accept it in these words", " ".join(case.text.splitlines()), lambda said: said.strip() or ""
             )
 
-    def _ask(self, question: str, value: str, then) -> None:
+    def _ask(self, case: Case, question: str, value: str, text: Callable[[str], str | None]) -> None:
+        """Ask before *case* is accepted, with what *text* makes of the answer; '' leaves it."""
         from memsearch_tui.screens.ask import AskScreen
 
-        self.app.push_screen(AskScreen(question, value), lambda said: then(said or ""))
+        def decided(said: str | None) -> None:
+            words = text(said) if said else ""
+            if words != "":
+                self.run_worker(self._carry_out(case, True, words), group="decide")
 
-    def _carry_out(self, case: Case, yes: bool, text: str | None = None) -> None:
-        self.run_worker(self._decide(case, yes, text), group="decide")
+        self.app.push_screen(AskScreen(question, value), decided)
 
-    async def _decide(self, case: Case, yes: bool, text: str | None) -> None:
-        try:
-            said = await asyncio.to_thread(decide, self._memory, case, yes, text)
-        except (MemsearchError, OSError) as error:
-            self.notify(str(error), severity="error", markup=False, timeout=8)
-        else:
-            self.notify(said, markup=False, timeout=5)
+    async def _carry_out(self, case: Case, yes: bool, text: str | None = None) -> None:
+        def done(decision: Decision) -> None:
+            self.say(decision.said)
             if case.kind == "repair" and not yes:
                 self._left.add(case.key)
             # the others stand as they were read: reading years of notes again for each word would take seconds
+            place = list(self._cases).index(case.key) if case.key in self._cases else 0
+            self._decided.append((place, case, decision.back))
             self._cases.pop(case.key, None)
             self._show()
+
+        def failed(error: Exception) -> None:
+            self._complain(error)
+            self.run_worker(self.action_reload(), group="read")
+
+        work = WRITES.run(partial(decide, self._memory, case, yes, text))
+        await attend(self, "carrying it out", work, done, failed, is_write=True)
+
+    async def action_undo(self) -> None:
+        place, case, back = self._decided.pop() if self._decided else (0, None, partial(undo, self._memory))
+        if back is None:
+            self.say("The last answer can't be taken back.")
             return
-        await self._reload()
 
-    def action_undo(self) -> None:
-        self.run_worker(self._undo(), group="decide")
+        def done(said: str) -> None:
+            self.say(said)
+            if case is None:
+                self.run_worker(self.action_reload(), group="read")
+                return
+            self._left.discard(case.key)
+            keys = list(self._cases)
+            keys.insert(place, case.key)
+            self._cases[case.key] = case
+            self._cases = {key: self._cases[key] for key in keys}
+            self._show(case.key)
 
-    async def _undo(self) -> None:
-        self.notify(await asyncio.to_thread(undo, self._memory), markup=False, timeout=5)
-        await self._reload()
+        await attend(self, "taking it back", WRITES.run(back), done, self._complain, is_write=True)
 
     def action_leave(self) -> None:
         self.dismiss(None)

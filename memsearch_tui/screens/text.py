@@ -15,26 +15,38 @@ from memsearch_tui.counted import many
 from memsearch_tui.library import Library
 from memsearch_tui.widgets.lines import Row, TextView
 
+_SEARCHING = """\
+Type / and words. Words answer at every key; meaning joins in when typing rests. Filters are words as well:
+  agent:codex  project:name  after:7d  before:2026-02-01  day:yesterday  kind:note  session:1f3c
+  has:evidence  is:pinned  path:name  -word  "a phrase"
+tab completes a filter. up in the empty box brings back what was searched before; ctrl+s keeps a search, S lists what is kept.
+f keeps to the agent of this note, F looks in all projects.
+"""
 _ABOUT = """\
-All notes stand in one list under their days, the newest first. enter goes down: note -> the whole section -> the conversation at
-the very turn. escape comes back to where you were. ] and [ go to the day below and above, g to a date, a click into the calendar
-to that day; D shows the day's file as it is written. Everything on this list is in the palette too (ctrl+k).
+All notes stand in one list under their days, the newest first. enter goes down: note, the whole section, the conversation at the very
+turn. A click into the calendar goes to that day.
+
+escape  in the editor: leaves it, what you typed is kept as a draft (ctrl+g drops it)
+        in the search box and in its hits: back to all notes, where you were
+        in a conversation: back to its note; in a note: back to the list
+        in the list: nothing; q leaves the app
 
 In front of a row: cl cx oc ow me = Claude Code, Codex, OpenCode, OpenClaw, written by hand
   ◆ pinned   ! took in content from outside, or waits for your word   × superseded   ◷ expires   ? low confidence
   … its summary is still to come   ~ found by meaning alone   dim: only faintly alike
 
-Searching: type / and words. Filters are words as well:
-  agent:codex  project:name  after:7d  before:2026-02-01  day:yesterday  kind:note
-  has:evidence  is:pinned  path:name  -word  "a phrase"
-Words answer at every key; meaning joins in when typing rests.
-
-  right completes a filter; f keeps to the agent of this entry, F looks in all projects.
-
-Other screens: f2 projects, f3 health, f4 activity (captured, waiting, spent), f5 review (what wants a decision).
-
-Nothing is lost: u takes back the last edit, delete or pin, also after a restart.
+Nothing is lost: u takes back the last edit, delete or mark, also after a restart; U lists what was changed and brings any of it back.
+Everything on this page is in the palette too (ctrl+k), found by other words as well; so are the theme and changing keys.
 """
+#: id of an action, up to its first dot -> the group that it is listed in; what is not here belongs to the screen alone
+_GROUPS = {
+    "Moving": ("list", "text", "date", "turn", "preview"),
+    "Reading": ("open", "back", "transcript", "memory", "related", "why", "find", "unfold", "day", "resume", "reload"),
+    "Searching": ("search", "filter", "searches"),
+    "Changing": ("new", "edit", "delete", "undo", "redo", "changes", "pin", "marks", "save", "draft"),
+    "Taking along": ("copy", "export", "file"),
+    "Elsewhere": ("projects", "health", "activity", "review", "connect", "help", "quit", "suspend", "redraw"),
+}
 
 
 class TextScreen(Screen[None]):
@@ -144,14 +156,24 @@ def health_rows(state: dict) -> list[Row]:
 
 
 def help_rows(screen: Screen) -> list[Row]:
-    """Every key that works on *screen* now, with what it does, then how to search."""
-    rows: list[Row] = []
-    seen: dict[str, list[str]] = {}
+    """How to search, then every key that works on *screen* now, by what it is for."""
+    keys: dict[str, dict[str, list[str]]] = {}
     for active in screen.active_bindings.values():
         item = active.binding
-        if active.enabled and item.description:
-            seen.setdefault(item.description, []).append(screen.app.get_key_display(item))
-    width = max((len(" ".join(keys)) for keys in seen.values()), default=10) + 2
-    for description, keys in seen.items():
-        rows.append([(f"{' '.join(dict.fromkeys(keys)):>{width}}  ", "accent"), (description, "text")])
-    return [*rows, [], *([(line, "dim")] for line in _ABOUT.splitlines())]
+        if active.enabled and item.description and item.id:
+            first = item.id.partition(".")[0]
+            group = next((name for name, ids in _GROUPS.items() if first in ids), "Here")
+            said = item.tooltip or item.description
+            keys.setdefault(group, {}).setdefault(said, []).append(screen.app.get_key_display(item))
+    names = [" ".join(dict.fromkeys(found)) for rows in keys.values() for found in rows.values()]
+    width = max(map(len, names), default=10) + 2
+    rows: list[Row] = []
+    if "Searching" in keys:
+        rows += [[("Search", "strong")], *([(f"  {line}", "text")] for line in _SEARCHING.splitlines()), []]
+    for group in ("Here", *_GROUPS):
+        if group in keys:
+            rows.append([(group, "strong")])
+            for said, found in keys[group].items():
+                rows.append([(f"{' '.join(dict.fromkeys(found)):>{width}}  ", "accent"), (said, "text")])
+            rows.append([])
+    return [*rows, *([(line, "dim")] for line in _ABOUT.splitlines())]

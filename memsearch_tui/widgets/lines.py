@@ -274,7 +274,7 @@ class TextView(Lines):
         Binding("up,k,ctrl+p", "scroll(-1)", "Up", show=False, id="text.up"),
         Binding("pagedown,ctrl+d", "page(1)", "Page down", show=False, id="text.pagedown"),
         Binding("pageup,ctrl+b", "page(-1)", "Page up", show=False, id="text.pageup"),
-        Binding("home,g", "edge(0)", "Top", show=False, id="text.first"),
+        Binding("home", "edge(0)", "Top", show=False, id="text.first"),
         Binding("end,G", "edge(1)", "Bottom", show=False, id="text.last"),
     ]
 
@@ -283,6 +283,7 @@ class TextView(Lines):
         self._rows: list[Row] = []
         self._wrapped: list[Row] = []
         self._width = 0
+        self._match = -1  # the line of the last match; it may be one that can't be scrolled to the top
         self.marks: list[str] = []
 
     def show(self, rows: list[Row], *, marks: Sequence[str] = (), keep_place: bool = False) -> None:
@@ -290,6 +291,7 @@ class TextView(Lines):
         place = self.scroll_offset.y if keep_place else 0
         self._rows = [[(shown(text), tone) for text, tone in row] for row in rows]
         self.marks = [mark.casefold() for mark in marks if mark]
+        self._match = -1
         self._width = 0
         self._wrap()
         self.scroll_to(y=place, animate=False, force=True, immediate=True)
@@ -307,30 +309,49 @@ class TextView(Lines):
             return
         self._width = width
         self._wrapped = [line for row in self._rows for line in wrap(row, width)]
+        self._match = -1
         self.extend(len(self._wrapped))
 
     def on_resize(self) -> None:
         self._wrap()
         self.refresh()
 
-    def find_next(self, step: int = 1) -> bool:
-        """Scroll to the next (or previous) line that has a marked word."""
+    def mark(self, words: Sequence[str]) -> None:
+        """Highlight other words."""
+        self.marks = [word.casefold() for word in words if word]
+        self._match = -1
+        self.refresh()
+
+    def find_next(self, step: int = 1, *, wrap: bool = True, from_here: bool = False) -> bool:
+        """Scroll to the next (or previous) line that has a marked word. False where there is none.
+
+        Args:
+            wrap: begin again at the other end.
+            from_here: what stands where the text is scrolled to counts too.
+        """
         hits = [i for i, row in enumerate(self._wrapped) if any(tone == "match" for _, tone in self._marked(row))]
-        here = self.scroll_offset.y
+        if self._match < 0:  # where the last match was, else what is seen first
+            here = self.scroll_offset.y - (1 if from_here and step > 0 else 0)
+        else:
+            here = self._match
         later = [i for i in hits if i > here] if step > 0 else [i for i in reversed(hits) if i < here]
-        target = next(iter(later or (hits if step > 0 else hits[::-1])), None)
+        target = next(iter(later or ((hits if step > 0 else hits[::-1]) if wrap else ())), None)
         if target is None:
             return False
+        self._match = target
         self.scroll_to(y=target, animate=False, force=True)
         return True
 
     def action_scroll(self, step: int) -> None:
+        self._match = -1
         self.scroll_to(y=self.scroll_offset.y + step, animate=False)
 
     def action_page(self, step: int) -> None:
+        self._match = -1
         self.scroll_to(y=self.scroll_offset.y + step * max(1, self.size.height - 2), animate=False)
 
     def action_edge(self, end: int) -> None:
+        self._match = -1
         self.scroll_to(y=len(self._wrapped) if end else 0, animate=False)
 
     def render_line(self, y: int) -> Strip:

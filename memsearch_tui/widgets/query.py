@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from memsearch_engine.journal.text import shown_line
 from textual import events
+from textual.binding import Binding, BindingType
 from textual.suggester import Suggester
 from textual.widgets import Input
 
@@ -25,7 +28,13 @@ _FILTERS = {
 
 
 class QueryBox(Input):
-    """Enter leaves it at once: what is typed next belongs to the list, however fast it comes."""
+    """Enter leaves it at once: what is typed next belongs to the list, however fast it comes. Tab completes and never leaves."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", "Complete the filter", show=False)]
+
+    def action_complete(self) -> None:
+        self.action_end()  # at the end, and at the end again takes what is suggested
+        self.action_cursor_right()
 
     async def action_submit(self) -> None:
         await self.screen.run_action("deeper")

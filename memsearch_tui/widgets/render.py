@@ -1,4 +1,4 @@
-"""Entries and turns as rows of pieces: light markdown for reading, nothing hidden, nothing executed."""
+"""Entries and turns as rows of pieces: markdown drawn for reading, nothing executed. What is written is what is copied as markdown."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import re
 
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.text import plain
-from memsearch_engine.transcripts.model import Turn
+from memsearch_engine.transcripts.model import ToolCall, Turn
+from rich.cells import cell_len
 
+from memsearch_tui.widgets.diff import diff_tone, is_diff
 from memsearch_tui.widgets.lines import Row
 
 _INLINE = re.compile(r"(`[^`]+`)|(\*\*[^*]+\*\*)|(https?://\S+)")
 _BULLET = re.compile(r"^(\s*)([-*+]|\d+\.)\s+")
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
+_TABLE = re.compile(r"^ {0,3}\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$")
 _TOOL_LINES = 3
+_LONGEST = 2000  # signs of a line of a tool's
 _SEEN = 12  # cells that are left for a found word and what follows
 
 #: mark -> (what is shown, tone); ``{}`` is the mark's value
@@ -63,31 +67,76 @@ def badges(marks: dict[str, str]) -> Row:
 
 
 def markdown(text: str) -> list[Row]:
-    """Markdown source with its structure shown by tone; every sign stays readable and copyable."""
+    """Markdown drawn for reading: fences as blocks, diffs in their colours, tables in columns, bold as bold."""
+    lines = plain(text).split("\n")
     rows: list[Row] = []
-    fence = ""
-    for line in plain(text).split("\n"):
-        match = _FENCE.match(line)
-        if fence or match:
-            rows.append([(line.expandtabs(4), "code")])
-            if match and not fence:
-                fence = match[1][:3]
-            elif match and match[1].startswith(fence):
-                fence = ""
-        elif line.lstrip().startswith("#"):
-            rows.append([(line, "strong")])
-        elif line.lstrip().startswith("<!--"):
-            rows.append([(line, "dim")])
-        elif bullet := _BULLET.match(line):
-            rows.append(
-                [
-                    (bullet[1] + ("• " if bullet[2] in "-*+" else f"{bullet[2]} "), "accent"),
-                    *inline(line[bullet.end() :]),
-                ]
-            )
+    place = 0
+    while place < len(lines):
+        line = lines[place]
+        if match := _FENCE.match(line):
+            end = next((n for n in range(place + 1, len(lines)) if lines[n].strip().startswith(match[1])), len(lines))
+            rows += _fenced(line.strip().lstrip("`~").strip(), lines[place + 1 : end])
+            place = end + 1
+        elif "|" in line and place + 1 < len(lines) and _TABLE.match(lines[place + 1]):
+            end = next((n for n in range(place + 2, len(lines)) if "|" not in lines[n]), len(lines))
+            rows += _table(lines[place:end])
+            place = end
         else:
-            rows.append(inline(line.expandtabs(4)))
+            rows.append(_line(line))
+            place += 1
     return rows
+
+
+def _line(line: str) -> Row:
+    if line.lstrip().startswith("#"):
+        return [(line, "strong")]
+    if line.lstrip().startswith("<!--"):
+        return [(line, "dim")]
+    if bullet := _BULLET.match(line):
+        sign = "• " if bullet[2] in "-*+" else f"{bullet[2]} "
+        return [(bullet[1] + sign, "accent"), *inline(line[bullet.end() :])]
+    return inline(line.expandtabs(4))
+
+
+def _fenced(language: str, lines: list[str]) -> list[Row]:
+    is_patch = language == "diff" or is_diff("\n".join(lines))
+    rows: list[Row] = [[("▏ ", "dim"), (language, "dim")]] if language else []
+    for line in lines:
+        tone = diff_tone(line) if is_patch else "code"
+        rows.append([("▏ ", "dim"), (line.expandtabs(4), tone)])
+    return rows
+
+
+def _table(lines: list[str]) -> list[Row]:
+    """A table in columns as wide as their longest cell; as it is written where it is none after all."""
+    from markdown_it import MarkdownIt  # 90 ms, and few notes have a table
+
+    tokens = MarkdownIt("commonmark").enable("table").parse("\n".join(lines))
+    table: list[list[str]] = []
+    for token in tokens:
+        if token.type == "tr_open":
+            table.append([])
+        elif token.type == "inline" and table:
+            table[-1].append(token.content)
+    if len(table) < 2:
+        return [_line(line) for line in lines]
+    widths = [max(cell_len(_shown(row[n])) for row in table if n < len(row)) for n in range(len(table[0]))]
+    rows: list[Row] = []
+    for number, cells in enumerate(table):
+        row: Row = []
+        for cell, width in zip(cells, widths):
+            row += [("│ ", "dim")] if row else []
+            row += [(cell, "strong")] if number == 0 else inline(cell)
+            row.append((" " * (width - cell_len(_shown(cell)) + 1), "text"))
+        rows.append(row)
+        if number == 0:
+            rows.append([("┼".join("─" * (width + 1 + (n > 0)) for n, width in enumerate(widths)), "dim")])
+    return rows
+
+
+def _shown(text: str) -> str:
+    """*text* as ``inline`` draws it."""
+    return "".join(piece for piece, _ in inline(text))
 
 
 def inline(text: str) -> Row:
@@ -95,7 +144,7 @@ def inline(text: str) -> Row:
     position = 0
     for match in _INLINE.finditer(text):
         row.append((text[position : match.start()], "text"))
-        row.append((match[0], "code" if match[1] else "strong" if match[2] else "accent"))
+        row.append((match[2][2:-2], "strong") if match[2] else (match[0], "code" if match[1] else "accent"))
         position = match.end()
     return [*row, (text[position:], "text")]
 
@@ -122,7 +171,7 @@ def entry_rows(entry: Entry, day: str, path: str, evidence: str) -> list[Row]:
 
 
 def turn_rows(turn: Turn, number: int, total: int, *, unfolded: bool) -> list[Row]:
-    """L3: one turn: what was asked, the tools (folded), what was answered."""
+    """L3: one turn: what was asked, then tools (folded) and answers in the order in which they came."""
     state = {"done": "good", "interrupted": "warn", "failed": "bad"}.get(turn.status, "dim")
     rows: list[Row] = [
         [
@@ -134,20 +183,51 @@ def turn_rows(turn: Turn, number: int, total: int, *, unfolded: bool) -> list[Ro
         [],
         [("you", "accent")],
         *markdown(turn.user),
-        [],
     ]
-    for tool in turn.tools:
-        rows.append([("▸ " if not unfolded else "▾ ", "dim"), (plain(tool.name), "strong"), ("  ", "dim"),
-                     *([("failed ", "bad")] if tool.failed else []), (plain(tool.input).split("\n")[0][:300], "code")])  # fmt: skip
-        output = plain(tool.output).split("\n")
-        shown = output if unfolded else output[:_TOOL_LINES]
-        rows += [[("  " + line.expandtabs(4)[:2000], "dim")] for line in shown if line or unfolded]
-        if len(output) > len(shown):
-            rows.append([(f"  … {len(output) - len(shown)} more lines (o unfolds)", "dim")])
-    if turn.tools:
-        rows.append([])
-    return [
-        *rows,
-        [(turn.agent, "agent")],
-        *(markdown(turn.assistant) if turn.assistant else [[("(no answer)", "dim")]]),
+    was_tool = False
+    for step in turn.steps():
+        if isinstance(step, str):
+            rows += [[], [(turn.agent, "agent")], *markdown(step)]
+            was_tool = False
+        else:
+            rows += ([] if was_tool else [[]]) + _tool_rows(step, unfolded)
+            was_tool = True
+    return rows if turn.assistant else [*rows, [], [(turn.agent, "agent")], [("(no answer)", "dim")]]
+
+
+def _tool_rows(tool: ToolCall, unfolded: bool) -> list[Row]:
+    given = plain(tool.input).split("\n")
+    rows: list[Row] = [
+        [
+            ("▸ " if not unfolded else "▾ ", "dim"),
+            (plain(tool.name), "strong"),
+            ("  ", "dim"),
+            *([("failed ", "bad")] if tool.failed else []),
+            (given[0][:300], "code"),
+        ]
     ]
+    if unfolded:
+        rows += [[("    " + line.expandtabs(4)[:_LONGEST], "code")] for line in given[1:]]
+    output = plain(tool.output).split("\n")
+    is_patch = is_diff(tool.output)
+    shown = output if unfolded else output[:_TOOL_LINES]
+    for line in shown:
+        if line or unfolded:
+            rows.append([("  " + line.expandtabs(4)[:_LONGEST], diff_tone(line) if is_patch else "dim")])
+    if len(output) > len(shown):
+        rows.append([(f"  … {len(output) - len(shown)} more lines (o unfolds)", "dim")])
+    return rows
+
+
+def turn_markdown(turn: Turn) -> str:
+    """A turn as markdown: what was asked, tools with their input and output in fences, what was answered."""
+    parts = [f"## You · {turn.started[:19].replace('T', ' ')}", plain(turn.user)]
+    for step in turn.steps():
+        if isinstance(step, str):
+            parts += [f"## {turn.agent}", plain(step)]
+        else:
+            text = plain(f"{step.input}\n\n{step.output}".strip())
+            fence = "`" * max(3, 1 + max((len(run) for run in re.findall(r"`+", text)), default=0))
+            failed = " (failed)" if step.failed else ""
+            parts.append(f"{plain(step.name)}{failed}\n\n{fence}\n{text}\n{fence}")
+    return "\n\n".join(parts)

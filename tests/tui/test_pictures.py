@@ -5,14 +5,17 @@ The world is small and fixed; where a screen shows the machine (process ids, mem
 
 from __future__ import annotations
 
+import time
 from datetime import datetime
 
 import pytest
 import textual
+from memsearch_engine.journal.history import Change
 from memsearch_engine.receipts import Receipt, Told
 from textual.widgets import Input
 
 from memsearch_tui.app import MemsearchApp
+from memsearch_tui.connecting import Agent
 from memsearch_tui.library import Item, Library, Related, Standing
 from memsearch_tui.review import Case
 
@@ -67,6 +70,19 @@ STANDING = Standing(
     {"claude-code": 1.0, "codex": 1.0}, [], 4, [("claude-code", 3, "2026-02-09 15:00"), ("codex", 1, "2026-02-08 09:00")],
     [Item("5", "p", "2026-02-08", "09:00", "codex", "Chose Postgres 16 for staging", {"pin": ""})], served=True,
 )  # fmt: skip
+CHANGES = [
+    Change("b2", "delete", "m", "2026-02-08.md", "2", "Chose MySQL", 0, b"### 10:00\n- Chose MySQL\n", b"", "", "", at=1770600000.0, seq=2),
+    Change("b1", "edit", "m", "2026-02-09.md", "1", "Redis TTL raised from 300 to 900 seconds", 0,
+           b"- Redis TTL is 300 seconds\n- in staging\n", b"- Redis TTL is 900 seconds\n- in staging\n- since Monday\n", "", "",
+           at=1770500000.0, seq=1),
+]  # fmt: skip
+AGENTS = [
+    Agent("claude-code", True, True, [], []),
+    Agent(
+        "codex", True, False, [], [("~/.codex/hooks.json", "hooks"), ("~/.codex/config.toml", "trust for our hooks")]
+    ),
+    Agent("opencode", False, False, [], [("~/.config/opencode/plugins/memsearch.js", "plugin")]),
+]
 #: name -> keys that lead there
 SCREENS = {
     "entries": ["down"],
@@ -75,6 +91,9 @@ SCREENS = {
     "conversation": ["down", "enter", "enter"],
     "search": ["slash", *"redis"],
     "edit": ["down", "e"],
+    "marks": ["down", "M"],
+    "changes": ["U", "down"],
+    "connect": ["c"],
     "related": ["down", "b"],
     "help": ["question_mark"],
     "projects": ["f2"],
@@ -93,9 +112,13 @@ def test_screen(snap_compare, world, monkeypatch, name, size, theme):
     monkeypatch.setattr(Library, "standing", lambda self: STANDING)
     monkeypatch.setattr(Library, "health", lambda self: HEALTH)
     monkeypatch.setattr(Library, "activity", lambda self: ACTIVITY)
+    monkeypatch.setenv("TZ", "UTC")
+    time.tzset()
+    monkeypatch.setattr(Library, "changes", lambda self, limit: CHANGES)
+    monkeypatch.setattr("memsearch_tui.connecting.agents", lambda memory: AGENTS)
     monkeypatch.setattr(Library, "related", lambda self, item, entry: (RELATED, ""))
     monkeypatch.setattr("memsearch_tui.screens.review.cases", lambda memory, secrets: REVIEW)
-    monkeypatch.setattr("memsearch_tui.screens.browse._REST_S", 3600)  # words only: meaning would need the service
+    monkeypatch.setattr("memsearch_tui.screens.searching._REST_S", 3600)  # words only: meaning would need the service
 
     async def done(pilot) -> None:
         for worker in list(pilot.app.workers):

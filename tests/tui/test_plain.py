@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 
 import pytest
 
@@ -54,3 +55,23 @@ def test_what_can_t_be_done_is_said_and_goes_on(box, line):
     box.fill()
     said = talk(box, line, "days")
     assert "error:" in said and "1. 2026-02-10" in said and "Traceback" not in said
+
+
+def test_long_lists_come_in_pages_and_notes_are_written_pinned_and_copied(box):
+    for number in range(1, 18):
+        box.ok("add", f"note number {number}", "--day", f"2026-01-{number:02d}")
+    said = talk(
+        box,
+        "days",
+        "more",
+        "more",
+        "add Plain words",
+        "day " + date.today().isoformat(),
+        "pin 1",
+        "1",
+        "copy 1",
+        "undo",
+    )
+    assert "14. " in said and "3 more: more" in said and "17. 2026-01-01, 1 entry" in said and "that was all" in said
+    assert "noted; undo takes it back" in said and "pinned; undo takes it back" in said and ", pin" in said
+    assert "- Plain words" in said and "<!-- id:" in said and "undone: mark" in said

@@ -46,16 +46,16 @@ def test_many_are_pinned_exported_and_deleted_together(world):
     async def steps(pilot):
         await pilot.press("space", "space", "p")
         assert world.day().read_text().count("<!-- pin -->") == 2
-        await pilot.press("home", "space", "space", "x")
+        await pilot.press("home", "space", "space", "X")
         app.screen.query_one(Input).value = str(world.project / "out.json")
         await pilot.press("enter")
         rows = json.loads((world.project / "out.json").read_text())["entries"]
         assert [row["turn"] for row in rows] == ["t3", "t2"] and rows[0]["marks"] == {"pin": ""}
-        await pilot.press("x")
+        await pilot.press("X")
         app.screen.query_one(Input).value = str(world.project / "out.json")
         await pilot.press("enter")  # a file that is there is never written over
         assert len(json.loads((world.project / "out.json").read_text())["entries"]) == 2
-        await pilot.press("x")
+        await pilot.press("X")
         app.screen.query_one(Input).value = str(world.project / "one.md")
         await pilot.press("enter")
         assert (world.project / "one.md").read_text().count("### ") == 1

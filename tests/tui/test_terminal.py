@@ -109,7 +109,7 @@ def test_it_opens_in_every_size(desk, size):
     app = Terminal(desk, size=size)
     app.see("21 Nov")
     app.press("?")
-    app.see("Undo")
+    app.see("Search")
     app.press("q")
     app.see("21 Nov")
     app.press("q")

@@ -1,0 +1,162 @@
+"""Work that touches disks, locks or sockets, away from the event loop: the screen goes on painting, and quitting waits for no read.
+
+Reads run in threads that end with the process. Writes run one after the other in a lane that ``finish`` waits for. This room knows
+threads and one screen that says what is going on, nothing of notes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen, Screen
+from textual.widgets import Static
+
+T = TypeVar("T")
+SHOWN_AFTER_S = 0.3
+
+
+class Lane:
+    """One thread that does one thing after the other. What was given up before its turn came is not begun."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._queue: queue.SimpleQueue[tuple[asyncio.Future[Any], Callable[[], Any]]] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._thread: threading.Thread | None = None
+        self._left = 0
+        self._idle = threading.Condition()
+
+    def run(self, work: Callable[[], T]) -> asyncio.Future[T]:
+        """The future of *work*, which begins when what was asked for before it is done."""
+        future = asyncio.get_running_loop().create_future()
+        with self._idle:
+            self._left += 1
+        self._queue.put((future, work))
+        with self._lock:
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._work, name=self._name, daemon=True)
+                self._thread.start()
+        return future
+
+    def _work(self) -> None:
+        while True:
+            future, work = self._queue.get()
+            if not future.cancelled():
+                _do(future, work)
+            with self._idle:
+                self._left -= 1
+                self._idle.notify_all()
+
+    def finish(self) -> None:
+        """Wait until all that was asked for is done."""
+        with self._idle:
+            self._idle.wait_for(lambda: not self._left)
+
+
+WRITES = Lane("writes")
+
+
+def away(work: Callable[[], T]) -> asyncio.Future[T]:
+    """The future of *work* in a thread of its own."""
+    future: asyncio.Future[T] = asyncio.get_running_loop().create_future()
+    threading.Thread(target=_do, args=(future, work), name="away", daemon=True).start()
+    return future
+
+
+def _do(future: asyncio.Future[T], work: Callable[[], T]) -> None:
+    def tell(take: Callable[[Any], None], what: object) -> None:
+        with contextlib.suppress(RuntimeError):  # the app has ended, nobody waits for it
+            loop.call_soon_threadsafe(lambda: None if future.done() else take(what))
+
+    loop = future.get_loop()
+    try:
+        result = work()
+    except BaseException as error:  # whoever awaits it decides what it means
+        tell(future.set_exception, error)
+    else:
+        tell(future.set_result, result)
+
+
+async def attend(
+    screen: Screen,
+    what: str,
+    future: asyncio.Future[T],
+    then: Callable[[T], object],
+    failed: Callable[[Exception], object],
+    *,
+    is_write: bool = False,
+) -> None:
+    """Call *then* with what comes of *future*, or *failed* with what went wrong.
+
+    Awaited within a key's own action: keys that come after it wait. What takes longer than a moment is shown over the screen, and the
+    keys are free: escape leaves it. A read that was left is forgotten; a write goes on, and *then* is called when it is done.
+    """
+
+    def settle(done: asyncio.Future[T]) -> None:
+        error = done.exception()
+        if error is None:
+            then(done.result())
+        elif isinstance(error, Exception):
+            failed(error)
+        else:
+            raise error
+
+    await asyncio.wait([future], timeout=SHOWN_AFTER_S)
+    if future.done():
+        settle(future)
+        return
+
+    def left(is_done: bool | None) -> None:
+        if is_done:
+            settle(future)
+        elif is_write:
+            future.add_done_callback(lambda done: screen.call_later(settle, done))
+        else:
+            future.cancel()
+
+    screen.app.push_screen(WorkingScreen(what, future, is_write=is_write), left)
+
+
+class WorkingScreen(ModalScreen[bool]):
+    """Says what is going on and for how long. Dismisses with whether it was waited for."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape", "leave", "Leave", id="working.leave", priority=True),
+        Binding("ctrl+q", "app.quit", "Quit", show=False),
+    ]
+    DEFAULT_CSS = """
+    WorkingScreen { align: center middle; background: $background 60%; }
+    WorkingScreen > Static { width: auto; max-width: 90%; padding: 1 3; background: $surface; }
+    """
+
+    def __init__(self, what: str, future: asyncio.Future[Any], *, is_write: bool) -> None:
+        super().__init__()
+        self._what, self._future, self._is_write = what, future, is_write
+        self._began = time.monotonic()
+
+    def compose(self) -> ComposeResult:
+        yield Static(markup=False)
+
+    def on_mount(self) -> None:
+        self._tell()
+        self.set_interval(1, self._tell)
+        self._future.add_done_callback(lambda _: self.call_later(self._done))
+
+    def _tell(self) -> None:
+        leaves = "escape lets it go on by itself" if self._is_write else "escape leaves it"
+        self.query_one(Static).update(f"{self._what} … {time.monotonic() - self._began:.0f} s · {leaves}")
+
+    def _done(self) -> None:
+        if self.is_current and not self._future.cancelled():
+            self.dismiss(True)
+
+    def action_leave(self) -> None:
+        self.dismiss(False)

@@ -1,0 +1,72 @@
+"""The palette (ctrl+k): every action that works here, found by the words a person would type. No doubles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+
+if TYPE_CHECKING:
+    from memsearch_tui.app import MemsearchApp
+
+#: id of a binding -> other words for what it does
+_WORDS = {
+    "new": "add write create memory", "new.day": "add write create past", "edit": "change correct rewrite",
+    "edit.outside": "external vim editor", "file.open": "external vim editor markdown", "delete": "remove drop trash",
+    "undo": "take back revert", "redo": "again", "changes": "history undo list restore versions diff trash deleted",
+    "pin": "star favourite keep important", "marks": "label tag flag", "copy": "clipboard yank",
+    "copy.markdown": "clipboard yank source", "export": "save download json markdown", "transcript": "session chat turn original",
+    "memory": "note of the turn", "filter.agent": "only narrow", "filter.projects": "everywhere everything",
+    "searches": "saved kept bookmarks queries", "related": "blame trace chain similar", "why": "explain rank reason",
+    "find": "search inside in text", "date": "day calendar jump turn number", "day.file": "raw source markdown",
+    "unfold": "expand tools output", "reload": "refresh", "resume": "continue open agent", "connect": "install plugins hooks import setup agents claude codex opencode openclaw",
+    "quit": "exit close leave", "help": "keys shortcuts legend syntax", "projects": "switch open repository",
+    "health": "index service doctor status problems", "activity": "captured failed spent tokens receipts told",
+    "review": "inbox decide approve proposals trust waiting", "search": "find query",
+}  # fmt: skip
+#: what is no command of its own: moving, and what a screen is left by
+_LEFT_OUT = ("move", "page", "jump", "app.focus", "scroll", "edge", "preview", "select")
+
+
+class Command(msgspec.Struct, frozen=True):
+    """``words``: by which it is found as well; ``note``: what is said beside it."""
+
+    title: str
+    note: str
+    run: Callable[[], Any]
+    words: str = ""
+
+
+class Actions(Provider):
+    """Actions of the screen, then those of the app that have no key."""
+
+    def _commands(self) -> list[Command]:
+        app: MemsearchApp = self.app  # type: ignore[assignment]
+        found: dict[str, Command] = {}
+        for active in self.screen.active_bindings.values():
+            item = active.binding
+            if not active.enabled or not item.description or item.action.startswith(_LEFT_OUT):
+                continue
+            run = partial(app.call_later, active.node.run_action, item.action)  # type: ignore[attr-defined]
+            words = f"{_WORDS.get(item.id or '', '')}"
+            found.setdefault(
+                item.action, Command(item.tooltip or item.description, f"key {app.get_key_display(item)}", run, words)
+            )
+        return [*found.values(), *app.commands(self.screen)]
+
+    async def discover(self) -> Hits:
+        for command in self._commands():
+            yield DiscoveryHit(command.title, command.run, help=command.note)
+
+    async def search(self, query: str) -> Hits:
+        matcher = self.matcher(query)
+        asked = query.casefold().split()
+        for command in self._commands():
+            score = matcher.match(command.title)
+            by_words = all(any(word.startswith(part) for word in command.words.split()) for part in asked)
+            if score or by_words:
+                shown = matcher.highlight(command.title) if score else command.title
+                yield Hit(max(score, 0.5 * by_words), shown, command.run, help=command.note)

@@ -1,0 +1,70 @@
+"""A short list over the screen: one thing is chosen, or none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+import msgspec
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen
+
+from memsearch_tui.widgets.lines import LineList, Row
+
+_ROWS = 16
+
+
+class Choice(msgspec.Struct, frozen=True):
+    """``name``: what the screen dismisses with; ``note``: said dimly beside the text."""
+
+    name: str
+    text: str
+    note: str = ""
+
+
+class ChooseScreen(ModalScreen[str]):
+    """Dismisses with the name of what was chosen, or '' where the user left."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,right,l", "open", "Choose", id="choose.open"),
+        Binding("escape,q,left,h", "leave", "Leave", id="choose.leave"),
+    ]
+    DEFAULT_CSS = """
+    ChooseScreen { align: center middle; }
+    ChooseScreen > LineList { width: 80%; max-width: 90; border: round $accent; background: $surface; }
+    """
+
+    def __init__(
+        self, title: str, choices: Sequence[Choice], *, at: str = "", moved: Callable[[str], None] = lambda name: None
+    ) -> None:
+        """
+        Args:
+            at: the name of the one that the cursor stands on first.
+            moved: told the name of what the cursor has come to.
+        """
+        super().__init__()
+        self._choices = {choice.name: choice for choice in choices}
+        self._at = at
+        self._list = LineList(self._row, moved=lambda by_hand: moved(self._list.key) if by_hand else None)
+        self._list.border_title = title
+
+    def compose(self) -> ComposeResult:
+        yield self._list
+
+    def on_mount(self) -> None:
+        self._list.styles.height = min(_ROWS, len(self._choices)) + 2
+        self._list.show_keys(list(self._choices), cursor=self._at or None)
+        self._list.focus()
+
+    def _row(self, index: int, width: int) -> Row:
+        choice = self._choices[self._list.keys[index]]
+        return [(f"{choice.text}  ", "text"), (choice.note, "dim")]
+
+    @on(LineList.Opened)
+    def action_open(self) -> None:
+        self.dismiss(self._list.key or "")
+
+    def action_leave(self) -> None:
+        self.dismiss("")

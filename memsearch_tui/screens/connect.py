@@ -1,0 +1,177 @@
+"""Which agents write here: what connecting one would change is shown before it is done, and their old sessions are counted before they
+are taken in."""
+
+from __future__ import annotations
+
+import threading
+from functools import partial
+from typing import ClassVar
+
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.screen import Screen
+from textual.widgets import Footer, Static
+
+from memsearch_tui import connecting
+from memsearch_tui.aside import WRITES, attend, away
+from memsearch_tui.connecting import Agent
+from memsearch_tui.counted import many
+from memsearch_tui.library import Library
+from memsearch_tui.widgets.lines import LineList, Row, TextView
+
+
+class ConnectScreen(Screen[None]):
+    """The agents on the left, what would change on the right."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,right,l", "connect", "Connect", id="connect.yes"),
+        Binding("i", "take_in", "Import old sessions", id="connect.import"),
+        Binding("delete,d", "disconnect", "Disconnect", id="connect.no"),
+        Binding("escape,q,left,h", "leave", "Back", id="connect.back"),
+    ]
+
+    def __init__(self, library: Library) -> None:
+        super().__init__()
+        self._memory = library.memory
+        self._agents: dict[str, Agent] = {}
+        self._list = LineList(self._row, moved=self._moved, empty=["looking for agents …"], id="cases")
+        self._detail = TextView(id="evidence")
+        self._stop: threading.Event | None = None
+
+    def compose(self) -> ComposeResult:
+        with Container(id="review"):
+            yield self._list
+            yield self._detail
+        yield Static("", id="status", markup=False)
+        yield Footer(show_command_palette=False)
+
+    async def on_mount(self) -> None:
+        self._list.border_title, self._detail.border_title = "agents", "what connecting changes"
+        self._list.focus()
+        await self._read()
+
+    def say(self, text: str) -> None:
+        if self.is_mounted:
+            self.query_one("#status", Static).update(text)
+
+    def _complain(self, error: Exception) -> None:
+        self.notify(f"{error}. {getattr(error, 'hint', '')}", severity="error", timeout=8)
+
+    async def _read(self, _: object = None) -> None:
+        looking = away(partial(connecting.agents, self._memory))
+        await attend(self, "looking for agents", looking, self._show, self._complain)
+
+    def _show(self, agents: list[Agent]) -> None:
+        self._agents = {agent.name: agent for agent in agents}
+        self._list.show_keys(list(self._agents))
+        self._moved()
+
+    @property
+    def _agent(self) -> Agent | None:
+        return self._agents.get(self._list.key) if self._list.key else None
+
+    def _row(self, index: int, width: int) -> Row:
+        agent = self._agents[self._list.keys[index]]
+        if agent.connected:
+            state: Row = [("has a problem", "warn")] if agent.problems else [("connected", "good")]
+        else:
+            state = [("not connected", "text")] if agent.here else [("not on this machine", "dim")]
+        return [(f"{agent.title:14s}", "strong"), *state]
+
+    def _moved(self, by_hand: bool = False) -> None:
+        agent = self._agent
+        if agent is None:
+            return
+        rows: list[Row] = [[(f"! {text}", "warn")] for text in agent.problems]
+        if agent.refused:
+            rows += [[(agent.refused, "warn")]]
+        elif agent.connected and not agent.changes:
+            rows += [
+                [("Connected: its turns are noted as they end.", "good")],
+                [],
+                [("d disconnects it and puts its configuration back, byte for byte.", "dim")],
+            ]
+        else:
+            rows += [[("enter writes:", "dim")], []]
+            for path, why in agent.changes:
+                rows += [[(path, "accent")], [(f"  {why}", "text")]]
+            rows += [
+                [],
+                [("Everything else in these files stays as it is. Notes are taken without a model; ", "dim")],
+                [("`memsearch plugins install` has more choices.", "dim")],
+            ]
+        rows += [[], [("i counts its old sessions, and takes them in if you say so.", "dim")]]
+        self._detail.show(rows)
+
+    # -- connecting -----------------------------------------------------------------------------------------
+
+    @on(LineList.Opened)
+    async def action_connect(self) -> None:
+        agent = self._agent
+        if agent and agent.changes and not agent.refused:
+            await self._carry_out(f"connecting {agent.title}", partial(connecting.connect, self._memory, agent.name))
+
+    async def action_disconnect(self) -> None:
+        agent = self._agent
+        if agent and agent.connected:
+            work = partial(connecting.disconnect, self._memory, agent.name)
+            await self._carry_out(f"disconnecting {agent.title}", work)
+
+    async def _carry_out(self, what: str, work: partial[str]) -> None:
+        def done(said: str) -> None:
+            self.say(said)
+            self.run_worker(self._read(), group="read")
+
+        await attend(self, what, WRITES.run(work), done, self._complain, is_write=True)
+
+    # -- old sessions ---------------------------------------------------------------------------------------
+
+    def action_take_in(self) -> None:
+        if self._agent and self._stop is None:
+            self.run_worker(self._take_in(self._agent), group="import")
+
+    def _progress(self, phase: str, done: int, total: int) -> None:
+        if done % 20 == 0:
+            self.app.call_from_thread(self.say, f"{phase} {done:,} of {total:,} · escape stops")
+
+    async def _take_in(self, agent: Agent) -> None:
+        from memsearch_tui.screens.choose import Choice, ChooseScreen
+
+        self.say(f"counting the sessions of {agent.title} …")
+        try:
+            made = await away(partial(connecting.plan, self._memory, agent.name, self._progress))
+        except Exception as error:  # whatever a reader of foreign files meets
+            self._complain(error)
+            return
+        count = made.counts[agent.name]
+        counted = f"{many(count.sessions, 'session')}, {many(count.turns, 'turn')}: {count.known} in memory, {count.trivial} trivial"
+        self.say(counted)
+        if not made.new:
+            self.say(f"nothing new to take in · {counted}")
+            return
+        span = f"{count.first_day} to {count.last_day}, free and offline"
+        answer = await self.app.push_screen_wait(
+            ChooseScreen(
+                f"{agent.title}: {counted}",
+                [Choice("yes", f"Write {many(made.new, 'note')}", span), Choice("", "Leave it")],
+            )
+        )
+        if answer != "yes":
+            return
+        self._stop = threading.Event()
+        try:
+            work = partial(connecting.take_in, self._memory, agent.name, made, self._progress, self._stop.is_set)
+            said = await WRITES.run(work)
+            self.say(f"{'stopped: ' if self._stop.is_set() else ''}{said}")
+        except Exception as error:
+            self._complain(error)
+        finally:
+            self._stop = None
+
+    def action_leave(self) -> None:
+        if self._stop is not None:
+            self._stop.set()
+        else:
+            self.dismiss(None)

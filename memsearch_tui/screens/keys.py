@@ -1,0 +1,140 @@
+"""Keys as they are, and changing them: what is pressed next takes the place. Kept in the owner's settings (``tui.keys``)."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import ClassVar
+
+from textual import events, on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.screen import ModalScreen, Screen
+from textual.widgets import Footer, Static
+
+from memsearch_tui.aside import WRITES, attend
+from memsearch_tui.widgets.lines import LineList, Row, TextView
+
+
+class KeysScreen(Screen[None]):
+    """Every action that has a name, with its keys."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("enter,right,l", "change", "Another key", id="keys.change"),
+        Binding("d,delete", "default", "The default again", id="keys.default"),
+        Binding("escape,q,left,h", "leave", "Back", id="keys.back"),
+    ]
+
+    def __init__(self, screens: list[Screen]) -> None:
+        """
+        Args:
+            screens: whose keys are shown, with those of the app.
+        """
+        super().__init__()
+        self._defaults: dict[str, list[Binding]] = {}
+        for owner in (type(self.app), *(type(screen) for screen in screens), LineList, TextView):
+            for item in Binding.make_bindings(owner.__dict__.get("BINDINGS", ())):
+                if item.id and item.description:
+                    self._defaults.setdefault(item.id, []).append(item)
+        self._list = LineList(self._row, id="keys")
+
+    def compose(self) -> ComposeResult:
+        yield self._list
+        yield Static("", id="status", markup=False)
+        yield Footer(show_command_palette=False)
+
+    def on_mount(self) -> None:
+        self._list.border_title = "keys"
+        self._list.show_keys(sorted(self._defaults, key=lambda name: self._description(name).casefold()))
+        self._list.focus()
+
+    def _description(self, name: str) -> str:
+        return self._defaults[name][0].description
+
+    def _keys_of(self, name: str) -> tuple[list[str], bool]:
+        """(the keys, whether the owner has set them)."""
+        own = self.app.settings.tui.keys.get(name)  # type: ignore[attr-defined]
+        return (own.split(","), True) if own else ([item.key for item in self._defaults[name]], False)
+
+    def _row(self, index: int, width: int) -> Row:
+        name = self._list.keys[index]
+        keys, own = self._keys_of(name)
+        shown = " ".join(self.app.get_key_display(Binding(key.strip(), "", "")) for key in keys)
+        return [
+            (f"{shown:>18s}  ", "accent" if own else "text"),
+            (self._description(name), "text"),
+            ("  yours" if own else "", "dim"),
+        ]
+
+    @on(LineList.Opened)
+    def action_change(self) -> None:
+        name = self._list.key
+        if name is None:
+            return
+
+        def pressed(key: str | None) -> None:
+            if not key:
+                return
+            beside = [other for other in self._defaults if other != name and not _apart(name, other)]
+            taken = [other for other in beside if key in self._keys_of(other)[0]]
+            if taken:
+                what = self._description(taken[0])
+                self.notify(f"{key} is taken: {what}. Change that one first.", severity="warning", timeout=6)
+                return
+            self.run_worker(self._set(name, key), group="keys")
+
+        self.app.push_screen(PressScreen(self._description(name)), pressed)
+
+    async def action_default(self) -> None:
+        if self._list.key is not None:
+            await self._set(self._list.key, "")
+
+    async def _set(self, name: str, key: str) -> None:
+        from memsearch_engine.settings import set_value, unset
+
+        app = self.app
+        home = app.library.memory.home  # type: ignore[attr-defined]
+        setting = f"tui.keys.{name}"
+        keys = {**app.settings.tui.keys, name: key}  # type: ignore[attr-defined]
+        keys = {action: value for action, value in keys.items() if value}
+
+        def done(_: object) -> None:
+            app.settings.tui.keys = keys  # type: ignore[attr-defined]
+            app.set_keymap(keys)
+            self._list.refresh()
+            self.query_one("#status", Static).update(
+                f"{self._description(name)}: {key or 'the default again'} · kept in the settings"
+            )
+
+        def failed(error: Exception) -> None:
+            self.notify(str(error), severity="error")
+
+        work = partial(set_value, home, setting, key) if key else partial(unset, home, setting)
+        await attend(self, "saving", WRITES.run(work), done, failed, is_write=True)
+
+    def action_leave(self) -> None:
+        self.dismiss(None)
+
+
+def _apart(one: str, other: str) -> bool:
+    """Whether two actions are never there at once: moving in a list, and in a text."""
+    return {one.partition(".")[0], other.partition(".")[0]} == {"list", "text"}
+
+
+class PressScreen(ModalScreen[str]):
+    """Dismisses with the key that is pressed, '' for escape."""
+
+    DEFAULT_CSS = """
+    PressScreen { align: center middle; }
+    PressScreen > Static { width: auto; max-width: 90%; padding: 1 3; background: $surface; border: round $accent; }
+    """
+
+    def __init__(self, what: str) -> None:
+        super().__init__()
+        self._what = what
+
+    def compose(self) -> ComposeResult:
+        yield Static(f"{self._what}: press the key · escape leaves", markup=False)
+
+    def on_key(self, event: events.Key) -> None:
+        event.stop()
+        self.dismiss("" if event.key == "escape" else event.key)

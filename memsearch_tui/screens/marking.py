@@ -1,0 +1,210 @@
+"""What the owner says about notes on the home screen: pinned, expiring, superseded, how sure; and facts for the long-term memory.
+
+A part of ``BrowseScreen``, beside ``editing``: what it writes goes the same way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+from functools import partial
+from typing import TYPE_CHECKING
+
+from memsearch_tui.aside import attend, away
+from memsearch_tui.counted import many
+from memsearch_tui.library import Item
+
+if TYPE_CHECKING:
+    from memsearch_engine.journal.model import Entry
+    from memsearch_engine.journal.write import Target
+    from memsearch_engine.longterm.facts import Fact
+    from memsearch_engine.longterm.recall import Match
+    from memsearch_engine.search.hits import Answer
+    from textual.screen import Screen
+
+    from memsearch_tui.library import Library
+    from memsearch_tui.widgets.lines import LineList
+
+    _Base = Screen[None]
+else:
+    _Base = object
+
+_NEWER = 12  # notes that are offered as the one that supersedes another
+_LEVELS = ("low", "medium", "high")
+
+
+class Marking(_Base):
+    """Marks on the chosen notes."""
+
+    if TYPE_CHECKING:
+        library: Library
+        entries: LineList
+        entry: Entry | None
+        editing: bool
+
+        def say(self, text: str, *, for_s: float = 8) -> None: ...
+        def chosen(self) -> list[Item]: ...
+        def action_reload(self) -> None: ...
+        def _open_text(self) -> Entry | None: ...
+        def _as_shown(self, item: Item, seen: Entry | None) -> Target: ...
+        def _complain(self, error: Exception) -> None: ...
+        async def _write(self, what: str, work: Callable, then: Callable, failed=None) -> None: ...
+
+    async def action_pin(self) -> None:
+        """Pin what is chosen; where all of it is pinned, unpin it."""
+        chosen = self.chosen()
+        if chosen and not self.editing:
+            is_pinned = all("pin" in item.marks for item in chosen)
+            await self._mark(chosen, "pin", None if is_pinned else "", "unpinned" if is_pinned else "pinned")
+
+    async def _mark(self, chosen: list[Item], name: str, value: str | None, said: str) -> None:
+        memory, seen = self.library.memory, self._open_text()
+
+        def mark() -> None:
+            for item in chosen:
+                memory.journal.mark(memory.memory_of(item.path), self._as_shown(item, seen), name, value)
+
+        def done(_: object) -> None:
+            self.entries.clear_selection()
+            self.action_reload()
+            self.say(f"{said}: {many(len(chosen), 'note')} · u takes it back")
+
+        def failed(error: Exception) -> None:
+            self._complain(error)
+            self.action_reload()
+
+        await self._write("marking", mark, done, failed)
+
+    def action_marks(self) -> None:
+        """Choose what is to be said about the chosen notes."""
+        from memsearch_tui.screens.choose import Choice, ChooseScreen
+
+        chosen = self.chosen()
+        if not chosen or self.editing:
+            return
+        have = set.intersection(*(set(item.marks) for item in chosen))
+        choices = [
+            Choice("pin", "Unpin" if "pin" in have else "Pin", "ranks higher, never fades"),
+            Choice("expire", "Let it expire on a day", "ranks last from then on"),
+            Choice("supersede", "Superseded by another note", "ranks last"),
+            *(Choice(f"confidence {level}", f"Confidence: {level}", "agents are not told" * (level == "low")) for level in _LEVELS),
+            *(Choice(f"off {name}", f"Take back: {said}") for name, said in _SAID.items() if name in have),
+            Choice("remember", "Remember as a fact", "every session of the project is told"),
+            Choice("forget", "Forget facts", "out of the long-term memory"),
+        ]  # fmt: skip
+        what = f"“{chosen[0].title[:40]}”" if len(chosen) == 1 else many(len(chosen), "note")
+        self.app.push_screen(ChooseScreen(what, choices), lambda name: self._chosen_mark(name or ""))
+
+    def _chosen_mark(self, name: str) -> None:
+        word, _, value = name.partition(" ")
+        if word:
+            getattr(self, f"action_{word}")(*([value] if value else []))
+
+    def action_confidence(self, level: str) -> None:
+        self.run_worker(self._mark(self.chosen(), "confidence", level, f"confidence {level}"), group="edit")
+
+    def action_off(self, name: str) -> None:
+        self.run_worker(self._mark(self.chosen(), name, None, f"no longer {_SAID[name]}"), group="edit")
+
+    def action_expire(self) -> None:
+        from memsearch_tui.screens.ask import AskScreen
+
+        chosen = self.chosen()
+
+        def decided(said: str | None) -> None:
+            if not said:
+                return
+            try:
+                day = date.fromisoformat(said).isoformat()
+            except ValueError:
+                self.notify(f"{said!r} is no day: write it as {self.library.today()}", severity="warning")
+                return
+            self.run_worker(self._mark(chosen, "expires", day, f"expires {day}"), group="edit")
+
+        if chosen and not self.editing:
+            self.app.push_screen(AskScreen("Expires after the day", self.library.today()), decided)
+
+    def action_supersede(self) -> None:
+        """Look for the newer note by words, and choose it."""
+        from memsearch_tui.screens.ask import AskScreen
+        from memsearch_tui.screens.choose import Choice, ChooseScreen
+
+        chosen = self.chosen()
+        if not chosen or self.editing:
+            return
+
+        def decided(newer: str | None) -> None:
+            if newer:
+                self.run_worker(self._mark(chosen, "superseded-by", newer, "superseded"), group="edit")
+
+        def found(answer: Answer) -> None:
+            old = {item.entry_id for item in chosen}
+            rows = {hit.row.entry_id: hit.row for hit in answer.hits if hit.row.entry_id not in old}
+            choices = [Choice(name, f"{row.day} {row.time}", row.title) for name, row in rows.items()]
+            if choices:
+                self.app.push_screen(ChooseScreen("superseded by", choices), decided)
+            else:
+                self.notify("no other note has these words", severity="warning")
+
+        def asked(words: str | None) -> None:
+            if words:
+                looking = away(partial(self.library.memory.lexical, words, _NEWER))
+                self.run_worker(attend(self, "searching", looking, found, self._complain), group="edit")
+
+        self.app.push_screen(AskScreen("Words of the note that supersedes it", chosen[0].title), asked)
+
+    # -- facts ----------------------------------------------------------------------------------------------
+
+    def action_remember(self) -> None:
+        from memsearch_tui.screens.ask import AskScreen
+
+        chosen = self.chosen()
+
+        def noted(fact: Fact) -> None:
+            self.say(f"remembered: {fact.text} · every new session is told")
+
+        def decided(said: str | None) -> None:
+            if said:
+                work = partial(self.library.remember, said, chosen[0] if chosen else None)
+                self.run_worker(self._write("remembering", work, noted), group="edit")
+
+        if not self.editing:
+            where = self.library.place_of_new(chosen[0] if chosen else None).name
+            text = chosen[0].title if chosen else ""
+            self.app.push_screen(AskScreen(f"Tell every session of {where}", text), decided)
+
+    def action_forget(self) -> None:
+        from memsearch_tui.screens.ask import AskScreen
+        from memsearch_tui.screens.choose import Choice, ChooseScreen
+
+        memory = self.library.memory
+
+        def forgotten(number: int) -> None:
+            self.say(f"forgotten · `memsearch longterm restore {number}` brings it back")
+
+        def found(words: str, matches: list[Match]) -> None:
+            def decided(name: str | None) -> None:
+                if name:
+                    gone = matches if name == "all" else [matches[int(name)]]
+                    self.run_worker(
+                        self._write("forgetting", partial(memory.forget, words, gone), forgotten), group="edit"
+                    )
+
+            choices = [Choice(str(number), match.line, match.name) for number, match in enumerate(matches)]
+            choices += [Choice("all", f"all {len(choices)}")] if len(choices) > 1 else []
+            if choices:
+                self.app.push_screen(ChooseScreen("forget", choices), decided)
+            else:
+                self.notify("nothing in the long-term memory has these words", severity="warning")
+
+        def asked(words: str | None) -> None:
+            if words:
+                looking = away(partial(memory.forgettable, words))
+                self.run_worker(attend(self, "looking", looking, partial(found, words), self._complain), group="edit")
+
+        if not self.editing:
+            self.app.push_screen(AskScreen("Forget facts with these words", ""), asked)
+
+
+#: mark -> what a note with it is
+_SAID = {"expires": "expiring", "superseded-by": "superseded", "confidence": "of a confidence"}
