@@ -394,6 +394,10 @@ class Memory:
                 for entry in self.read(file):
                     yield file, entry
 
+    def root_of(self, memory: str) -> str:
+        """The folder of the project whose memory folder this is."""
+        return next((project.root for project in self.projects if project.memory == memory), self.place.root)
+
     def memory_of(self, path: str) -> str:
         """The memory folder that a file lies in (for the undo history)."""
         return next((p.memory for p in self.projects if path.startswith(p.memory + os.sep)), os.path.dirname(path))
@@ -488,6 +492,18 @@ class Memory:
         from memsearch_engine.search.chains import Word
 
         return self.call("trace", list[Word], timeout_s=_LONG_S, place=self.place_param, query=query, note=note)
+
+    def amends(self, newer: str, older: str, yes: bool | None = True) -> bool | None:
+        """Say that a note amends an older one, that it doesn't (False), or leave it to their words again (None). Returns what had been said.
+
+        What amends another is told in its place, and found before it. Raises NotFound: no such entry.
+        """
+        from memsearch_engine.amendments import say
+
+        names = [self.section(name).entry.id for name in (older, newer)]
+        if names[0] == names[1]:
+            raise UsageError("a note does not amend itself")
+        return say(self.home, names[0], names[1], yes)
 
     # -- what was done --------------------------------------------------------------------------------------
 

@@ -19,6 +19,7 @@ COMMANDS = {
         "days": ("recall", "days", "List the days that have memories."),
         "entries": ("recall", "entries", "List entries."),
         "trace": ("recall", "trace", "What was decided on a matter, in the order it was; the last holds."),
+        "amends": ("recall", "amends", "Say whether a note amends another, or not."),
         "how": ("done", "how", "How something was run: the commands that worked."),
         "fix": ("done", "fix", "Where an error was met, and what mended it."),
         "blame": ("done", "blame", "Which turns wrote to a file, and what was noted of them."),

@@ -75,7 +75,7 @@ def search(
     if answer.reason and mode != "lexical":
         output.say(f"note: {'words only: ' if answer.mode == 'lexical' else ''}{output.safe(answer.reason)}")
     if bare:
-        output.emit([hit_json(hit, answer.mode) for hit in answer.hits])
+        output.emit([hit_json(hit, answer) for hit in answer.hits])
     elif json_:
         output.emit(
             {
@@ -84,7 +84,7 @@ def search(
                 "corrected": answer.corrected,
                 "absent": answer.absent,
                 "took_ms": answer.took_ms,
-                "hits": [hit_json(hit, answer.mode) for hit in answer.hits],
+                "hits": [hit_json(hit, answer) for hit in answer.hits],
             }
         )
     else:
@@ -105,8 +105,8 @@ def _top_k(memory: Memory) -> int:
         return 10  # the answer's reason names the file
 
 
-def hit_json(hit: Hit, mode: str) -> dict[str, Any]:
-    row = hit.row
+def hit_json(hit: Hit, answer: Answer) -> dict[str, Any]:
+    row, newer = hit.row, answer.overtaken.get(hit.id)
     return {
         "content": row.text,
         "source": row.path,
@@ -124,11 +124,12 @@ def hit_json(hit: Hit, mode: str) -> dict[str, Any]:
         "day": row.day,
         "time": row.time,
         "rank": hit.rank,
-        "mode": mode,
+        "mode": answer.mode,
         "ranks": hit.ranks,
         "scores": hit.scores,
         "reasons": hit.reasons,
         "confidence": hit.confidence,
+        "overtaken_by": newer.id if newer else "",
     }
 
 
@@ -147,6 +148,8 @@ def _print_hits(answer: Answer, explain: bool) -> None:
             doubtful = True
         row = hit.row
         badges = [text.format(row.marks[name]) for name, text in _BADGES.items() if name in row.marks]
+        newer = answer.overtaken.get(hit.id)
+        badges += [f"overtaken by {newer.rank}, of {newer.day}"] if newer else []
         head = f"{hit.rank:2d}  {row.day or os.path.basename(row.path)} {row.time}".rstrip()
         facts = "  ".join([row.agent or "note", row.chunk_id, *badges, *(["by meaning"] if hit.by_meaning else [])])
         output.echo(f"{output.style(head, bold=True)}  {output.style(facts, dim=True)}")
@@ -413,7 +416,7 @@ def entries(day: str | None, agent: str | None, limit: int, project: str | None,
 def trace(query: tuple[str, ...], json_: bool) -> int:
     """What was noted on a matter, oldest first: each newer word with what it replaces. The last one holds.
 
-    Which note amends which is told from their words alone; `memsearch supersede` says it for good.
+    Which note amends which is told from their words; `memsearch amends` corrects that, `memsearch supersede` marks a note for good.
     """
     words = Memory().trace(" ".join(query))
     days = {word.row.entry_id: word.row.day for word in words}
@@ -435,6 +438,28 @@ def trace(query: tuple[str, ...], json_: bool) -> int:
     elif not words:
         output.say("nothing found")
     return 0 if words else 1
+
+
+@click.command(
+    epilog="\b\nExamples:\n  memsearch amends 3fa9c1d2 0b77e1aa          the first is the newer word on the second's matter\n  memsearch amends 3fa9c1d2 0b77e1aa --no     it is not"
+)
+@click.argument("newer")
+@click.argument("older")
+@click.option("--no", "verdict", flag_value="no", help="It is about something else.")
+@click.option("--off", "verdict", flag_value="off", help="Let their words tell again.")
+@as_json
+def amends(newer: str, older: str, verdict: str | None, json_: bool) -> None:
+    """Say whether the note NEWER amends the note OLDER; it outweighs what their words tell. Both stay as they are.
+
+    `memsearch trace` shows what amends what.
+    """
+    said = {"no": False, "off": None, None: True}[verdict]
+    before = Memory().amends(newer, older, said)
+    if json_:
+        output.emit({"newer": newer, "older": older, "amends": said, "before": before})
+    else:
+        what = {True: "amends", False: "does not amend", None: "may or may not amend"}[said]
+        output.say(f"{newer} {what} {older}")
 
 
 def _entry_json(row: Row) -> dict[str, Any]:

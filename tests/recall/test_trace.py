@@ -25,3 +25,30 @@ def test_what_nothing_amends_stands_alone_and_nothing_is_found_where_nothing_is(
     assert "floor the day at zero" in alone.out and "no other note" in alone.err
     empty = box.run("trace", "anything", cwd=box.other_project("empty"))
     assert empty.code == 1 and "nothing found" in empty.err
+
+
+def test_the_owners_word_on_what_amends_what_outweighs_theirs_and_is_taken_back(box: Box):
+    """Told at a prompt, in a search and in the trace, in a service that runs all the while."""
+    furnish(box, RETURNS, RECONCILED)
+    words = "reconciliation method of shops and regions"
+    older, newer = (note["entry_id"] for note in box.ok("trace", words, "--json").json["words"])
+    box.ok("amends", newer, older, "--no")
+    apart = box.ok("trace", words, "--json").json["words"]
+    assert len(apart) == 1 and apart[0]["replaces"] == {}
+    told = box.ok("context", "--prompt", "which reconciliation method do shops and regions use", "--json").json
+    assert all(note.get("held") != "overtaken by a newer note" for note in told.get("considered", []))
+    assert box.ok("amends", newer, older, "--off", "--json").json == {
+        "schema_version": 1, "newer": newer, "older": older, "amends": None, "before": False,
+    }  # fmt: skip
+    assert len(box.ok("trace", words, "--json").json["words"]) == 2
+    box.ok("amends", newer, older)
+    (_, now) = box.ok("trace", words, "--json").json["words"]
+    assert now["replaces"] == {older: 1.0}
+    hits = {hit["entry_id"]: hit for hit in box.ok("search", words, "--json").json["hits"]}
+    assert (
+        hits[newer]["rank"] < hits[older]["rank"]
+        and hits[older]["overtaken_by"] == newer
+        and not hits[newer]["overtaken_by"]
+    )
+    assert "overtaken by" in box.ok("search", words).out
+    assert box.run("amends", newer, newer).code != 0 and box.run("amends", newer, "nothing-of-this-name").code == 1

@@ -20,6 +20,7 @@ from memsearch_engine import receipts
 from memsearch_engine.actions import answers, work
 from memsearch_engine.actions.answers import Fix
 from memsearch_engine.actions.index import Act, Actions
+from memsearch_engine.amendments import NOTHING, Said
 from memsearch_engine.capture.context import fenced, unfenced
 from memsearch_engine.capture.hook import CONTEXT_LINES
 from memsearch_engine.capture.suspicion import orders
@@ -96,9 +97,10 @@ class Adviser:
         origin: Origin,
         agent: str,
         session: str,
+        said: Said = NOTHING,
     ) -> None:
         self.home, self.project, self.catalog, self.space = home, project, catalog, space
-        self.agent, self.session = agent, session
+        self.agent, self.session, self.said = agent, session, said
         self.actions = Actions(home)
         self.files = notes.Files(project.memory, origin)
         self.memories = [project.memory]
@@ -218,7 +220,7 @@ class Adviser:
         """A note with its line, dated; where a newer one that has the name, too, amends it, that one with its. None where it is amended by
         one that says nothing about the name: what holds now is not known then."""
         hits = [Hit(0, 1.0, row)]
-        chains.newest(self.catalog, space, self.project, hits)
+        chains.newest(self.catalog, space, self.project, hits, self.said)
         newest = hits[0].row
         if newest.entry_id == row.entry_id:
             return row, f"{row.day}: {line}" if row.day else line

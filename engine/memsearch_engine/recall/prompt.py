@@ -11,6 +11,7 @@ import re
 import msgspec
 
 from memsearch_engine import receipts
+from memsearch_engine.amendments import NOTHING, Said
 from memsearch_engine.capture.context import fenced, unfenced, without_injected
 from memsearch_engine.capture.hook import CONTEXT_LINES
 from memsearch_engine.home import Home
@@ -94,10 +95,10 @@ def question(prompt: str, home: Home, *, leaves: bool) -> Query | None:
     return Query(raw=text, text=text, is_prompt=True)
 
 
-def weigh(catalog: Catalog, space: Space, project: Project, answer: Answer) -> None:
+def weigh(catalog: Catalog, space: Space, project: Project, answer: Answer, said: Said = NOTHING) -> None:
     """Say of each hit how likely it bears on the prompt, and put the newest word on a matter first."""
     judge.rate(answer.hits)
-    chains.newest(catalog, space, project, answer.hits)
+    chains.newest(catalog, space, project, answer.hits, said)
 
 
 def choose(

@@ -2,7 +2,8 @@
 
 Two notes are on one matter when they are alike, the newer one has much of what is special about the older one, and both have words
 that hardly any other note has. A logistic regression over these three says how likely one amends the other; weights and precision:
-``python -m tests.evaluation.recall --chains``. No model is asked, and nothing is changed: notes only take another place.
+``python -m tests.evaluation.recall --chains``. The owner's word outweighs it. No model is asked, and nothing is changed: notes only take
+another place.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ import math
 import msgspec
 import numpy as np
 
+from memsearch_engine.amendments import NOTHING, Said
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.rows import Filter, Row
 from memsearch_engine.index.space import Space
@@ -29,12 +31,12 @@ _MOST_WORDS = 60
 _RARE = 3  # a word that so many notes have at most
 
 
-def newest(catalog: Catalog, space: Space, project: Project, hits: list[Hit]) -> None:
-    """Put what amends one of the first *hits* before it, in place, with its score and confidence."""
+def newest(catalog: Catalog, space: Space, project: Project, hits: list[Hit], said: Said = NOTHING) -> None:
+    """Put what amends one of the first *hits* before it, in place, with its score and confidence. *said*: the owner's words on it."""
     for hit in hits[:_AMONG]:
         older = hit
         for _ in range(_STEPS):
-            newer = _amends(catalog, space, project, older)
+            newer = _amends(catalog, space, project, older, said)
             if newer is None or (known := _of(hits, newer)) in (older, hit):
                 break
             found = known or Hit(0, older.score, newer, {}, {}, [])
@@ -58,14 +60,14 @@ class Word(msgspec.Struct):
     replaces: dict[str, float] = {}
 
 
-def matter(catalog: Catalog, space: Space, project: Project, hits: list[Hit]) -> list[Word]:
+def matter(catalog: Catalog, space: Space, project: Project, hits: list[Hit], said: Said = NOTHING) -> list[Word]:
     """The notes on the matter of the first of *hits*, oldest first: what it amends among them, what amends it, and so on."""
     words = {hit.id: Word(hit.row, {}) for hit in hits}
     waiting = [hit.row for hit in hits]
     beside: dict[str, set[str]] = {}
     while waiting and len(words) < _MOST_WORDS:
         older = waiting.pop()
-        for row, sure in candidates(catalog, space, project, older):
+        for row, sure in candidates(catalog, space, project, older, said):
             if sure < ENOUGH:
                 continue
             if row.entry_id not in words:
@@ -86,16 +88,22 @@ def _of(hits: list[Hit], row: Row) -> Hit | None:
     return next((hit for hit in hits if hit.id == row.entry_id), None)
 
 
-def _amends(catalog: Catalog, space: Space, project: Project, hit: Hit) -> Row | None:
+def _amends(catalog: Catalog, space: Space, project: Project, hit: Hit, said: Said) -> Row | None:
     """The note that most likely amends a hit's; None where none is likely enough."""
-    rated = candidates(catalog, space, project, hit.row)
+    rated = candidates(catalog, space, project, hit.row, said)
     best = max(rated, key=lambda found: found[1], default=None)
     return best[0] if best and best[1] >= ENOUGH else None
 
 
-def candidates(catalog: Catalog, space: Space, project: Project, older: Row) -> list[tuple[Row, float]]:
-    """Newer notes near to a note, each with how likely it amends it."""
-    return [(row, likely(values)) for row, values in compared(catalog, space, project, older)]
+def candidates(catalog: Catalog, space: Space, project: Project, older: Row, said: Said) -> list[tuple[Row, float]]:
+    """Newer notes near to a note, each with how likely it amends it: 1 or 0 where the owner has said so."""
+    found = {row.entry_id: (row, likely(values)) for row, values in compared(catalog, space, project, older)}
+    for (one, newer), amends in said.items():
+        if one == older.entry_id and (amends or newer in found):
+            row = found[newer][0] if newer in found else next(iter(catalog.by_entry(newer)), None)
+            if row is not None:
+                found[newer] = row, float(amends)
+    return list(found.values())
 
 
 def likely(values: tuple[float, ...]) -> float:

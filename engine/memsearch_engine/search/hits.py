@@ -103,6 +103,11 @@ class Answer(msgspec.Struct):
         sure = [hit.confidence for hit in self.hits if hit.confidence is not None]
         return bool(sure) and max(sure) < _UNSURE
 
+    @property
+    def overtaken(self) -> dict[str, Hit]:
+        """Entries among the hits that a newer word on their matter was put before -> that newer one."""
+        return {older: hit for hit in self.hits for older in hit.overtakes}
+
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
 

@@ -15,6 +15,7 @@ from datetime import date
 
 import numpy as np
 
+from memsearch_engine.amendments import NOTHING, Said
 from memsearch_engine.errors import UsageError
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
@@ -52,8 +53,13 @@ def search(
     limit: int,
     mode: str = "hybrid",
     fusion: str = "weighted",
+    said: Said = NOTHING,
 ) -> Answer:
-    """Answer *query* in *mode*. Without a space, or for a query without words, the answer is lexical and says so."""
+    """Answer *query* in *mode*. Without a space, or for a query without words, the answer is lexical and says so.
+
+    Args:
+        said: what the owner says of which note amends which.
+    """
     if mode not in MODES or fusion not in FUSIONS:
         raise UsageError(f"unknown mode {mode!r} or fusion {fusion!r}", f"modes: {', '.join(MODES)}")
     start = time.perf_counter()
@@ -62,13 +68,20 @@ def search(
         if mode != "lexical" and not query.is_empty:
             answer.reason = "the index is not open yet"
     else:
-        answer = _fused(catalog, space, projects, query, limit, mode, fusion)
+        answer = _fused(catalog, space, projects, query, limit, mode, fusion, said)
     answer.took_ms = round((time.perf_counter() - start) * 1000, 2)
     return answer
 
 
 def _fused(
-    catalog: Catalog, space: Space, projects: list[Project], query: Query, limit: int, mode: str, fusion: str
+    catalog: Catalog,
+    space: Space,
+    projects: list[Project],
+    query: Query,
+    limit: int,
+    mode: str,
+    fusion: str,
+    said: Said,
 ) -> Answer:
     today = date.today().isoformat()
     fetch = max(_OVERFETCH, limit * 4) * (10 if query.is_picky else 1)
@@ -137,7 +150,7 @@ def _fused(
     hits = order(query, found, max(limit, NEWEST_AMONG), today)
     if covered:
         if not query.is_prompt:  # there the notes themselves are compared (``chains``), whatever is asked
-            newest_first(query, hits, _vectors(space, projects, hits[:NEWEST_AMONG]), terms)
+            newest_first(query, hits, _vectors(space, projects, hits[:NEWEST_AMONG]), terms, said)
         understood = vector if speaks else None
         _rate(hits, covered, space, {project.id: project for project in projects}, understood)
     hits = hits[:limit]

@@ -19,12 +19,12 @@ from memsearch_engine.journal.model import UNTRUSTED
 AGENTS = ("claude-code", "codex", "opencode", "openclaw")
 _AGENT_NAMES = {"claude": "claude-code", "claudecode": "claude-code", "claude_code": "claude-code"}
 KINDS = ("turn", "note")
-_IS = ("pinned", "superseded", "expired", "pending", "untrusted")
+IS = ("pinned", "superseded", "expired", "pending", "untrusted")
 _DATES = "2026-02-09, 2026-02, 7d, today, yesterday"
 _VALUES = {
     "agent": ", ".join(AGENTS),
     "kind": ", ".join(KINDS),
-    "is": ", ".join(_IS),
+    "is": ", ".join(IS),
     "has": "evidence",
     "day": _DATES,
     "after": _DATES,
@@ -203,7 +203,7 @@ def _apply(query: Query, fields: dict, key: str, value: str, negative: bool, tod
     if key == "has" and not negative and lower == "evidence":
         query.has.append(lower)
         return True
-    if key == "is" and not negative and lower in _IS:
+    if key == "is" and not negative and lower in IS:
         query.flags.append(lower)
         return True
     if key in ("day", "after", "before"):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
+from memsearch_engine.amendments import Said
 from memsearch_engine.index import analyze
 from memsearch_engine.search.hits import Hit
 from memsearch_engine.search.query import Query, is_expired
@@ -23,12 +24,14 @@ _SAME_MATTER = {False: (0.65, 0.8), True: (0.45, 0.6)}
 NEWEST_AMONG = 5
 
 
-def newest_first(query: Query, hits: list[Hit], vectors: dict[tuple[str, str], np.ndarray], terms: list[str]) -> None:
+def newest_first(
+    query: Query, hits: list[Hit], vectors: dict[tuple[str, str], np.ndarray], terms: list[str], said: Said
+) -> None:
     """Put the newest word on a matter before older ones, in place: what was decided last holds. Not where the past is asked for, nor
     before a note that has a name or number of the query which the newer one hasn't.
 
     Args:
-        hits: in order; vectors: (project id, chunk id) -> of length 1; terms: the query's.
+        hits: in order; vectors: (project id, chunk id) -> of length 1; terms: the query's; said: the owner's words on what amends what.
     """
     if query.about_then:
         return
@@ -40,16 +43,21 @@ def newest_first(query: Query, hits: list[Hit], vectors: dict[tuple[str, str], n
         place = hits.index(hit)
         for older in hits[:place]:
             other = vectors.get((older.row.project, older.row.chunk_id))
-            if vector is None or other is None or not _is_newer(hit, older) or hit.score < share * older.score:
-                continue
-            if names and not named[older.row.chunk_id] <= named[hit.row.chunk_id]:
-                continue
-            if (cosine := float(vector @ other)) >= alike:
+            cosine = float(vector @ other) if vector is not None and other is not None else 0.0
+            amends = said.get((older.id, hit.id))
+            if amends is None:
+                has_names = not names or named[older.row.chunk_id] <= named[hit.row.chunk_id]
+                is_enough = cosine >= alike and hit.score >= share * older.score
+                amends = is_enough and has_names and _is_newer(hit, older)
+                why = f"alike {cosine:.2f}"
+            else:
+                why = "as you said"
+            if amends:
                 hits.insert(hits.index(older), hits.pop(place))
                 hit.score = older.score
                 hit.scores["newer"] = round(cosine, 4)
                 hit.overtakes = [*hit.overtakes, older.id]
-                hit.reasons.append(f"newer word on the same matter as {older.row.day} (alike {cosine:.2f})")
+                hit.reasons.append(f"newer word on the same matter as {older.row.day} ({why})")
                 break
     for rank, hit in enumerate(hits, 1):
         hit.rank = rank

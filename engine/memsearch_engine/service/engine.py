@@ -17,6 +17,7 @@ import msgspec
 
 from memsearch_engine import __version__, receipts
 from memsearch_engine.actions.index import Actions
+from memsearch_engine.amendments import Amendments
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture import worker as inbox
 from memsearch_engine.capture.coverage import alarms, reconcile, report
@@ -75,6 +76,7 @@ class Engine:
         self.registry = Registry(home)
         self.journal = Journal(home)
         self.indexer = Indexer(home, self.registry, self.stopping, self._bump)
+        self.amendments = Amendments(home)
         self._config_stamp: tuple[int, int] | None = None
         self._paused = ""  # why capture waits
         self._look_at_settings()
@@ -100,6 +102,7 @@ class Engine:
         self._summarise_now.set()
         self._bump()
         self.indexer.close()
+        self.amendments.close()
         self.registry.close()
 
     def _bump(self) -> None:
@@ -350,7 +353,7 @@ class Engine:
         behind = indexer.is_behind(scope)
         try:
             space = None if behind else indexer.space
-            answer = hybrid.search(indexer.catalog, space, scope, parsed, limit, mode, fusion)
+            answer = hybrid.search(indexer.catalog, space, scope, parsed, limit, mode, fusion, self.amendments.said())
             if behind and answer.mode == "lexical" and mode != "lexical":
                 answer.reason = "the notes are being read into a new index; words were compared"
         except OtherLength as error:
@@ -374,14 +377,14 @@ class Engine:
             row = next(iter(indexer.catalog.by_entry(note)), None)
             project = next((known for known in self._registered() if row and known.id == row.project), project)
             return (
-                chains.matter(indexer.catalog, indexer.space, project, [Hit(1, 1.0, row)])
+                chains.matter(indexer.catalog, indexer.space, project, [Hit(1, 1.0, row)], self.amendments.said())
                 if row and indexer.space
                 else []
             )
         space, answer = indexer.space, self._found(parse(query), [project], _TRACED, "hybrid", "weighted")
         if space is None or (answer.hits and answer.mode != "hybrid"):
             raise Unreachable(answer.reason or indexer.problem or "the index is not ready", "memsearch health")
-        return chains.matter(indexer.catalog, space, project, answer.hits)
+        return chains.matter(indexer.catalog, space, project, answer.hits, self.amendments.said())
 
     def recall(
         self, call: Call, place: dict[str, str], prompt: str, agent: str = "", session: str = "", dry: bool = False
@@ -407,7 +410,7 @@ class Engine:
         answer = self._found(query, [project], at_prompt.CONSIDERED, "hybrid", "weighted")
         if answer.mode != "hybrid":
             return Telling(reason=answer.reason)
-        at_prompt.weigh(indexer.catalog, space, project, answer)
+        at_prompt.weigh(indexer.catalog, space, project, answer, self.amendments.said())
         inbox.note_starts(self.home, agent, session)
         if not self._telling.acquire(timeout=min(call.remaining(), _DRY_S)):
             return Telling(reason="too late")
@@ -458,7 +461,7 @@ class Engine:
             return Telling(reason="`recall.action` is off")
         adviser = Adviser(
             self.home, project, self.indexer.catalog, None if self.indexer.is_behind([project]) else self.indexer.space,
-            self.journal.origin, agent, session,
+            self.journal.origin, agent, session, self.amendments.said(),
         )  # fmt: skip
         said = input_text(given)
         found = list(islice(adviser.after(tool, said, output) if output else adviser.before(tool, said, cwd), _KNOWN))
