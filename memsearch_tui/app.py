@@ -165,6 +165,9 @@ class MemsearchApp(App[int]):
         self.screen.refresh(layout=True)
 
     async def action_quit(self) -> None:
+        for screen in self.screen_stack:
+            if isinstance(screen, BrowseScreen):
+                screen.keep_typed()
         self.exit(0)
 
     async def action_help(self) -> None:
@@ -195,6 +198,9 @@ class MemsearchApp(App[int]):
     def _over(self, screen: Screen[T], then: Callable[[T | None], None] | None = None) -> None:
         """Show a screen over the home screen; another one that is open gives way."""
         if len(self.screen_stack) > 2 or isinstance(self.screen, ModalScreen):
+            return
+        if getattr(self.screen, "is_busy", False):
+            self.bell()
             return
         if not isinstance(self.screen, BrowseScreen):
             self.pop_screen()

@@ -155,8 +155,11 @@ class WorkingScreen(ModalScreen[bool]):
         self.query_one(Static).update(f"{self._what} … {time.monotonic() - self._began:.0f} s · {leaves}")
 
     def _done(self) -> None:
-        if self.is_current and not self._future.cancelled():
+        if self.app.screen is self and self._future.done() and not self._future.cancelled():
             self.dismiss(True)
+
+    def on_screen_resume(self) -> None:
+        self._done()  # it was done while another one waited above it
 
     def action_leave(self) -> None:
         self.dismiss(False)

@@ -10,12 +10,33 @@ import msgspec
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
 
+_NEW = "new "
 
-class Draft(msgspec.Struct):
+
+class Draft(msgspec.Struct, frozen=True):
+    """What is typed, and what it began with.
+
+    Attributes:
+        path: the entry's file; of a new note the memory folder that it goes to.
+        entry_id: of a new note ``new`` and its day.
+        hash, base: of the entry when its editing began; '' in drafts of older versions.
+    """
+
     path: str
     entry_id: str
     title: str
     text: str
+    hash: str = ""
+    base: str = ""
+
+    @property
+    def new_day(self) -> str:
+        """The day of a new note; '' for an edit."""
+        return self.entry_id.removeprefix(_NEW) if self.entry_id.startswith(_NEW) else ""
+
+
+def of_new(memory: str, day: str) -> Draft:
+    return Draft(memory, f"{_NEW}{day}", f"a new note of {day}", "")
 
 
 def _file(home: Home, path: str, entry_id: str) -> Path:
@@ -30,7 +51,11 @@ def keep(home: Home, draft: Draft) -> None:
     with contextlib.suppress(OSError):
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         temporary = file.with_suffix(".tmp")
-        temporary.write_bytes(msgspec.json.encode(msgspec.structs.replace(draft, text=redact(draft.text, home)[0])))
+        temporary.write_bytes(
+            msgspec.json.encode(
+                msgspec.structs.replace(draft, text=redact(draft.text, home)[0], base=redact(draft.base, home)[0])
+            )
+        )
         os.replace(temporary, file)
 
 

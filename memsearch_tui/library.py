@@ -20,7 +20,7 @@ from memsearch_engine.journal.model import Entry
 from memsearch_engine.search.hits import Answer
 
 if TYPE_CHECKING:  # what the first frame does not need
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from memsearch_engine.index.rows import Row
     from memsearch_engine.journal.history import Change
@@ -57,6 +57,7 @@ class Item(msgspec.Struct, frozen=True):
     by_meaning: bool = False  # found without a word of the query
     doubtful: bool = False  # only faintly like it
     text: str = ""  # the part that was found
+    overtaken: bool = False  # a hit above is the newer word on its matter
 
     @property
     def key(self) -> tuple[str, str]:
@@ -70,10 +71,16 @@ class Item(msgspec.Struct, frozen=True):
 
 
 class Related(msgspec.Struct, frozen=True):
-    """A note beside another. ``how``: what it is to it: a file that both wrote to, or its place in the matter."""
+    """A note beside another.
+
+    Attributes:
+        how: what it is to it: a file that both wrote to, or its place in the matter.
+        amends: ids of the entries of the matter that it amends.
+    """
 
     how: str
     item: Item
+    amends: tuple[str, ...] = ()
 
 
 class Standing(msgspec.Struct, frozen=True):
@@ -183,6 +190,7 @@ class Library:
         return entry.title[:_TITLE] == item.title[:_TITLE]
 
     def items(self, answer: Answer) -> list[Item]:
+        overtaken = answer.overtaken
         return [
             msgspec.structs.replace(
                 self._of_row(hit.row),
@@ -190,6 +198,7 @@ class Library:
                 by_meaning=hit.by_meaning,
                 doubtful=hit.is_doubtful,
                 text=hit.row.text,
+                overtaken=hit.id in overtaken,
             )
             for hit in answer.hits
         ]
@@ -200,15 +209,19 @@ class Library:
 
     def entry(self, item: Item) -> Entry:
         """The entry as it stands in its file now. Raises NotFound, OSError."""
+        return self.entry_at(item.path, item.entry_id)
+
+    def entry_at(self, path: str, entry_id: str) -> Entry:
+        """The same by its file and id. Called by threads, too."""
         from memsearch_engine.journal.files import day_of, read_day
 
-        info = os.stat(item.path)
-        file = DayFile(item.path, day_of(item.path), info.st_mtime_ns, info.st_size)
-        if self._read is None or self._read[0] != file:
-            self._read = file, read_day(item.path)
-        entry = self._read[1].find(item.entry_id)
+        info = os.stat(path)
+        file, read = DayFile(path, day_of(path), info.st_mtime_ns, info.st_size), self._read
+        if read is None or read[0] != file:
+            read = self._read = file, read_day(path)
+        entry = read[1].find(entry_id)
         if entry is None:
-            raise NotFound(f"the entry {item.entry_id} is no longer in {item.path}")
+            raise NotFound(f"the entry {entry_id} is no longer in {path}")
         return entry
 
     def short(self, path: str) -> str:
@@ -223,8 +236,9 @@ class Library:
             self._evidence[key] = self.memory.evidence(entry)
         return self._evidence[key]
 
-    def conversation(self, entry: Entry, day: str) -> Excerpt:
-        """The conversation around the entry's turn; where it lacks that, around the one nearest to when the entry of *day* was noted."""
+    def conversation(self, entry: Entry, day: str = "") -> Excerpt:
+        """The conversation around the entry's turn; where it lacks that, around the one nearest to when the entry of *day* was noted
+        ('': none, finding it reads the whole session)."""
         near = None
         with contextlib.suppress(ValueError):
             near = datetime.fromisoformat(f"{day} {entry.time or '12:00'}").astimezone()
@@ -243,22 +257,14 @@ class Library:
                     return project
         return memory.project
 
-    @contextlib.contextmanager
-    def _in_place_of_new(self, beside: Item | None) -> Iterator[Memory]:
-        memory = Memory(self.place_of_new(beside).root, home=self.memory.home)
-        try:
-            yield memory
-        finally:
-            memory.close()
-
-    def add(self, text: str, day: str, beside: Item | None) -> Note:
-        """Write a note of *day*. Raises MemsearchError."""
-        with self._in_place_of_new(beside) as memory:
+    def add(self, text: str, day: str, root: str = "") -> Note:
+        """Write a note of *day* into the project at *root*, else the one that is shown. Raises MemsearchError."""
+        with Memory(root or self.memory.place.root, home=self.memory.home) as memory:
             return memory.add(text, day=day)
 
-    def remember(self, fact: str, beside: Item | None) -> Fact:
-        """Have every new session told. Raises MemsearchError."""
-        with self._in_place_of_new(beside) as memory:
+    def remember(self, fact: str, root: str) -> Fact:
+        """Have every new session of the project at *root* told. Raises MemsearchError."""
+        with Memory(root, home=self.memory.home) as memory:
             return memory.remember(fact)
 
     def changes(self, limit: int) -> list[Change]:
@@ -314,15 +320,22 @@ class Library:
             words = self.memory.trace(note=item.entry_id)
             days = {word.row.entry_id: word.row.day for word in words}
             for word in words:
-                row = word.row
-                of = ", ".join(days[name] for name in word.replaces if name in days)
-                what = f"amends {of}" if of else "the first word"
+                row, amends = word.row, tuple(name for name in word.replaces if name in days)
+                sure = " ✓" if any(word.replaces[name] == 1 for name in amends) else ""  # the owner's word
+                what = f"amends {', '.join(days[name] for name in amends)}{sure}" if amends else "the first word"
+                if row.entry_id == item.entry_id:
+                    what = f"this note, {what}" if amends else "this note"
                 if len(words) > 1:
-                    found.append(Related("this note" if row.entry_id == item.entry_id else what, self._of_row(row)))
+                    found.append(Related(what, self._of_row(row), amends))
         except MemsearchError as error:
             problem = str(error)
         for path in dict.fromkeys([*files(entry.body), *_PATH.findall(entry.body)][:_FILES]):
-            for act in self.memory.blame(path):
+            try:
+                acts = self.memory.blame(path)
+            except MemsearchError as error:
+                problem = problem or str(error)
+                break
+            for act in acts:
                 if act.entry != item.entry_id and (other := self._noted(act.entry)) is not None:
                     found.append(Related(act.path, other))
         return found, problem

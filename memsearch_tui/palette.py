@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
 
 if TYPE_CHECKING:
     from memsearch_tui.app import MemsearchApp
@@ -59,7 +60,7 @@ class Actions(Provider):
 
     async def discover(self) -> Hits:
         for command in self._commands():
-            yield DiscoveryHit(command.title, command.run, help=command.note)
+            yield DiscoveryHit(Content(command.title), command.run, text=command.title, help=command.note)
 
     async def search(self, query: str) -> Hits:
         matcher = self.matcher(query)
@@ -68,5 +69,8 @@ class Actions(Provider):
             score = matcher.match(command.title)
             by_words = all(any(word.startswith(part) for word in command.words.split()) for part in asked)
             if score or by_words:
-                shown = matcher.highlight(command.title) if score else command.title
-                yield Hit(max(score, 0.5 * by_words), shown, command.run, help=command.note)
+                # a kept search is anybody's text: no markup
+                shown = (
+                    matcher.highlight(command.title) if score and "[" not in command.title else Content(command.title)
+                )
+                yield Hit(max(score, 0.5 * by_words), shown, command.run, text=command.title, help=command.note)

@@ -15,7 +15,7 @@ from memsearch_engine.errors import MemsearchError, UsageError
 from memsearch_engine.journal.text import plain, shown
 from memsearch_engine.secrets.scan import redact
 
-from memsearch_tui import review
+from memsearch_tui import drafts, review
 from memsearch_tui.counted import many
 from memsearch_tui.library import Item, Library
 
@@ -114,6 +114,7 @@ class Plain:
             faint = "only faintly alike from here on: " if item.doubtful and was_sure and number > 1 else ""
             was_sure = not item.doubtful
             signs = "pinned, " if "pin" in item.marks else ""
+            signs += "overtaken, " if item.overtaken else ""
             rows.append(f"{faint}{number}. {item.day} {item.time} {item.agent or 'note'}: {signs}{plain(item.title)}")
         self._begin(rows)
 
@@ -174,11 +175,14 @@ class Plain:
         if text is None or text.strip("\n") == entry.body.strip("\n"):
             self.say("nothing was changed")
             return
+        draft = drafts.Draft(item.path, entry.id, entry.title, text, entry.hash, entry.body)
+        drafts.keep(self.memory.home, draft)  # what was typed is not lost, whatever comes of it
         self.memory.edit(entry.id, text, if_match=entry.hash, path=item.path)
+        drafts.drop(self.memory.home, draft.path, draft.entry_id)
         self.say("saved; undo takes it back")
 
     def _add(self, words: str) -> None:
-        note = self.library.add(words, self.library.today(), None)
+        note = self.library.add(words, self.library.today())
         replaced = f"; {many(len(note.replaced), 'secret')} replaced" if note.replaced else ""
         self.say(f"noted; undo takes it back{replaced}")
 

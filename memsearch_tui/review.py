@@ -281,7 +281,7 @@ def _drafts(memory: Memory) -> list[Case]:
         Case(
             "draft", draft.path + draft.entry_id, draft.title,
             [[(draft.path, "dim")], [], *([(line, "text")] for line in draft.text.splitlines()), [], [("e on the entry goes on with it", "dim")]],
-            no="drop", subject=draft, notes=() if draft.entry_id.startswith("new ") else (draft.entry_id,),
+            no="drop", subject=draft, notes=() if draft.new_day else (draft.entry_id,),
         )
         for draft in drafts.every(memory.home)
     ]  # fmt: skip

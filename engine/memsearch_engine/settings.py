@@ -457,6 +457,14 @@ def _parts(key: str) -> list[str]:
     return key.split(".") if name == key else [*_KEYS_TABLE.strip(".").split("."), name]
 
 
+def _pop_nested(table: Any, parts: list[str]) -> None:
+    for part in parts[:-1]:
+        table = table.get(part)
+        if not isinstance(table, dict):
+            return
+    table.pop(parts[-1], None)
+
+
 def _write(file: Path, values: dict[str, Any]) -> None:
     """Put keys into a TOML file (None: take them out), keeping what else stands in it, comments too. Links in a project lead nowhere
     else."""
@@ -480,6 +488,7 @@ def _write(file: Path, values: dict[str, Any]) -> None:
             table = table[part]
         if value is None:
             table.pop(name, None)
+            _pop_nested(document, key.split("."))  # as an older version wrote names with dots
         else:
             table[name] = value
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from memsearch_engine.journal.text import shown
+from memsearch_engine.journal.text import shown, shown_line
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
@@ -28,7 +28,7 @@ class AskScreen(ModalScreen[str]):
 
     def compose(self) -> ComposeResult:
         yield Static(shown(self._question), markup=False)
-        yield Input(self._value)
+        yield Input(shown_line(self._value))
 
     def on_mount(self) -> None:
         self.query_one(Input).focus()

@@ -157,7 +157,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             if any(draft.path.startswith(p.memory) for p in memory.projects)
         ]
         if draft := next(iter(here), None):
-            key = "a" if draft.entry_id.startswith("new ") else "e on it"
+            key = "a" if draft.new_day else "e on it"
             self.say(f"“{draft.title[:40]}” was not saved. Press {key} to go on.", for_s=8)
         if self.app.live:  # type: ignore[attr-defined]
             follower = threading.Thread(target=self._follow, name="follow", daemon=True)
@@ -230,9 +230,13 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         """Say it in the last line for a moment; then what is wrong with the service stands there again."""
         self._sayings += 1
         self._status = text
-        self.query_one("#status", Static).update(shown_line(text))
+        self._write_status(text)
         if text:
             self.set_timer(for_s, partial(self._unsay, self._sayings))
+
+    def _write_status(self, text: str) -> None:
+        for status in self.query("#status").results(Static):  # none any more while the app closes
+            status.update(shown_line(text))
 
     def say_of_service(self, text: str) -> None:
         """Say what is wrong with it, or what it does, as long as that holds and nothing else is being said."""
@@ -244,7 +248,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
     def _unsay(self, number: int) -> None:
         if number == self._sayings:
             self._status = self._trouble
-            self.query_one("#status", Static).update(shown_line(self._trouble))
+            self._write_status(self._trouble)
 
     # -- levels ---------------------------------------------------------------------------------------------
 
@@ -395,7 +399,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             (project, "accent"),
         ]
         row += [("~ ", "dim")] if item.by_meaning else []
-        row += render.signs(item.marks)
+        row += render.signs(item.marks | ({"superseded-by": ""} if item.overtaken else {}))
         if item.doubtful:
             return [*row, (item.title, "dim")]
         if not self.query_text:
@@ -552,15 +556,15 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         )
         if self.has_class("-wide"):
             # no coroutine yet: one that the next row replaces may never run
-            said = partial(self._show_said, self.entry, self.item.day)
+            said = partial(self._show_said, self.entry)
             self.run_worker(said, exclusive=True, group="said")  # type: ignore[arg-type]
 
-    async def _show_said(self, entry: Entry, day: str) -> None:
+    async def _show_said(self, entry: Entry) -> None:
         """The turn behind the note, once the cursor rests on it."""
         await asyncio.sleep(_SAID_REST_S)
         try:
-            found = await away(partial(self.library.conversation, entry, day))
-        except (MemsearchError, OSError) as error:
+            found = await away(partial(self.library.conversation, entry))
+        except Exception as error:  # whatever a reader of foreign files meets: it was not asked for
             rows: list[Row] = [[(str(error), "dim")]]
         else:
             turn = found.turns[max(0, found.index)] if found.turns else None
@@ -600,6 +604,8 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             self._show_timeline()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        if self.editing and action not in ("back", "save", "drop_draft"):
+            return False  # keys are text, and the palette offers nothing else
         if action == "back":  # from the list there is nowhere to go back to
             return bool(self.editing or self.query_text or self.level != "entries" or self.focused is not self.entries)
         # a slash that is typed is text: Textual knows which keys a box consumes, but not what character this one makes

@@ -38,6 +38,7 @@ class ChangesScreen(Screen["list[Change]"]):
         super().__init__()
         self._library = library
         self._changes: dict[int, Change] = {}
+        self._brought: list[Change] = []
         self._list = LineList(self._row, moved=self._moved, empty=["reading …"], id="changes")
         self._detail = TextView(id="difference")
 
@@ -93,7 +94,14 @@ class ChangesScreen(Screen["list[Change]"]):
 
     def _restored(self, change: Change) -> None:
         self.notify(f"brought back: “{change.title[:40]}” · u takes it back", timeout=4)
-        self.dismiss([change])
+        self._brought = [change]
+        self.on_screen_resume()
+
+    def on_screen_resume(self) -> None:
+        if (
+            self._brought and self.app.screen is self
+        ):  # who has opened another screen meanwhile comes back to this one first
+            self.dismiss(self._brought)
 
     def action_leave(self) -> None:
         if self._detail.has_focus:

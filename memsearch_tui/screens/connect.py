@@ -3,6 +3,7 @@ are taken in."""
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from functools import partial
 from typing import ClassVar
@@ -15,11 +16,13 @@ from textual.screen import Screen
 from textual.widgets import Footer, Static
 
 from memsearch_tui import connecting
-from memsearch_tui.aside import WRITES, attend, away
+from memsearch_tui.aside import WRITES, Lane, attend, away
 from memsearch_tui.connecting import Agent
 from memsearch_tui.counted import many
 from memsearch_tui.library import Library
 from memsearch_tui.widgets.lines import LineList, Row, TextView
+
+_IMPORTS = Lane("imports")  # of its own: it may take minutes, and no edit waits for it
 
 
 class ConnectScreen(Screen[None]):
@@ -130,13 +133,26 @@ class ConnectScreen(Screen[None]):
 
     def action_take_in(self) -> None:
         if self._agent and self._stop is None:
-            self.run_worker(self._take_in(self._agent), group="import")
+            self._stop = threading.Event()
+            self.run_worker(self._take_in(self._agent, self._stop), group="import")
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether another screen would have to end what goes on here."""
+        return self._stop is not None
 
     def _progress(self, phase: str, done: int, total: int) -> None:
         if done % 20 == 0:
-            self.app.call_from_thread(self.say, f"{phase} {done:,} of {total:,} · escape stops")
+            with contextlib.suppress(RuntimeError):  # the app is closing
+                self.app.call_from_thread(self.say, f"{phase} {done:,} of {total:,} · escape stops")
 
-    async def _take_in(self, agent: Agent) -> None:
+    async def _take_in(self, agent: Agent, stop: threading.Event) -> None:
+        try:
+            await self._count_and_take_in(agent, stop)
+        finally:
+            self._stop = None
+
+    async def _count_and_take_in(self, agent: Agent, stop: threading.Event) -> None:
         from memsearch_tui.screens.choose import Choice, ChooseScreen
 
         self.say(f"counting the sessions of {agent.title} …")
@@ -160,15 +176,13 @@ class ConnectScreen(Screen[None]):
         )
         if answer != "yes":
             return
-        self._stop = threading.Event()
         try:
-            work = partial(connecting.take_in, self._memory, agent.name, made, self._progress, self._stop.is_set)
-            said = await WRITES.run(work)
-            self.say(f"{'stopped: ' if self._stop.is_set() else ''}{said}")
+            said = await _IMPORTS.run(
+                partial(connecting.take_in, self._memory, agent.name, made, self._progress, stop.is_set)
+            )
+            self.say(f"{'stopped: ' if stop.is_set() else ''}{said}")
         except Exception as error:
             self._complain(error)
-        finally:
-            self._stop = None
 
     def action_leave(self) -> None:
         if self._stop is not None:

@@ -192,15 +192,18 @@ class Conversing(_Base):
                 missing = f"{argv[0]} is not installed here" if program is None else f"{folder} is gone"
                 self.notify(f"{missing}; the command was copied: {shlex.join(argv)}", severity="warning")
                 return
-            with self.app.suspend():
-                subprocess.call([program, *argv[1:]], cwd=folder)
+            try:
+                with self.app.suspend():
+                    subprocess.call([program, *argv[1:]], cwd=folder)
+            except OSError as error:
+                self.notify(f"{program} can't be run: {error}", severity="error")
             self.action_reload()
 
         await attend(self, "looking for its folder", away(partial(self.library.resume, entry)), found, self._warn)
 
     async def action_memory(self) -> None:
         """From a turn of the conversation to the memory that came from it."""
-        if self.level != "turn" or self.found is None:
+        if self.level != "turn" or self.found is None or not self.found.turns:
             return
         turn = self.found.turns[self.turn]
 

@@ -17,6 +17,8 @@ from typing import TYPE_CHECKING, TypeVar
 import msgspec
 from memsearch_engine.errors import Conflict, MemsearchError
 from memsearch_engine.journal.model import Entry
+from memsearch_engine.journal.text import shown_line
+from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Input
 
@@ -85,7 +87,7 @@ class Editing(_Base):
         super().__init__()
         self.gone: set[tuple[str, str]] = set()  # deleted here; the index may not know yet
         self._draft = drafts.Draft("", "", "", "")  # what is edited, as it was
-        self._new_day = ""  # the day of the note that is written, '' while one is edited
+        self._saving: drafts.Draft | None = None
 
     async def _write(self, what: str, work: Callable[[], T], then: Callable[[T], object], failed=None) -> None:
         """Do *work* when the writes before it are done, then *then* with what came of it."""
@@ -97,23 +99,33 @@ class Editing(_Base):
     async def action_edit(self) -> None:
         if self.entry is None or self.item is None or self.editing:
             return
-        self._new_day = ""
-        self._draft = drafts.Draft(self.item.path, self.entry.id, self.entry.title, self.entry.body)
-        await self._open_editor("edit")
+        await self._open_editor(self._begun(self.item, self.entry), "edit")
         self._compare_timer = self.set_interval(_MEANWHILE_S, self._compare)
 
+    def _begun(self, item: Item, entry: Entry) -> drafts.Draft:
+        return drafts.Draft(item.path, entry.id, entry.title, entry.body, entry.hash, entry.body)
+
     async def action_new(self) -> None:
-        """Write a note of today."""
-        if not self.editing:
-            await self._open_new(self.library.today())
+        """Go on with the new note that was not saved, else write one of today."""
+        if self.editing:
+            return
+        memory = self.library.memory
+        folders = {project.memory for project in memory.projects}
+        kept = next((draft for draft in drafts.every(memory.home) if draft.new_day and draft.path in folders), None)
+        await self._open_new(
+            kept.new_day if kept else self.library.today(),
+            kept.path if kept else self.library.place_of_new(self.item).memory,
+        )
 
     def action_new_on(self) -> None:
         """Write a note of another day."""
         from memsearch_tui.screens.day import DayScreen
 
+        memory = self.library.place_of_new(self.item).memory
+
         def chosen(day: str | None) -> None:
             if day:
-                self.run_worker(self._open_new(day), group="edit")
+                self.run_worker(self._open_new(day, memory), group="edit")
 
         if not self.editing:
             here = self.item.day if self.item else self.library.today()
@@ -121,47 +133,51 @@ class Editing(_Base):
                 DayScreen(self.timeline.counts, self.library.today(), here, "a note of which day"), chosen
             )
 
-    async def _open_new(self, day: str) -> None:
-        self._new_day = day
-        place = self.library.place_of_new(self.item)
-        self._draft = drafts.Draft(place.memory, f"new {day}", f"a new note of {day}", "")
-        await self._open_editor(f"new note · {place.name} · {day}")
+    async def _open_new(self, day: str, memory: str) -> None:
+        name = os.path.basename(self.library.memory.root_of(memory))
+        await self._open_editor(drafts.of_new(memory, day), f"new note · {name} · {day}")
 
-    async def _open_editor(self, title: str) -> None:
+    async def _open_editor(self, draft: drafts.Draft, title: str) -> None:
         """Awaited within the key's own action: keys that come after it are text, however fast they come."""
         from memsearch_tui.widgets.editor import make_editor
 
-        kept = drafts.load(self.library.memory.home, self._draft.path, self._draft.entry_id)
+        kept = drafts.load(self.library.memory.home, draft.path, draft.entry_id)
+        is_behind = bool(kept and kept.hash and kept.hash != draft.hash)
+        if kept and kept.hash:  # it is saved over what it began with, not over what stands there by now
+            draft = msgspec.structs.replace(draft, hash=kept.hash, base=kept.base)
+        self._draft = draft
         self.editing = True
         self.add_class("editing")
-        editor = make_editor(kept.text if kept else self._draft.text)
-        editor.border_title = title
+        editor = make_editor(kept.text if kept else draft.text)
+        editor.border_title = Content(shown_line(title))
         editor.border_subtitle = "ctrl+s saves · escape leaves"
         await self.query_one("#right").mount(editor, before=0)
         self.set_focus(editor)
         if kept:
-            self.say("this is your unsaved draft · ctrl+s saves · ctrl+g drops it", for_s=6)
+            changed = " · the note was changed meanwhile" if is_behind else ""
+            self.say(f"this is your unsaved draft · ctrl+s saves · ctrl+g drops it{changed}", for_s=6)
 
     async def _compare(self) -> None:
         """Say so as soon as what is edited is changed in its file by somebody else."""
-        item, entry = self.item, self.entry
-        if item is None or entry is None:
-            return
+        draft = self._draft
         try:
-            now = (await away(partial(self.library.entry, item))).hash
+            now = (await away(partial(self.library.entry_at, draft.path, draft.entry_id))).hash
         except (MemsearchError, OSError):
             now = ""
-        if self.editing and self.entry is entry and now != entry.hash:
+        if self.editing and self._draft is draft and now != draft.hash and self._saving is None:
             for editor in self.query("#editor"):
                 editor.border_title = "edit · changed in its file meanwhile" if now else "edit · no longer in its file"
                 editor.border_subtitle = "ctrl+s shows both" if now else "escape keeps what you wrote as a draft"
 
     def _close_editor(self, *, keep_draft: bool = False) -> None:
+        if not self.editing:
+            return
         if not keep_draft:
             drafts.drop(self.library.memory.home, self._draft.path, self._draft.entry_id)
         for timer in (self._draft_timer, self._compare_timer):
             if timer is not None:
                 timer.stop()
+        self._draft_timer = self._compare_timer = None
         self.set_focus(None)  # keys typed before the pane is back are commands, never text of the search box
         self.query("#editor").remove()
         self.editing = False
@@ -174,7 +190,7 @@ class Editing(_Base):
         changed = self._keep_draft()
         self._close_editor(keep_draft=changed)
         if changed:
-            self.say(f"not saved: kept as a draft · {'a' if self._new_day else 'e'} goes on with it", for_s=6)
+            self.say(f"not saved: kept as a draft · {'a' if self._draft.new_day else 'e'} goes on with it", for_s=6)
 
     def action_drop_draft(self) -> None:
         """Leave the editor and forget what was typed."""
@@ -183,91 +199,110 @@ class Editing(_Base):
             self.say("draft dropped", for_s=3)
 
     def on_text_area_changed(self, event) -> None:
-        if self._draft_timer is not None:
-            self._draft_timer.stop()
-        self._draft_timer = self.set_timer(0.5, self._keep_draft)
+        if self._draft_timer is None:  # not put off by further keys: who never rests has a draft, too
+            self._draft_timer = self.set_timer(0.5, self.keep_typed)
+
+    def keep_typed(self) -> None:
+        """Write what was typed so far as a draft."""
+        self._draft_timer = None
+        self._keep_draft()
 
     def _keep_draft(self) -> bool:
         """Write the draft. False where nothing was changed."""
+        text = self._edited()
+        if text is None or text.strip("\n") == self._draft.text.strip("\n"):
+            return False
+        drafts.keep(self.library.memory.home, msgspec.structs.replace(self._draft, text=text))
+        return True
+
+    def _edited(self) -> str | None:
+        """What stands in the editor; None where none is open."""
         from textual.widgets import TextArea
 
-        for editor in self.query("#editor").results(TextArea):
-            if editor.text.strip("\n") != self._draft.text.strip("\n"):
-                drafts.keep(self.library.memory.home, msgspec.structs.replace(self._draft, text=editor.text))
-                return True
-        return False
+        return next((editor.text for editor in self.query("#editor").results(TextArea)), None)
 
     def action_save(self) -> None:
         """Save what stands in the editor once it has taken every key that was typed before this one; in the search box: keep the search."""
-        from textual.widgets import TextArea
-
         if isinstance(self.focused, Input):
             self.save_search()
-        for editor in self.query("#editor").results(TextArea):
+        for editor in self.query("#editor"):
             editor.call_later(self._save_editor)
 
     async def _save_editor(self) -> None:
-        from textual.widgets import TextArea
-
-        if not self.editing:
+        text, draft = self._edited(), self._draft
+        if text is None or not self.editing or self._saving is draft:
             return
-        text = self.query_one("#editor", TextArea).text
-        if text.strip("\n") == self._draft.text.strip("\n") or not text.strip():
+        if text.strip("\n") == draft.text.strip("\n") or not text.strip():
             self._close_editor()
-        elif self._new_day:
-            await self._write("saving", partial(self.library.add, text, self._new_day, self.item), self._added)
-        elif self.entry is not None:
-            await self._save(text, self.entry.hash)
+        else:
+            await self._save(draft, text)
 
-    def _added(self, note: Note) -> None:
-        self._close_editor()
-        self.action_reload()
-        self._stand_on((note.path, note.id))
-        self._say_saved(len(note.replaced))
+    async def _save(self, draft: drafts.Draft, text: str) -> None:
+        """Write *text* as what *draft* is about. Whatever is open when it is done: only that draft goes, and only its editor is closed."""
+        home, memory = self.library.memory.home, self.library.memory
+        if draft.new_day:
+            work = partial(self.library.add, text, draft.new_day, memory.root_of(draft.path))
+        else:
+            work = partial(memory.edit, draft.entry_id, text, if_match=draft.hash, path=draft.path)
 
-    def _say_saved(self, replaced: int) -> None:
-        secrets = f" · {many(replaced, 'secret')} replaced" if replaced else ""
-        self.say(f"saved · u takes it back{secrets}", for_s=4)
-
-    async def _save(self, text: str, seen: str) -> None:
-        assert self.entry is not None and self.item is not None
+        def is_open() -> bool:
+            return self.editing and self._draft is draft
 
         def saved(note: Note) -> None:
-            self._close_editor()
+            self._saving = None
+            if is_open() and self._edited() == text:
+                self._close_editor()
+            elif is_open():  # typed on while it was written
+                self._draft = msgspec.structs.replace(
+                    draft, entry_id=note.id, path=note.path, hash=note.hash, base=note.text, text=note.text
+                )
+            drafts.drop(home, draft.path, draft.entry_id)
             self.action_reload()
-            self._say_saved(len(note.replaced))
+            if draft.new_day:
+                self._stand_on((note.path, note.id))
+            secrets = f" · {many(len(note.replaced), 'secret')} replaced" if note.replaced else ""
+            self.say(f"saved · u takes it back{secrets}", for_s=4)
 
         def failed(error: Exception) -> None:
-            self._conflict(text) if isinstance(error, Conflict) else self._complain(error)
+            self._saving = None
+            drafts.keep(home, msgspec.structs.replace(draft, text=text))  # whatever comes of it
+            if isinstance(error, Conflict):
+                self._conflict(draft, text)
+            else:
+                self.notify(f"{error}; your text is kept as a draft", severity="error")
 
-        edit = self.library.memory.edit
-        work = partial(edit, self.entry.id, text, if_match=seen, path=self.item.path)
+        self._saving = draft
         await self._write("saving", work, saved, failed)
 
-    def _conflict(self, mine: str) -> None:
+    def _conflict(self, draft: drafts.Draft, mine: str) -> None:
         from memsearch_tui.screens.conflict import ConflictScreen
 
-        assert self.item is not None
         try:
-            now = self.library.entry(self.item)
+            now = self.library.entry_at(draft.path, draft.entry_id)
         except (MemsearchError, OSError) as error:
             self.notify(f"{error}; your text is kept as a draft", severity="error")
-            self._keep_draft()
             return
+        seen = msgspec.structs.replace(draft, hash=now.hash, base=now.body)
 
         def decided(choice: str | None) -> None:
-            if choice == "mine":
-                self.entry = now
-                self.run_worker(self._save(mine, now.hash), group="edit")
-            elif choice == "theirs":
-                self._close_editor()
+            is_open = self.editing and self._draft is draft
+            if choice == "theirs":
+                drafts.drop(self.library.memory.home, draft.path, draft.entry_id)
+                if is_open:
+                    self._close_editor()
                 self.action_reload()
-            elif choice == "edit":
-                self.entry = now
+                return
+            if is_open:
+                self._draft = seen
+            if choice == "mine":
+                self.run_worker(self._save(seen, mine), group="edit")
+            else:
+                drafts.keep(self.library.memory.home, msgspec.structs.replace(seen, text=mine))
+                if not is_open:
+                    self.say("your text is kept as a draft · e on the note goes on with it")
 
-        base = self._draft.text if self.editing else self.entry.body if self.entry else ""
-        what = f"{self.item.day} {self.item.time} {now.title}"
-        self.app.push_screen(ConflictScreen(what, base, mine, now.body), decided)
+        what = f"{os.path.basename(draft.path).removesuffix('.md')} {now.time} {now.title}"
+        self.app.push_screen(ConflictScreen(what, draft.base, mine, now.body), decided)
 
     async def action_edit_outside(self) -> None:
         """Edit the text in $EDITOR; it is saved as an edit here is."""
@@ -275,10 +310,12 @@ class Editing(_Base):
             return
         import click
 
+        draft = self._begun(self.item, self.entry)
         with self.app.suspend():
-            text = click.edit(self.entry.body + "\n", extension=".md", require_save=True)
-        if text is not None and text.strip("\n") != self.entry.body:
-            await self._save(text, self.entry.hash)
+            text = click.edit(draft.base + "\n", extension=".md", require_save=True)
+        if text is not None and text.strip("\n") != draft.base:
+            drafts.keep(self.library.memory.home, msgspec.structs.replace(draft, text=text))
+            await self._save(draft, text)
 
     def action_open_file(self) -> None:
         """Open the day's file in $EDITOR at this note."""
@@ -311,7 +348,7 @@ class Editing(_Base):
 
         def gone(_: object) -> None:
             self.entries.clear_selection()
-            if self.level in ("section", "turn"):
+            if self.level in ("section", "turn") and not self.editing:
                 self.go("entries")
             self.gone.update(item.key for item in chosen)
             self._drop_gone()

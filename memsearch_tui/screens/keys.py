@@ -14,6 +14,10 @@ from textual.widgets import Footer, Static
 from memsearch_tui.aside import WRITES, attend
 from memsearch_tui.widgets.lines import LineList, Row, TextView
 
+#: They work in the editor, too: a letter there is text.
+_ALWAYS_ON = ("save", "draft.drop")
+_RESERVED = ("ctrl+q", "ctrl+k", "tab", "escape", "enter")
+
 
 class KeysScreen(Screen[None]):
     """Every action that has a name, with its keys."""
@@ -74,13 +78,20 @@ class KeysScreen(Screen[None]):
         def pressed(key: str | None) -> None:
             if not key:
                 return
+            if name in _ALWAYS_ON and _types(key):
+                self.notify("This one also works while you type: it needs a key that is no letter.", severity="warning")
+                return
             beside = [other for other in self._defaults if other != name and not _apart(name, other)]
             taken = [other for other in beside if key in self._keys_of(other)[0]]
+            if key in _RESERVED:
+                self.notify(f"{key} can't be given away.", severity="warning", timeout=6)
+                return
             if taken:
                 what = self._description(taken[0])
                 self.notify(f"{key} is taken: {what}. Change that one first.", severity="warning", timeout=6)
                 return
-            self.run_worker(self._set(name, key), group="keys")
+            # what leaves a screen or the editor can be left by escape, whatever else it is left by
+            self.run_worker(self._set(name, f"{key},escape" if name == "back" else key), group="keys")
 
         self.app.push_screen(PressScreen(self._description(name)), pressed)
 
@@ -113,6 +124,14 @@ class KeysScreen(Screen[None]):
 
     def action_leave(self) -> None:
         self.dismiss(None)
+
+
+def _types(key: str) -> bool:
+    """Whether a key types a character."""
+    from textual.keys import key_to_character
+
+    character = key_to_character(key)
+    return character is not None and character.isprintable()
 
 
 def _apart(one: str, other: str) -> bool:

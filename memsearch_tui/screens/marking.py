@@ -53,16 +53,18 @@ class Marking(_Base):
     async def action_pin(self) -> None:
         """Pin what is chosen; where all of it is pinned, unpin it."""
         chosen = self.chosen()
-        if chosen and not self.editing:
+        if chosen:
             is_pinned = all("pin" in item.marks for item in chosen)
             await self._mark(chosen, "pin", None if is_pinned else "", "unpinned" if is_pinned else "pinned")
 
     async def _mark(self, chosen: list[Item], name: str, value: str | None, said: str) -> None:
+        if not chosen or self.editing:
+            return
         memory, seen = self.library.memory, self._open_text()
 
         def mark() -> None:
-            for item in chosen:
-                memory.journal.mark(memory.memory_of(item.path), self._as_shown(item, seen), name, value)
+            targets = [self._as_shown(item, seen) for item in chosen]
+            memory.journal.mark_each(memory.memory_of(chosen[0].path), targets, name, value)
 
         def done(_: object) -> None:
             self.entries.clear_selection()
@@ -159,19 +161,19 @@ class Marking(_Base):
         from memsearch_tui.screens.ask import AskScreen
 
         chosen = self.chosen()
+        place = self.library.place_of_new(chosen[0] if chosen else None)
 
         def noted(fact: Fact) -> None:
             self.say(f"remembered: {fact.text} · every new session is told")
 
         def decided(said: str | None) -> None:
             if said:
-                work = partial(self.library.remember, said, chosen[0] if chosen else None)
+                work = partial(self.library.remember, said, place.root)
                 self.run_worker(self._write("remembering", work, noted), group="edit")
 
         if not self.editing:
-            where = self.library.place_of_new(chosen[0] if chosen else None).name
             text = chosen[0].title if chosen else ""
-            self.app.push_screen(AskScreen(f"Tell every session of {where}", text), decided)
+            self.app.push_screen(AskScreen(f"Tell every session of {place.name}", text), decided)
 
     def action_forget(self) -> None:
         from memsearch_tui.screens.ask import AskScreen

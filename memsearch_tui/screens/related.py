@@ -1,17 +1,20 @@
-"""What stands beside a note: other words on its matter, and the turns that wrote to its files; enter opens one."""
+"""What stands beside a note: other words on its matter, and the turns that wrote to its files; enter opens one. Whether one amends
+another is told from their words; a and x correct that."""
 
 from __future__ import annotations
 
-import asyncio
-from typing import ClassVar
+from collections.abc import Callable
+from functools import partial
+from typing import Any, ClassVar
 
 from memsearch_engine.journal.model import Entry
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.widgets import Footer
+from textual.widgets import Footer, Static
 
+from memsearch_tui.aside import WRITES, attend, away
 from memsearch_tui.library import Item, Library, Related
 from memsearch_tui.widgets import render
 from memsearch_tui.widgets.lines import LineList, Row
@@ -25,6 +28,9 @@ class RelatedScreen(Screen[Item]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter,right,l", "open", "Open", id="related.open"),
+        Binding("a", "amends(True)", "It amends", tooltip="Yes, this one amends what is said", id="related.yes"),
+        Binding("x", "amends(False)", "It does not", tooltip="No, this one is about something else", id="related.no"),
+        Binding("u", "undo", "Undo", tooltip="Take the last answer back", id="related.undo"),
         Binding("escape,q,left,h", "leave", "Back", id="related.back"),
     ]
 
@@ -33,9 +39,13 @@ class RelatedScreen(Screen[Item]):
         self._library, self._item, self._entry = library, item, entry
         self.found: list[Related] = []
         self._list = LineList(self._row, empty=["looking …"])
+        self._answers: list[
+            list[tuple[str, str, bool | None]]
+        ] = []  # (newer, older, what was said before), the last one last
 
     def compose(self) -> ComposeResult:
         yield self._list
+        yield Static("", id="status", markup=False)
         yield Footer(show_command_palette=False)
 
     def on_mount(self) -> None:
@@ -44,7 +54,10 @@ class RelatedScreen(Screen[Item]):
         self.run_worker(self._look(), group="related")
 
     async def _look(self) -> None:
-        self.found, problem = await asyncio.to_thread(self._library.related, self._item, self._entry)
+        try:
+            self.found, problem = await away(partial(self._library.related, self._item, self._entry))
+        except Exception as error:  # what stands beside a note is no reason to lose the app
+            self.found, problem = [], str(error)
         self._list.empty = [
             problem or "no other note is on its matter, and no other captured turn wrote to the files that it names"
         ]
@@ -62,6 +75,36 @@ class RelatedScreen(Screen[Item]):
             *render.inline(item.title),
             *render.badges(item.marks),
         ]
+
+    async def action_amends(self, yes: bool) -> None:
+        """Say whether the note under the cursor amends those that it is said to amend."""
+        key = self._list.key
+        if key is None or not self.found[key].amends:
+            self.query_one("#status", Static).update("Of this one it is not said that it amends another.")
+            return
+        found = self.found[key]
+        answer: list[tuple[str, str, bool | None]] = [(found.item.entry_id, older, yes) for older in found.amends]
+        await self._say(answer, lambda before: self._answers.append(before), "noted · u takes it back")
+
+    async def action_undo(self) -> None:
+        if self._answers:
+            await self._say(self._answers.pop(), lambda before: None, "taken back")
+
+    async def _say(self, answer: list[tuple[str, str, bool | None]], then: Callable[[Any], None], told: str) -> None:
+        amends = self._library.memory.amends
+
+        def write() -> list[tuple[str, str, bool | None]]:
+            return [(newer, older, amends(newer, older, yes)) for newer, older, yes in answer]
+
+        def done(before: list[tuple[str, str, bool | None]]) -> None:
+            then(before)
+            self.query_one("#status", Static).update(told)
+            self.run_worker(self._look(), group="related")
+
+        def failed(error: Exception) -> None:
+            self.notify(str(error), severity="error")
+
+        await attend(self, "noting it down", WRITES.run(write), done, failed, is_write=True)
 
     @on(LineList.Opened)
     def action_open(self) -> None:

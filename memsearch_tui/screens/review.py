@@ -119,6 +119,8 @@ class ReviewScreen(Screen[Item]):
     def _open(self, items: list[Item]) -> None:
         from memsearch_tui.screens.choose import Choice, ChooseScreen
 
+        if self.app.screen is not self:
+            return  # another screen was opened meanwhile
         if not items:
             self.say("Neither the note nor its session is there any more.")
         elif len(items) == 1:

@@ -10,7 +10,6 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from memsearch_engine.errors import MemsearchError
 from memsearch_engine.journal.text import shown_line
 from textual import events
 from textual.widgets import Input
@@ -120,7 +119,7 @@ class Searching(_Base):
             await asyncio.sleep(max(0.0, typed + rest - time.monotonic()))
             try:
                 answer = await lane.run(partial(ask, text, _HITS))
-            except MemsearchError as error:
+            except Exception as error:  # whatever a damaged index raises: the next key asks again
                 self.say_of_service(str(error))
                 return
             if generation != self._generation or not self.query_text:

@@ -32,8 +32,9 @@ escape  in the editor: leaves it, what you typed is kept as a draft (ctrl+g drop
         in the list: nothing; q leaves the app
 
 In front of a row: cl cx oc ow me = Claude Code, Codex, OpenCode, OpenClaw, written by hand
-  ◆ pinned   ! took in content from outside, or waits for your word   × superseded   ◷ expires   ? low confidence
-  … its summary is still to come   ~ found by meaning alone   dim: only faintly alike
+  ◆ pinned   ! took in content from outside, or waits for your word   ◷ expires   ? low confidence
+  × superseded, or a hit above it is the newer word   … its summary is still to come
+  ~ found by meaning alone   dim: only faintly alike
 
 Nothing is lost: u takes back the last edit, delete or mark, also after a restart; U lists what was changed and brings any of it back.
 Everything on this page is in the palette too (ctrl+k), found by other words as well; so are the theme and changing keys.

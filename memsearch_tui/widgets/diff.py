@@ -6,11 +6,17 @@ from difflib import SequenceMatcher
 
 from memsearch_tui.widgets.lines import Row
 
+_LONGEST, _LARGEST = 1_000, 50_000  # lines, characters
+
 
 def diff_rows(before: str, after: str) -> list[Row]:
-    """``-`` what went, ``+`` what came; shape as well as colour says which."""
+    """``-`` what went, ``+`` what came; shape as well as colour says which. Of long texts all of both."""
     old, new = before.split("\n"), after.split("\n")
     rows: list[Row] = []
+    if not before or max(len(old), len(new)) > _LONGEST or max(len(before), len(after)) > _LARGEST:
+        # comparing takes the square of it
+        went = [[("- ", "bad"), (line, "bad")] for line in old] if before else []
+        return [*went, *([("+ ", "good"), (line, "good")] for line in new)]
     for kind, a, b, c, d in SequenceMatcher(None, old, new, autojunk=False).get_opcodes():
         if kind == "equal":
             rows += [[("  ", "dim"), (line, "text")] for line in old[a:b]]

@@ -397,12 +397,16 @@ def wrap(row: Row, width: int) -> list[Row]:
                 room = width
                 word = word.lstrip(" ")
                 need = cell_len(word)
-            while need > room:  # a word longer than a line, or text without blanks
-                cut = _fits(word, room)
-                lines[-1].append((word[:cut], tone))
+            start = 0
+            while (
+                need > room
+            ):  # a word longer than a line, or text without blanks; by its place: it may be of megabytes
+                cut = start + _fits(word[start : start + room + 1], room)
+                lines[-1].append((word[start:cut], tone))
                 lines.append([])
-                word, room = word[cut:], width
-                need = cell_len(word)
+                need -= cell_len(word[start:cut])
+                start, room = cut, width
+            word = word[start:]
             if word:
                 lines[-1].append((word, tone))
                 room -= need

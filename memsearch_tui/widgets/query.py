@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 from memsearch_engine.journal.text import shown_line
@@ -12,19 +13,15 @@ from textual.widgets import Input
 
 from memsearch_tui.library import Library
 
-_AGENTS = ("claude-code", "codex", "opencode", "openclaw")
 _DATES = ("today", "yesterday", "7d", "30d", "90d")
-_FILTERS = {
-    "agent": _AGENTS,
-    "day": _DATES,
-    "after": _DATES[2:],
-    "before": _DATES,
-    "kind": ("turn", "note"),
-    "has": ("evidence",),
-    "is": ("pinned",),
-    "session": (),
-    "path": (),
-}
+
+
+def _values(name: str) -> Sequence[str]:
+    """What may stand behind a filter, as far as it can be listed."""
+    from memsearch_engine.search.query import AGENTS, IS, KINDS  # the first frame needs none of them
+
+    listed = {"agent": AGENTS, "kind": KINDS, "is": IS, "has": ("evidence",), "after": _DATES[2:]}
+    return listed.get(name, _DATES if name in ("day", "before") else ())
 
 
 class QueryBox(Input):
@@ -64,8 +61,10 @@ class FilterSuggester(Suggester):
     def _complete(self, word: str) -> str:
         name, colon, start = word.partition(":")
         if not colon:
-            near = [filter_ for filter_ in (*_FILTERS, "project") if len(word) > 1 and filter_.startswith(word)]
+            from memsearch_engine.search.query import FILTER_KEYS
+
+            near = [filter_ for filter_ in FILTER_KEYS if len(word) > 1 and filter_.startswith(word)]
             return f"{near[0]}:" if near else ""
-        values = ("*", *self._library.project_names()) if name == "project" else _FILTERS.get(name, ())
+        values = ("*", *self._library.project_names()) if name == "project" else _values(name)
         near = [value for value in values if value.startswith(start) and value != start]
         return shown_line(f"{name}:{near[0]}") if near else ""

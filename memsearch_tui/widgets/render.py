@@ -15,7 +15,7 @@ from memsearch_tui.widgets.lines import Row
 _INLINE = re.compile(r"(`[^`]+`)|(\*\*[^*]+\*\*)|(https?://\S+)")
 _BULLET = re.compile(r"^(\s*)([-*+]|\d+\.)\s+")
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
-_TABLE = re.compile(r"^ {0,3}\|?\s*:?-+:?\s*(\|\s*:?-+:?\s*)*\|?\s*$")
+_LONGEST_TABLE = 500  # rows
 _TOOL_LINES = 3
 _LONGEST = 2000  # signs of a line of a tool's
 _SEEN = 12  # cells that are left for a found word and what follows
@@ -74,13 +74,15 @@ def markdown(text: str) -> list[Row]:
     while place < len(lines):
         line = lines[place]
         if match := _FENCE.match(line):
-            end = next((n for n in range(place + 1, len(lines)) if lines[n].strip().startswith(match[1])), len(lines))
+            sign = match[1]
+            closes = (n for n in range(place + 1, len(lines)) if _closes(lines[n], sign))
+            end = next(closes, len(lines))
             rows += _fenced(line.strip().lstrip("`~").strip(), lines[place + 1 : end])
             place = end + 1
-        elif "|" in line and place + 1 < len(lines) and _TABLE.match(lines[place + 1]):
-            end = next((n for n in range(place + 2, len(lines)) if "|" not in lines[n]), len(lines))
-            rows += _table(lines[place:end])
-            place = end
+        elif "|" in line and place + 1 < len(lines) and _is_rule(lines[place + 1]):
+            length, table = _table(lines[place : place + _LONGEST_TABLE])
+            rows += table or [_line(line)]
+            place += length
         else:
             rows.append(_line(line))
             place += 1
@@ -107,19 +109,37 @@ def _fenced(language: str, lines: list[str]) -> list[Row]:
     return rows
 
 
-def _table(lines: list[str]) -> list[Row]:
-    """A table in columns as wide as their longest cell; as it is written where it is none after all."""
+def _closes(line: str, sign: str) -> bool:
+    """Whether a line closes the fence that *sign* opened: no less of the same, and nothing else."""
+    line = line.strip()
+    return len(line) >= len(sign) and not line.strip(sign[0])
+
+
+def _is_rule(line: str) -> bool:
+    """Whether it parts a table's header from its rows."""
+    return "-" in line and len(line) < _LONGEST and not line.strip(" |:-\t")
+
+
+def _table(lines: list[str]) -> tuple[int, list[Row]]:
+    """(how many of *lines* are a table, that table in columns as wide as their longest cell); (1, nothing) where it is none after all.
+    A table that would hide a cell is shown as it is written."""
     from markdown_it import MarkdownIt  # 90 ms, and few notes have a table
 
     tokens = MarkdownIt("commonmark").enable("table").parse("\n".join(lines))
+    if not tokens or tokens[0].type != "table_open" or tokens[0].map is None:
+        return 1, []
+    length = tokens[0].map[1]
     table: list[list[str]] = []
-    for token in tokens:
+    for token in tokens[: next(n for n, token in enumerate(tokens) if token.type == "table_close")]:
         if token.type == "tr_open":
             table.append([])
         elif token.type == "inline" and table:
             table[-1].append(token.content)
-    if len(table) < 2:
-        return [_line(line) for line in lines]
+    written = "".join(lines[0] + "".join(lines[2:length])).replace("|", "").replace("\\", "").split()
+    if "".join(written) != "".join("".join(cells) for cells in table).replace("|", "").replace("\\", "").replace(
+        " ", ""
+    ).replace("\t", ""):
+        return length, [_line(line) for line in lines[:length]]
     widths = [max(cell_len(_shown(row[n])) for row in table if n < len(row)) for n in range(len(table[0]))]
     rows: list[Row] = []
     for number, cells in enumerate(table):
@@ -131,7 +151,7 @@ def _table(lines: list[str]) -> list[Row]:
         rows.append(row)
         if number == 0:
             rows.append([("┼".join("─" * (width + 1 + (n > 0)) for n, width in enumerate(widths)), "dim")])
-    return rows
+    return length, rows
 
 
 def _shown(text: str) -> str:

