@@ -171,10 +171,10 @@ class MemsearchApp(App[int]):
         self.exit(0)
 
     async def action_help(self) -> None:
-        from memsearch_tui.screens.text import TextScreen, help_rows
+        from memsearch_tui.screens.text import HelpScreen
 
-        if not isinstance(self.screen, TextScreen):
-            self.push_screen(TextScreen("Keys", help_rows(self.screen)))
+        if not isinstance(self.screen, HelpScreen):
+            self.push_screen(HelpScreen(self.screen))
 
     async def action_health(self) -> None:
         from memsearch_tui.screens.text import HealthScreen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -73,6 +73,13 @@ class TextScreen(Screen[None]):
 
     def action_leave(self) -> None:
         self.dismiss(None)
+
+
+class HelpScreen(TextScreen):
+    """The keys of the screen that was left."""
+
+    def __init__(self, left: Screen[Any]) -> None:
+        super().__init__("Keys", help_rows(left))
 
 
 class LiveScreen(TextScreen):

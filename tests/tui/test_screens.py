@@ -14,7 +14,7 @@ from memsearch_tui.library import Library, Standing
 from memsearch_tui.screens.activity import ActivityScreen
 from memsearch_tui.screens.projects import ProjectsScreen
 from memsearch_tui.screens.review import ReviewScreen
-from memsearch_tui.screens.text import TextScreen
+from memsearch_tui.screens.text import HelpScreen, TextScreen
 from memsearch_tui.widgets.lines import LineList, TextView
 from memsearch_tui.widgets.query import FilterSuggester
 from tests.tui.test_flows import drive, settled, shown, titles
@@ -188,6 +188,25 @@ def test_activity_teaches_when_nothing_is_captured_and_counts_what_is(world):
         assert app.screen is app.screen_stack[-1] and titles(app)
 
     drive(app, steps)
+
+
+def test_help_opens_over_health_and_activity_with_their_keys_and_not_over_itself(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("f4", "question_mark", "question_mark")
+        await pilot.pause()
+        assert isinstance(app.screen, HelpScreen) and "Try failed ones again" in seen(app)
+        await pilot.press("escape")
+        assert isinstance(app.screen, ActivityScreen)
+        await pilot.press("f3", "question_mark")
+        await pilot.pause()
+        assert isinstance(app.screen, HelpScreen)
+        await pilot.press("escape", "escape")
+        await settled(pilot)
+        assert titles(app)
+
+    drive(app, steps, (120, 80))
 
 
 SECRET = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
