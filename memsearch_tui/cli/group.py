@@ -96,7 +96,9 @@ def run(arguments: list[str]) -> int:
         said = io.StringIO()
         error.show(said)
         echo(said.getvalue(), err=True, nl=False)
-        _as_json(arguments, error.format_message(), "", error.exit_code)
+        context = getattr(error, "ctx", None)  # of a usage error
+        hint = f"{context.command_path} --help" if context else ""
+        _as_json(arguments, error.format_message(), hint, error.exit_code)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)

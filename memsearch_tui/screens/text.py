@@ -39,14 +39,16 @@ In front of a row: cl cx oc ow me = Claude Code, Codex, OpenCode, OpenClaw, writ
 Nothing is lost: u takes back the last edit, delete or mark, also after a restart; U lists what was changed and brings any of it back.
 Everything on this page is in the palette too (ctrl+k), found by other words as well; so are the theme and changing keys.
 """
-#: id of an action, up to its first dot -> the group that it is listed in; what is not here belongs to the screen alone
+_ELSEWHERE = "Elsewhere"
+#: id of an action, up to its first dot -> the group that it is listed in; what is not here belongs to the screen alone, and so does what
+#: is done on a screen that another action leads to (``review.yes``)
 _GROUPS = {
     "Moving": ("list", "text", "date", "turn", "preview"),
     "Reading": ("open", "back", "transcript", "memory", "related", "why", "find", "unfold", "day", "resume", "reload"),
     "Searching": ("search", "filter", "searches"),
     "Changing": ("new", "edit", "delete", "undo", "redo", "changes", "pin", "marks", "save", "draft"),
     "Taking along": ("copy", "export", "file"),
-    "Elsewhere": ("projects", "health", "activity", "review", "connect", "help", "quit", "suspend", "redraw"),
+    _ELSEWHERE: ("projects", "health", "activity", "review", "connect", "help", "quit", "suspend", "redraw"),
 }
 
 
@@ -171,6 +173,8 @@ def help_rows(screen: Screen) -> list[Row]:
         if active.enabled and item.description and item.id:
             first = item.id.partition(".")[0]
             group = next((name for name, ids in _GROUPS.items() if first in ids), "Here")
+            if group == _ELSEWHERE and first != item.id:
+                group = "Here"
             said = item.tooltip or item.description
             keys.setdefault(group, {}).setdefault(said, []).append(screen.app.get_key_display(item))
     names = [" ".join(dict.fromkeys(found)) for rows in keys.values() for found in rows.values()]

@@ -266,6 +266,11 @@ def test_usage_errors_are_2_on_stderr(shared_box, args):
     assert done.out == "" and done.err.strip() and "Traceback" not in done.err
 
 
+def test_a_usage_error_in_json_names_the_help_that_explains(shared_box):
+    done = shared_box.run("search", "--json", "--limit", "1", "redis")
+    assert done.code == 2 and "--limit" in done.json["error"] and done.json["hint"] == "memsearch search --help"
+
+
 @pytest.mark.parametrize("args", [["expand", "feedfacefeed"], ["why-not", "redis", "feedfacefeed"]], ids=" ".join)
 def test_unknown_names_are_1(shared_box, args):
     done = shared_box.run(*args, "--json")
