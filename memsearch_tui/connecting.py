@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 from memsearch_engine import Memory
+from memsearch_engine.agents import registry
 from memsearch_engine.errors import Conflict, MemsearchError
 
 from memsearch_tui.counted import many
@@ -17,7 +18,6 @@ from memsearch_tui.counted import many
 if TYPE_CHECKING:
     from memsearch_engine.capture.backfill import Plan
 
-AGENTS = {"claude-code": "Claude Code", "codex": "Codex CLI", "opencode": "OpenCode", "openclaw": "OpenClaw"}
 Progress = Callable[[str, int, int], None]
 
 
@@ -40,12 +40,12 @@ class Agent(msgspec.Struct, frozen=True):
 
     @property
     def title(self) -> str:
-        return AGENTS[self.name]
+        return registry.agent(self.name).title
 
 
 def agents(memory: Memory) -> list[Agent]:
     """All agents that are known, those of this machine first."""
-    found = [_agent(memory, name) for name in AGENTS]
+    found = [_agent(memory, name) for name in registry.names()]
     return sorted(found, key=lambda agent: not agent.here)
 
 
@@ -68,7 +68,7 @@ def connect(memory: Memory, name: str) -> str:
 
     done = plugins.install(memory.home, name)
     problems = plugins.status(memory.home, name).problems
-    said = f"{AGENTS[name]} is connected: {many(len(done), 'file')} written"
+    said = f"{registry.agent(name).title} is connected: {many(len(done), 'file')} written"
     return f"{said}, but {problems[0]}" if problems else f"{said}. Its next session is captured."
 
 
@@ -77,7 +77,7 @@ def disconnect(memory: Memory, name: str) -> str:
     from memsearch_engine.agents import plugins
 
     done = plugins.uninstall(memory.home, name)
-    return f"{AGENTS[name]} is as it was before: {many(len(done), 'file')} put back"
+    return f"{registry.agent(name).title} is as it was before: {many(len(done), 'file')} put back"
 
 
 def plan(memory: Memory, name: str, progress: Progress) -> Plan:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 from memsearch_engine import Memory
+from memsearch_engine.agents import registry
 from memsearch_engine.errors import MemsearchError, NotFound
 from memsearch_engine.journal.files import DayFile, count_entries, list_days
 from memsearch_engine.journal.model import Entry
@@ -351,14 +352,9 @@ class Library:
 
     def resume(self, entry: Entry) -> tuple[list[str], str]:
         """(the command that goes on with an entry's session, the folder to run it in); ([], '') where there is none."""
-        argv = {
-            "claude-code": ["claude", "--resume", entry.session],
-            "codex": ["codex", "resume", entry.session],
-            "opencode": ["opencode", "--session", entry.session],
-            "openclaw": ["openclaw", "tui", "--session", entry.session],
-        }.get(entry.agent)
-        if argv is None or not _SESSION.match(entry.session):  # an anchor is untrusted text
+        if entry.agent not in registry.names() or not _SESSION.match(entry.session):  # an anchor is untrusted text
             return [], ""
+        argv = [part.replace("{session}", entry.session) for part in registry.agent(entry.agent).resume]
         try:
             folder = self.memory.conversation(entry, context=0).turns[0].cwd
         except (MemsearchError, OSError, IndexError):

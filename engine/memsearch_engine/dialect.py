@@ -18,7 +18,10 @@ from typing import Any
 
 import msgspec
 
-_AGENTS = ("claude-code", "claude_code", "codex", "opencode", "openclaw", "dsh")
+from memsearch_engine.agents import registry
+
+#: As it names them; ``dsh`` is one that only it knows.
+_AGENTS = (*registry.names(), "claude_code", "dsh")
 _TASKS: dict[str, dict[str, Any]] = {
     "project_review": {"output_file": ".memsearch/PROJECT.md"},
     "user_profile": {"output_file": ".memsearch/USER.md"},

@@ -243,22 +243,16 @@ class AgentFolders(NamedTuple):
     ) -> AgentFolders:
         """
         Args:
-            environment: where ``CLAUDE_CONFIG_DIR``, ``CODEX_HOME``, ``XDG_DATA_HOME``, ``OPENCLAW_STATE_DIR`` are looked up.
+            environment: where the agents' own variables are looked up.
             seen: further folders by agent.
         """
+        from memsearch_engine.agents import registry
+
         home = user_home()
         places: dict[str, list[Path]] = {}
-        for agent, (variable, default, below) in AGENT_HOMES.items():
-            bases = [Path(environment[variable])] if environment.get(variable) else []
-            bases += [home / default, *map(Path, (seen or {}).get(agent, ()))]
-            places[agent] = list(dict.fromkeys(base / below for base in bases))
+        for agent in registry.everyone():
+            configured = environment.get(agent.home_variable)
+            bases = [Path(configured)] if configured else []
+            bases += [home / agent.home, *map(Path, (seen or {}).get(agent.name, ()))]
+            places[agent.name] = list(dict.fromkeys(base / agent.sessions for base in bases))
         return cls(places)
-
-
-#: agent -> (the variable that moves its home, its home below the user's, where sessions lie in it)
-AGENT_HOMES = {
-    "claude-code": ("CLAUDE_CONFIG_DIR", ".claude", "projects"),
-    "codex": ("CODEX_HOME", ".codex", "sessions"),
-    "opencode": ("XDG_DATA_HOME", ".local/share", "opencode"),
-    "openclaw": ("OPENCLAW_STATE_DIR", ".openclaw", "agents"),
-}

@@ -746,19 +746,19 @@ class Memory:
 
     def context(self, agent: str = "claude-code") -> Context:
         """Exactly what a new session of *agent* in this project would be told, and how many tokens that is."""
+        from memsearch_engine.agents import registry
         from memsearch_engine.capture.context import build
-        from memsearch_engine.capture.hook import CONTEXT_LINES
         from memsearch_engine.longterm.recall import told
         from memsearch_engine.settings import load
 
-        if agent not in CONTEXT_LINES:
-            raise UsageError(f"no agent named {agent}", f"known: {', '.join(CONTEXT_LINES)}")
+        if agent not in registry.names():
+            raise UsageError(f"no agent named {agent}", f"known: {', '.join(registry.names())}")
         settings = load(self.home)
         inject = settings.recall.inject
         kept = told(self.home, self.project.id, settings.longterm.max_tokens) if inject else ""
         most = settings.recall.max_tokens if inject else 0
         return build(
-            self.home, self.place.memory, CONTEXT_LINES[agent], most, longterm=kept, origin=self.journal.origin
+            self.home, self.place.memory, registry.context_lines(agent), most, longterm=kept, origin=self.journal.origin
         )
 
     def told_at(self, prompt: str, *, agent: str = "", session: str = "") -> Telling:
@@ -786,10 +786,9 @@ class Memory:
 
     def receipts(self, session: str = "", limit: int = 50) -> list[Receipt]:
         """What sessions were told unasked, newest first, and what came of it."""
-        from memsearch_engine.capture.hook import CONTEXT_LINES
         from memsearch_engine.receipts import listed
 
-        return listed(self.home, CONTEXT_LINES, session, limit)
+        return listed(self.home, session, limit)
 
     def less(self, name: str) -> list[str]:
         """Tell a note no more at prompts like those that it was told at; ``more`` takes that back. Returns the entries meant.

@@ -9,10 +9,11 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
+from memsearch_engine.agents import registry
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
@@ -142,11 +143,7 @@ class Session(msgspec.Struct):
     texts: list[str]
 
 
-def of_session(home: Home, agent: str, session: str, lines: int) -> Session:
-    """
-    Args:
-        lines: which of the texts of ``keep_texts`` its agent is given.
-    """
+def of_session(home: Home, agent: str, session: str) -> Session:
     who = (agent, session)
     with using(home, _SCHEMA) as db:
         query = "SELECT coalesce(max(at), 0) FROM injections WHERE agent=? AND session=? AND event=?"
@@ -156,7 +153,7 @@ def of_session(home: Home, agent: str, session: str, lines: int) -> Session:
         rows = db.execute(
             "SELECT i.event, t.tokens, t.text FROM injections i JOIN injected_texts t ON t.id=i.text_id "
             "WHERE i.agent=? AND i.session=? AND i.at>=? AND t.lines IN (0, ?)",
-            (*who, since, lines),
+            (*who, since, registry.context_lines(agent)),
         ).fetchall()
     prompts = sum(tokens for event, tokens, _ in rows if event in _BUDGETED)
     return Session(entries, prompts, [text for _, _, text in rows])
@@ -240,12 +237,8 @@ class Receipt(msgspec.Struct, kw_only=True):
         return line.removeprefix("- ").replace(cite, "").strip()
 
 
-def listed(home: Home, lines: Mapping[str, int], session: str = "", limit: int = 50) -> list[Receipt]:
-    """What was given to which session, newest first.
-
-    Args:
-        lines: agent -> which of the texts of ``keep_texts`` its sessions are given.
-    """
+def listed(home: Home, session: str = "", limit: int = 50) -> list[Receipt]:
+    """What was given to which session, newest first."""
     with using(home, _SCHEMA) as db:
         rows = db.execute(
             "SELECT at, agent, session, event, cwd, text_id FROM injections "
@@ -256,7 +249,7 @@ def listed(home: Home, lines: Mapping[str, int], session: str = "", limit: int =
         for at, agent, of, event, cwd, text_id in rows:
             # told at its start: one of several lengths; later: as it is
             query = "SELECT text, tokens FROM injected_texts WHERE id=? AND lines IN (0, ?)"
-            text, tokens = db.execute(query, (text_id, lines.get(agent, 0))).fetchone() or ("", 0)
+            text, tokens = db.execute(query, (text_id, registry.context_lines(agent))).fetchone() or ("", 0)
             query = (
                 "SELECT entry, tokens, confidence, why, terms, outcome FROM told_notes "
                 "WHERE agent=? AND session=? AND at=? ORDER BY confidence DESC"

@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from memsearch_engine import dialect, inside
+from memsearch_engine.agents import registry
 from memsearch_engine.errors import SettingsError, Unreachable
 from memsearch_engine.home import Home
 
@@ -388,7 +389,7 @@ def type_name(hint: Any) -> str:
 
 
 #: What a ``provider`` may say beside a name under ``llm.providers``; who summarises, also ``extractive``.
-_WITHOUT_PROVIDER = ("", "native", "claude-code", "codex", "opencode")
+_WITHOUT_PROVIDER = ("", "native", *registry.names())
 
 
 def _nameless_models(settings: Settings) -> list[str]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from memsearch_engine import Memory
+from memsearch_engine.agents import registry
 from memsearch_engine.errors import UsageError
 from memsearch_engine.home import Home
 
@@ -17,7 +18,7 @@ from memsearch_tui.counted import many
 if TYPE_CHECKING:
     from memsearch_engine import Receipt, Telling
 
-AGENTS = click.Choice(["claude-code", "codex", "opencode", "openclaw"])
+AGENTS = click.Choice(registry.names())
 
 
 @click.command(epilog="\b\nExample:\n  memsearch hook claude-code Stop < payload.json")

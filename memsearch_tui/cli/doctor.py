@@ -6,6 +6,7 @@ import os
 from typing import Any
 
 from memsearch_engine import Memory
+from memsearch_engine.agents import registry
 from memsearch_engine.errors import MemsearchError
 
 from memsearch_tui.counted import many
@@ -132,7 +133,7 @@ def _agents(memory: Memory) -> dict[str, Any]:
     from memsearch_engine.agents import plugins
 
     try:
-        rows = [row for agent in plugins.AGENTS if (row := plugins.status(memory.home, agent)).installed]
+        rows = [row for agent in registry.names() if (row := plugins.status(memory.home, agent)).installed]
     except MemsearchError as error:
         return _check("plugins", False, str(error), error.hint)
     wrong = [f"{row.agent}: {text}" for row in rows for text in row.problems]

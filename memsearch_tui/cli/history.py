@@ -9,13 +9,14 @@ from typing import Any
 
 import click
 from memsearch_engine import Memory
+from memsearch_engine.agents import registry
 from memsearch_engine.errors import MemsearchError, UsageError
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json
 from memsearch_tui.counted import many
 
-AGENTS = ("claude-code", "codex", "opencode", "openclaw")
+AGENTS = registry.names()
 
 
 @click.command(epilog="\b\nExamples:\n  memsearch agents\n  memsearch agents --json")

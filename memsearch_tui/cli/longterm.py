@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import click
 from memsearch_engine import Memory
+from memsearch_engine.agents import registry
 from memsearch_engine.errors import UsageError
 from memsearch_engine.home import Home
 
@@ -362,7 +363,7 @@ def restore(name: str, json_: bool) -> None:
 
 
 @longterm.command("mode", epilog="\b\nExample:\n  memsearch longterm mode claude-code 3f1c0a… disabled")
-@click.argument("agent", type=click.Choice(["claude-code", "codex", "opencode", "openclaw"]))
+@click.argument("agent", type=click.Choice(registry.names()))
 @click.argument("session")
 @click.argument("mode", type=click.Choice(["enabled", "disabled"]))
 @as_json

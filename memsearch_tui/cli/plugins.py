@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
+from memsearch_engine.agents import registry
 from memsearch_engine.home import Home
 
 from memsearch_tui.cli import output
@@ -13,7 +14,7 @@ from memsearch_tui.cli.options import as_json
 #: Measured by `python -m tests.evaluation.recall`: the share of prompts at which something is told, where nothing bears on them and where
 #: something does, and what it takes.
 _TOLD_AT, _TOLD_TOKENS = (0.08, 0.38), 140
-AGENTS = click.Choice(["claude-code", "codex", "opencode", "openclaw"])
+AGENTS = click.Choice(registry.names())
 
 
 @click.group()
@@ -76,21 +77,27 @@ def plugins_install(
 
 
 def _choose_rules(names: tuple[str, ...], wanted: bool | None, *, ask: bool) -> bool:
-    """Whether Claude Code may look things up without asking; on a terminal the rules are shown before they are asked for."""
+    """Whether agents that ask may look things up without asking; on a terminal the rules are shown before they are asked for."""
     import sys
 
-    from memsearch_engine.agents.plugins import Claude
+    from memsearch_engine.agents.plugins import installer
 
-    if wanted and "claude-code" not in names:
-        output.say("note: --allow: only Claude Code has such rules")
-    if wanted is not None or "claude-code" not in names or not ask or not (sys.stdin.isatty() and sys.stderr.isatty()):
+    asking = [(name, found) for name in names if (found := installer(name)).rules()]
+    if wanted and not asking:
+        having = ", ".join(registry.agent(name).title for name in registry.names() if installer(name).rules())
+        output.say(f"note: --allow: only {having} has such rules")
+    if wanted is not None or not ask or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return bool(wanted)
-    if not Claude().lacks_rules():
+    lacking = [(name, found) for name, found in asking if found.lacks_rules()]
+    if not lacking:
         return False
-    output.say("Claude Code asks before it looks a memory up; `claude -p` can't ask.")
-    output.say("These rules let it read memories, of all your projects, and no more:")
-    for rule in Claude().rules():
-        output.say(f"  {output.safe(rule)}")
+    for name, found in lacking:
+        output.say(
+            f"{registry.agent(name).title} asks before it looks a memory up, and can't where it runs without a terminal."
+        )
+        output.say("These rules let it read memories, of all your projects, and no more:")
+        for rule in found.rules():
+            output.say(f"  {output.safe(rule)}")
     return click.confirm("Add them to its settings?", default=False, err=True)
 
 
@@ -197,7 +204,7 @@ def plugins_status(names: tuple[str, ...], json_: bool) -> int:
     import msgspec
     from memsearch_engine.agents import plugins as engine
 
-    rows = [engine.status(Home.from_env(), agent) for agent in names or engine.AGENTS]
+    rows = [engine.status(Home.from_env(), agent) for agent in names or registry.names()]
     if json_:
         output.emit({"plugins": msgspec.to_builtins(rows)})
     else:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from memsearch_engine import Memory, __version__
+from memsearch_engine.agents import registry
 from memsearch_engine.errors import MemsearchError, SettingsError, Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.service import launch
@@ -267,7 +268,6 @@ def config_unset(key: str, json_: bool) -> None:
 def config_init() -> None:
     """Ask for the settings that matter at first. Nothing is written before the last answer."""
     from memsearch_engine.agents import plugins
-    from memsearch_engine.agents.discover import PROGRAMS
     from memsearch_engine.index import models
     from memsearch_engine.settings import load, set_values, value_of
 
@@ -276,10 +276,10 @@ def config_init() -> None:
     if not sys.stdin.isatty():
         raise click.UsageError("the wizard needs a terminal; `memsearch config set KEY VALUE` does not")
     output.say(f"Settings go to {home.config}. Enter keeps what stands in brackets, ctrl+c changes nothing.")
-    here = [agent for agent, program in PROGRAMS.items() if shutil.which(program)]
+    here = [agent.name for agent in registry.everyone() if shutil.which(agent.program)]
     answers: dict[str, str] = {}
 
-    output.say(f"\nAgents on this machine: {', '.join(here) or 'none of ' + ', '.join(PROGRAMS)}.")
+    output.say(f"\nAgents on this machine: {', '.join(here) or 'none of ' + ', '.join(registry.names())}.")
     capture = click.confirm("Take a note of every finished turn?", current.capture.enabled, err=True)
     answers["capture.enabled"] = str(capture).lower()
     if capture:

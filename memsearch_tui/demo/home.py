@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 from memsearch_engine.actions.index import Actions
+from memsearch_engine.agents import registry
 from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.capture.ledger import Ledger
 from memsearch_engine.home import Home
@@ -18,7 +19,6 @@ from memsearch_engine.projects import locate
 from memsearch_engine.registry import Registry
 from memsearch_engine.state import using
 from memsearch_engine.transcripts.evidence import Archive
-from memsearch_engine.transcripts.locate import READERS
 from memsearch_engine.transcripts.model import ToolCall, Turn
 
 from memsearch_tui.demo.history import Story
@@ -50,11 +50,11 @@ def furnish(root: Path, told: list[Story], projects: dict[str, Path], end: date)
         actions.put(turn, locate(folder, home).memory, story.entry_id, Keeper.started(turn))
     actions.close()
     ledger = Ledger(home)
-    for agent in READERS:
+    for agent in registry.names():
         ledger.capturing(agent, datetime(end.year, end.month, end.day, tzinfo=UTC).timestamp())
-    registry = Registry(home)
-    names = {name: registry.at(locate(path, home)) for name, path in projects.items()}
-    registry.close()
+    known = Registry(home)
+    names = {name: known.at(locate(path, home)) for name, path in projects.items()}
+    known.close()
     origin = Origin(home)
     for project in names.values():
         origin.trust(project.memory)

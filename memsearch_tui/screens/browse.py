@@ -13,6 +13,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from memsearch_engine.agents import registry
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.text import shown_line
@@ -661,9 +662,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
 
 def _first_steps(agents: list[str]) -> list[str]:
     """What to do where there is no note yet, with the keys that do it."""
-    from memsearch_tui.connecting import AGENTS
-
-    here = ", ".join(AGENTS.get(agent, agent) for agent in agents)
+    here = ", ".join(registry.agent(agent).title for agent in agents)
     return [
         "Nothing here yet.",
         "",

@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from memsearch_engine.agents import registry
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
@@ -31,7 +32,7 @@ escape  in the editor: leaves it, what you typed is kept as a draft (ctrl+g drop
         in a conversation: back to its note; in a note: back to the list
         in the list: nothing; q leaves the app
 
-In front of a row: cl cx oc ow me = Claude Code, Codex, OpenCode, OpenClaw, written by hand
+In front of a row: {tags} me = {titles}, written by hand
   ◆ pinned   ! took in content from outside, or waits for your word   ◷ expires   ? low confidence
   × superseded, or a hit above it is the newer word   … its summary is still to come
   ~ found by meaning alone   dim: only faintly alike
@@ -39,6 +40,14 @@ In front of a row: cl cx oc ow me = Claude Code, Codex, OpenCode, OpenClaw, writ
 Nothing is lost: u takes back the last edit, delete or mark, also after a restart; U lists what was changed and brings any of it back.
 Everything on this page is in the palette too (ctrl+k), found by other words as well; so are the theme and changing keys.
 """
+
+
+def _about() -> str:
+    everyone = registry.everyone()
+    tags, titles = " ".join(agent.tag for agent in everyone), ", ".join(agent.title for agent in everyone)
+    return _ABOUT.replace("{tags}", tags).replace("{titles}", titles)
+
+
 _ELSEWHERE = "Elsewhere"
 #: id of an action, up to its first dot -> the group that it is listed in; what is not here belongs to the screen alone, and so does what
 #: is done on a screen that another action leads to (``review.yes``)
@@ -188,4 +197,4 @@ def help_rows(screen: Screen) -> list[Row]:
             for said, found in keys[group].items():
                 rows.append([(f"{' '.join(dict.fromkeys(found)):>{width}}  ", "accent"), (said, "text")])
             rows.append([])
-    return [*rows, *([(line, "dim")] for line in _ABOUT.splitlines())]
+    return [*rows, *([(line, "dim")] for line in _about().splitlines())]

@@ -6,9 +6,11 @@ decide how they look. Text from notes is drawn as it is, never read as markup.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+from memsearch_engine.agents import registry
 from memsearch_engine.journal.text import shown, shown_line
 from rich.cells import cell_len
 from rich.segment import Segment
@@ -37,10 +39,12 @@ _LOOKS = {
     "code": ("text-secondary", "", 1.0),
     "match": ("text-warning", "bold underline", 1.0),
     "agent": ("text-primary", "", 1.0),
-    "cl": ("text-accent", "", 1.0),
-    "cx": ("text-success", "", 1.0),
-    "oc": ("text-primary", "", 1.0),
-    "ow": ("text-secondary", "", 1.0),
+    **{
+        agent.tag: (variable, "", 1.0)
+        for agent, variable in zip(
+            registry.everyone(), itertools.cycle(("text-accent", "text-success", "text-primary", "text-secondary"))
+        )
+    },
     "me": ("foreground", "", 0.6),
     "here": ("accent", "bold reverse", 1.0),
     "heat1": ("primary-darken-2", "", 1.0),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from memsearch_engine.agents import registry
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.text import plain
 from memsearch_engine.transcripts.model import ToolCall, Turn
@@ -28,12 +29,11 @@ BADGES = {"pin": ("pinned", "accent"), "superseded-by": ("superseded", "dim"), "
 #: the same in front of a row, where there is no room for words; `?` explains them
 SIGNS = {"pin": ("◆", "accent"), "superseded-by": ("×", "dim"), "expires": ("◷", "dim"), "trust": ("!", "warn"),
          "confidence": ("?", "dim"), "summary": ("…", "dim")}  # fmt: skip
-TAGS = {"claude-code": "cl", "codex": "cx", "opencode": "oc", "openclaw": "ow"}
 
 
 def agent_tag(agent: str) -> str:
     """Two letters for an agent, the same everywhere; they name its tone, too. ``me``: written by hand."""
-    return TAGS.get(agent, "me")
+    return registry.agent(agent).tag if agent in registry.PACKAGES else "me"
 
 
 def signs(marks: dict[str, str]) -> Row:

@@ -27,6 +27,7 @@ from urllib.parse import quote
 
 import msgspec
 import pexpect
+from memsearch_engine.agents.claude_code import reader as claude_code
 from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.capture.worker import work
 from memsearch_engine.errors import Conflict, MemsearchError, NotFound
@@ -37,7 +38,6 @@ from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.write import Journal, target_of
 from memsearch_engine.secrets.scan import redact
 from memsearch_engine.service import launch
-from memsearch_engine.transcripts import claude_code
 from memsearch_engine.transcripts.model import Session, Turn, brings_outside
 
 from tests.conftest import Box, until

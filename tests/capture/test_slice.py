@@ -236,6 +236,7 @@ _SAID = '{"type":"user","message":{"content":"what does ' + _FENCE + ' mean?"}}'
 def test_a_session_that_goes_on_is_not_told_again(place, source, lines, told):
     place.run("add", "The staging database moved to Postgres 16")
     place.run("context", "claude-code")
+    agent = "codex" if lines and _CODEX in lines else "claude-code"
     payload = json.loads(place.payload(TURNS[0], "SessionStart")) | {"source": source}
     if lines is None:
         payload["transcript_path"] = str(place.project / "gone.jsonl")
@@ -243,7 +244,7 @@ def test_a_session_that_goes_on_is_not_told_again(place, source, lines, told):
         place.transcript.write_text("".join(line + "\n" for line in ['{"type":"mode"}', *lines]))
 
     def answer() -> dict:
-        return json.loads(place.run("hook", "claude-code", "SessionStart", stdin=json.dumps(payload).encode()).stdout)
+        return json.loads(place.run("hook", agent, "SessionStart", stdin=json.dumps(payload).encode()).stdout)
 
     fresh = json.dumps(payload | {"source": "startup"}).encode()
     until(

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memsearch_engine.agents.claude_code import reader as claude_code
 from memsearch_engine.errors import NotFound, UsageError
 from memsearch_engine.home import AgentFolders
-from memsearch_engine.transcripts import claude_code
 from memsearch_engine.transcripts.locate import find_session, open_anchor, open_file
 
 SAMPLES = Path(__file__).parent.parent / "samples" / "claude-code"

@@ -15,9 +15,14 @@ import pytest
 import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from memsearch_engine.agents import registry
+from memsearch_engine.agents.claude_code import reader as claude_code
+from memsearch_engine.agents.codex import reader as codex
+from memsearch_engine.agents.openclaw import reader as openclaw
+from memsearch_engine.agents.opencode import reader as opencode
 from memsearch_engine.errors import UsageError
 from memsearch_engine.home import AgentFolders
-from memsearch_engine.transcripts import claude_code, codex, jsonl, locate, openclaw, opencode
+from memsearch_engine.transcripts import jsonl, locate
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 
@@ -281,7 +286,7 @@ def test_opencode_s_command_that_ended_badly_has_failed_although_it_is_completed
 
 @pytest.mark.parametrize("reader, name", [(opencode, "opencode.db"), (openclaw, "openclaw-agent.sqlite")])
 def test_a_damaged_or_foreign_database_is_an_error_that_says_so(tmp_path, reader, name):
-    whole = (SAMPLES / reader.AGENT / name).read_bytes()
+    whole = (SAMPLES / reader.AGENT.name / name).read_bytes()
     for data in (b"", b"not a database at all" * 100, whole[: len(whole) // 2], whole[:4096] + b"\0" * 40_000):
         path = tmp_path / name
         path.write_bytes(data)
@@ -360,8 +365,8 @@ def test_no_shape_of_row_is_fatal(tmp_path_factory, messages):
 @given(path=st.text(max_size=60), session=st.text(max_size=40), turn=st.text(max_size=20))
 def test_no_anchor_leads_out_of_the_agents_folders(tmp_path_factory, path, session, turn):
     base = tmp_path_factory.mktemp("a")
-    folders = AgentFolders({agent: [base / agent] for agent in locate.READERS})
-    for agent in locate.READERS:
+    folders = AgentFolders({agent: [base / agent] for agent in registry.names()})
+    for agent in registry.names():
         (base / agent).mkdir()
         assert locate.find_session(agent, session, path, folders) is None
         assert locate.find_session(agent, session, f"{base}/{agent}/../../{path}", folders) is None

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+from memsearch_engine.agents import registry
 from memsearch_engine.capture.backfill import Choice, plan
 from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.home import AgentFolders, Home
 
-PROGRAMS = {"claude-code": "claude", "codex": "codex", "opencode": "opencode", "openclaw": "openclaw"}
 _VERSION = re.compile(r"\d+\.\d+[\w.-]*")
 _ASK_S = 6.0
 
@@ -25,12 +25,12 @@ def discover(
     """One row per agent. Sessions that did not change since they were last read are not read again."""
     keeper = Keeper(home)
     try:
-        plan(home, keeper, folders, Choice(tuple(PROGRAMS)), progress, changed_only=True)
+        plan(home, keeper, folders, Choice(registry.names()), progress, changed_only=True)
         sessions = list(keeper.ledger.sessions().values())
         counts = keeper.ledger.counts()
     finally:
         keeper.close()
-    paths = {agent: shutil.which(program) or "" for agent, program in PROGRAMS.items()}
+    paths = {agent.name: shutil.which(agent.program) or "" for agent in registry.everyone()}
     with ThreadPoolExecutor(len(paths)) as pool:
         asked = dict(zip(paths, pool.map(_version if versions else lambda _: "", paths.values())))
     rows = []

@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import msgspec
 
+from memsearch_engine.agents import registry
 from memsearch_engine.capture.extract import is_trivial
 from memsearch_engine.capture.keep import Keeper, home_of, local_time, noted_at
 from memsearch_engine.capture.ledger import SeenSession, SeenTurn
@@ -20,7 +21,7 @@ from memsearch_engine.journal.turns import names_of
 from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.projects import locate
 from memsearch_engine.transcripts.evidence import shortened
-from memsearch_engine.transcripts.locate import READERS, all_sessions, open_session
+from memsearch_engine.transcripts.locate import all_sessions, open_session
 from memsearch_engine.transcripts.model import Conversation, Session, Turn
 
 _MOST_TOKENS = 6000  # of one turn that a summariser would be given
@@ -244,7 +245,7 @@ def tokens_of(turn: Turn) -> int:
 
 def agents_here(folders: AgentFolders) -> list[str]:
     """Agents that have sessions on this machine."""
-    return [agent for agent in READERS if any(place.is_dir() for place in folders.of(agent))]
+    return [agent for agent in registry.names() if any(place.is_dir() for place in folders.of(agent))]
 
 
 def _is_known(keeper: Keeper, memory: str, turn: Turn, planned: set[str]) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 import msgspec
 
 from memsearch_engine import receipts
-from memsearch_engine.capture.hook import CONTEXT_LINES
+from memsearch_engine.agents import registry
 from memsearch_engine.capture.suspicion import orders
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
@@ -171,7 +171,7 @@ def prebuild(
     """
     texts: dict[str, str] = {}
     origin = Origin(home)
-    for lines in sorted(set(CONTEXT_LINES.values())):
+    for lines in sorted({agent.context_lines for agent in registry.everyone()}):
         context = build(home, memory, lines, max_tokens, longterm=longterm, origin=origin)
         if context.text:
             texts[str(lines)] = context.text

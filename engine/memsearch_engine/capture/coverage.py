@@ -10,13 +10,14 @@ from typing import Any
 
 import msgspec
 
+from memsearch_engine.agents import registry
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.capture.ledger import SeenSession
 from memsearch_engine.capture.worker import outcomes
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.home import AgentFolders
-from memsearch_engine.transcripts.locate import READERS, all_sessions, open_session
+from memsearch_engine.transcripts.locate import all_sessions, open_session
 from memsearch_engine.transcripts.model import Conversation
 
 #: A turn is finished for sure when its session has been quiet for so long, whatever its last line says.
@@ -57,7 +58,7 @@ def reconcile(
     since = keeper.ledger.captured_since()
     written: list[str] = []
     for agent in agents or tuple(since):
-        if agent not in since or agent not in READERS or summaries.is_off(keeper.settings, agent):
+        if agent not in since or agent not in registry.names() or summaries.is_off(keeper.settings, agent):
             continue
         seen = keeper.ledger.sessions()
         for where in all_sessions(agent, folders):

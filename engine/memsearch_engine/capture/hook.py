@@ -14,11 +14,17 @@ import os
 import select
 import sys
 import time
+from typing import TYPE_CHECKING, Any
 
 from memsearch_engine import __version__
+from memsearch_engine.agents import registry
+
+if TYPE_CHECKING:
+    import socket
+
+    from memsearch_engine.home import Home
 
 MAX_PAYLOAD = 64 * 1024 * 1024
-AGENTS = ("claude-code", "codex", "opencode", "openclaw")
 _DEADLINE_S = 0.15
 _PATIENCE_S = 60.0  # of the process that goes on where an agent is slow to say what ended
 _KEEP = (
@@ -37,8 +43,6 @@ _ACTING = {"PreToolUse", "PostToolUse", "PostToolUseFailure"}
 _TOLD = ("file_path", "filePath", "notebook_path", "path", "command", "cmd", "input", "patch", "patchText")
 #: Events after which turns may be finished. The others only answer.
 _FINISHING = {"Stop", "StopFailure", "SessionEnd", "PreCompact", "Interrupt"}
-#: Lines of recent notes that a new session is given.
-CONTEXT_LINES = {"claude-code": 30, "codex": 30, "opencode": 15, "openclaw": 15}
 _LEAST_PROMPT = 10
 _LINE_HEAD = 8192  # bytes of a line in which it says what it is
 _LOOK_S = 0.5
@@ -48,17 +52,17 @@ _MOST = 4096  # characters of an id or a path
 _MOST_PROMPT = 20_000  # characters of a prompt in which something is looked for
 _MOST_GIVEN = 200_000  # characters of a tool's input
 _MOST_ANSWER = 1 << 20
-#: The session's own marks, which a service that outlives the session must not carry.
-_SESSION_MARKS = ("CLAUDECODE", "CLAUDE_CODE_", "CLAUDE_PID", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_", "PLUGIN_", "AI_AGENT", "MEMSEARCH_DIR")  # fmt: skip
+#: Marks of a session, whichever agent's it is: a service that outlives it must not carry them, nor that agent's own.
+_SESSION_MARKS = ("PLUGIN_", "AI_AGENT", "MEMSEARCH_DIR")
 
 
 def main(agent: str, event: str) -> int:
     """Take one event. Returns 0 whatever happens: an agent must never fail for its memory."""
     start = time.monotonic()
-    output: dict = {}
+    output: dict[str, Any] = {}
     detached = False
     try:
-        if not os.environ.get("MEMSEARCH_DISABLE") and agent in AGENTS:
+        if not os.environ.get("MEMSEARCH_DISABLE") and agent in registry.PACKAGES:
             chunks: list[bytes] = []
             payload = _payload(start + _DEADLINE_S, chunks)
             if payload is None and event in _FINISHING and not _ended(chunks):
@@ -86,7 +90,7 @@ def main(agent: str, event: str) -> int:
     return 0
 
 
-def _home():
+def _home() -> Home:
     from memsearch_engine.home import Home
 
     return Home.from_env()
@@ -111,7 +115,7 @@ def _detach() -> bool:
     return True
 
 
-def _take(agent: str, event: str, payload: dict, start: float) -> dict:
+def _take(agent: str, event: str, payload: dict[str, Any], start: float) -> dict[str, Any]:
     home = _home()
     if event == "UserPromptSubmit":
         prompt = payload.get("prompt")
@@ -122,9 +126,9 @@ def _take(agent: str, event: str, payload: dict, start: float) -> dict:
         return _around(home, agent, event, payload, start)
     if event == "SessionStart":
         place = _place(home, payload)
-        context = {} if _was_told(payload) else _ready(home, place)
+        context = {} if _was_told(agent, payload) else _ready(home, place)
         texts = context.get("texts")
-        text = texts.get(str(CONTEXT_LINES[agent])) if isinstance(texts, dict) else None
+        text = texts.get(str(registry.context_lines(agent))) if isinstance(texts, dict) else None
         _put(home, agent, event, payload, start, context=context.get("id") if text else "")
         _start_service(home)
         texts = [text] if isinstance(text, str) and text else []
@@ -139,12 +143,12 @@ def _take(agent: str, event: str, payload: dict, start: float) -> dict:
     return {}
 
 
-def _at_prompt(home, agent: str, payload: dict, prompt: str, start: float) -> dict:
+def _at_prompt(home: Home, agent: str, payload: dict[str, Any], prompt: str, start: float) -> dict[str, Any]:
     """What the service says within the time that the owner allows for it, or nothing; the hint where it does."""
     place = _place(home, payload)
     ready = _ready(home, place)
     hint = ready.get("hint")
-    output: dict = {"systemMessage": hint} if isinstance(hint, str) and hint else {}
+    output: dict[str, Any] = {"systemMessage": hint} if isinstance(hint, str) and hint else {}
     wait_ms = ready.get("wait_ms")
     if not isinstance(wait_ms, int) or wait_ms <= 0 or not payload.get("session_id"):
         return output
@@ -158,7 +162,7 @@ def _at_prompt(home, agent: str, payload: dict, prompt: str, start: float) -> di
     return output
 
 
-def _around(home, agent: str, event: str, payload: dict, start: float) -> dict:
+def _around(home: Home, agent: str, event: str, payload: dict[str, Any], start: float) -> dict[str, Any]:
     """What is known about an action that is about to be done, or about the error that it ended with."""
     place = _place(home, payload)
     ready = _ready(home, place)
@@ -187,11 +191,13 @@ def _around(home, agent: str, event: str, payload: dict, start: float) -> dict:
     text, line = told.get("text"), told.get("line")
     if not isinstance(text, str) or not text:
         return {}
-    answer: dict = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+    answer: dict[str, Any] = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
     return answer | {"systemMessage": line} if isinstance(line, str) and line and ready.get("hint") else answer
 
 
-def _carried(home, agent: str, payload: dict, place: dict, ready: dict, start: float) -> str:
+def _carried(
+    home: Home, agent: str, payload: dict[str, Any], place: dict[str, Any], ready: dict[str, Any], start: float
+) -> str:
     """What a session that goes on after a compaction is told beside what any new one is; '' where that is not said in time."""
     wait_ms = ready.get("carry_ms")
     if not isinstance(wait_ms, int) or wait_ms <= 0 or not payload.get("session_id"):
@@ -202,7 +208,15 @@ def _carried(home, agent: str, payload: dict, place: dict, ready: dict, start: f
     return text if isinstance(text, str) else ""
 
 
-def _ask(home, agent: str, method: str, payload: dict, place: dict, params: dict, end: float) -> dict | None:
+def _ask(
+    home: Home,
+    agent: str,
+    method: str,
+    payload: dict[str, Any],
+    place: dict[str, Any],
+    params: dict[str, Any],
+    end: float,
+) -> dict[str, Any] | None:
     """The service's answer, {} where it comes after *end* (monotonic); None where no service listens."""
     import socket
 
@@ -229,7 +243,7 @@ def _ask(home, agent: str, method: str, payload: dict, place: dict, params: dict
             return {}
 
 
-def _answer(peer, number: int, end: float) -> dict:
+def _answer(peer: socket.socket, number: int, end: float) -> dict[str, Any]:
     """The result of a call, {} for an error; answers come in any order. Raises OSError, ValueError."""
     said = b""
     while len(said) < _MOST_ANSWER:
@@ -246,11 +260,11 @@ def _answer(peer, number: int, end: float) -> dict:
     return {}
 
 
-def _was_told(payload: dict) -> bool:
+def _was_told(agent: str, payload: dict[str, Any]) -> bool:
     """Whether a session that goes on still has what it was given: each resumption would add another copy.
 
-    A fork brings its parent's along. A resumed session has it where its transcript names it after the last compaction; Claude Code
-    keeps it as an attachment of a hook, Codex as a developer's message.
+    A fork brings its parent's along. A resumed session has it where its transcript names it after the last compaction, in a
+    line in which its agent keeps what hooks say.
     """
     source = payload.get("source")
     if source != "resume":
@@ -269,13 +283,13 @@ def _was_told(payload: dict) -> bool:
                 return False
             with mmap.mmap(fd, 0, access=mmap.ACCESS_READ) as data:
                 oldest = max(0, len(data) - _LOOKED_THROUGH)
-                marks = (b'"subtype":"compact_boundary"', b'"type":"compacted"')
-                oldest = max(oldest, *(data.rfind(mark, oldest) for mark in marks))
+                known = registry.agent(agent)
+                oldest = max([oldest, *(data.rfind(mark, oldest) for mark in known.compacted)])
                 at = data.rfind(b"<memsearch-memory id=", oldest)
                 while at >= 0 and time.monotonic() < end:
                     line = data.rfind(b"\n", oldest, at) + 1 or oldest
                     head = data[line : min(at, line + _LINE_HEAD)]
-                    if b'"hook_additional_context"' in head or b'"role":"developer"' in head:
+                    if any(mark in head for mark in known.told_in):
                         return True
                     at = data.rfind(b"<memsearch-memory id=", oldest, line)  # a line once, however often it says so
     except (OSError, ValueError):  # not there, or empty
@@ -283,7 +297,7 @@ def _was_told(payload: dict) -> bool:
     return False
 
 
-def _payload(end: float, chunks: list[bytes]) -> dict | None:
+def _payload(end: float, chunks: list[bytes]) -> dict[str, Any] | None:
     """JSON from stdin, read until it is whole, closed, too big or too late (*end*, monotonic). *chunks* holds what was read, so that
     reading can go on; ``b""`` at its end says that stdin was closed."""
     fd = 0
@@ -306,11 +320,11 @@ def _payload(end: float, chunks: list[bytes]) -> dict | None:
         return None
 
 
-def _table(value: object) -> dict | None:
+def _table(value: object) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _place(home, payload: dict) -> dict:
+def _place(home: Home, payload: dict[str, Any]) -> dict[str, Any]:
     """Where the session's project lies, as the service is told it."""
     from memsearch_engine.place import find
 
@@ -319,7 +333,7 @@ def _place(home, payload: dict) -> dict:
     return dict(zip(("root", "memory", "common_dir"), found))
 
 
-def _ready(home, place: dict) -> dict:
+def _ready(home: Home, place: dict[str, Any]) -> dict[str, Any]:
     """The context that the engine keeps ready for a project; {} where there is none."""
     try:
         with open(home.context(place["memory"]), "rb") as file:
@@ -328,16 +342,14 @@ def _ready(home, place: dict) -> dict:
         return {}
 
 
-def _put(home, agent: str, event: str, payload: dict, start: float, **more: object) -> None:
-    from memsearch_engine.home import AGENT_HOMES
-
+def _put(home: Home, agent: str, event: str, payload: dict[str, Any], start: float, **more: object) -> None:
     inbox = str(home.inbox)
     os.makedirs(inbox, mode=0o700, exist_ok=True)
     now = time.time()
     record: dict[str, object] = {key: value[:_MOST] for key in _KEEP if isinstance(value := payload.get(key), str)}
     record.update(
         agent=agent, event=event, at=now, memsearch_dir=os.environ.get("MEMSEARCH_DIR", ""),
-        agent_home=os.environ.get(AGENT_HOMES[agent][0], ""), **more,
+        agent_home=os.environ.get(registry.agent(agent).home_variable, ""), **more,
     )  # fmt: skip
     record["hook_ms"] = round((time.monotonic() - start) * 1000, 2)
     name = f"{now:.6f}-{os.getpid()}.json"
@@ -355,7 +367,7 @@ def _put(home, agent: str, event: str, payload: dict, start: float, **more: obje
     os.rename(temporary, os.path.join(inbox, name))
 
 
-def _start_service(home) -> None:
+def _start_service(home: Home) -> None:
     """Start the service where none runs: its lock is free. Detached, nothing of ours stays open in it."""
     import fcntl
 
@@ -372,7 +384,8 @@ def _start_service(home) -> None:
             return
         finally:
             os.close(lock)
-    environment = {name: value for name, value in os.environ.items() if not name.startswith(_SESSION_MARKS)}
+    marks = (*_SESSION_MARKS, *(mark for agent in registry.everyone() for mark in agent.session_marks))
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(marks)}
     environment["MEMSEARCH_HOME"] = str(home.root)
     null = os.open(os.devnull, os.O_RDWR)
     os.posix_spawn(

@@ -13,6 +13,7 @@ import msgspec
 
 from memsearch_engine import receipts, usage
 from memsearch_engine.actions.index import Actions
+from memsearch_engine.agents import registry
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture.clean import redacted
 from memsearch_engine.capture.extract import extract, is_trivial
@@ -135,7 +136,7 @@ class Keeper:
 def noted_at(turn: Turn) -> list[str]:
     """The minutes in which memsearch's stop script may have noted a turn: it wrote down the clock when the turn ended."""
     ended = local_time(turn.ended) or local_time(turn.started)
-    if ended is None or turn.agent not in ("codex", "openclaw"):
+    if ended is None or not registry.agent(turn.agent).noted_by_minute:
         return []
     return [(ended + timedelta(minutes=n)).strftime("%Y-%m-%d %H:%M") for n in range(-1, 3)]
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Protocol, cast
 
 import msgspec
 
+from memsearch_engine.agents import registry
 from memsearch_engine.capture.clean import redacted
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.home import AgentFolders, Home
@@ -19,9 +20,14 @@ from memsearch_engine.projects import Project
 from memsearch_engine.transcripts.evidence import Archive
 from memsearch_engine.transcripts.locate import find_session, open_session
 
-#: Claude Code deletes transcripts after so many days, unless its settings say otherwise. The others keep theirs.
-_CLAUDE_DAYS = 30
 _SOON_DAYS = 7
+
+
+class Retention(Protocol):
+    """The module ``retention`` of the package of an agent that deletes its sessions."""
+
+    def days_kept(self, sessions: Path) -> int:
+        """After how many days it deletes what lies in that folder; 0: never."""
 
 
 class Expiring(msgspec.Struct):
@@ -108,13 +114,6 @@ def archive_all(
 
 def _days_kept(agent: str, folders: AgentFolders) -> int:
     """How long an agent keeps its transcripts; 0 for ever."""
-    if agent != "claude-code":
-        return 0
-    for place in folders.of(agent):
-        try:
-            days = json.loads((Path(place).parent / "settings.json").read_bytes()).get("cleanupPeriodDays")
-        except (OSError, ValueError, AttributeError):
-            continue
-        if isinstance(days, int | float):
-            return int(days)
-    return _CLAUDE_DAYS
+    deletes = cast("Retention | None", registry.part(agent, "retention"))
+    places = [place for place in folders.of(agent) if place.is_dir()]
+    return min((deletes.days_kept(place) for place in places), default=0) if deletes else 0

@@ -21,8 +21,7 @@ from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.text import escape_block, plain
 from memsearch_engine.journal.write import Journal, Target
-from memsearch_engine.llm import spend
-from memsearch_engine.llm.native import SMALL
+from memsearch_engine.llm import native, spend
 from memsearch_engine.llm.providers import ModelError, complete
 from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.secrets.scan import redact
@@ -69,7 +68,7 @@ def chosen(settings: Settings, agent: str) -> Summarize:
     own = settings.plugins.get(agent)
     found = own.summarize if own and own.summarize else settings.capture.summarize
     asks = found.enabled and not (
-        found.provider == "native" and agent not in SMALL
+        found.provider == "native" and not native.can(agent)
     )  # whose client can't be kept from tools
     return found if asks else msgspec.structs.replace(found, provider="extractive")
 

@@ -18,6 +18,7 @@ from pathlib import Path
 import msgspec
 
 from memsearch_engine import inside, receipts
+from memsearch_engine.agents import registry
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture.keep import Keeper, home_of
 from memsearch_engine.capture.ledger import known_folders
@@ -25,7 +26,7 @@ from memsearch_engine.errors import MemsearchError
 from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.settings import Settings
-from memsearch_engine.transcripts.locate import READERS, find_session, open_session
+from memsearch_engine.transcripts.locate import find_session, open_session
 from memsearch_engine.transcripts.model import Conversation
 
 log = logging.getLogger("memsearch.service")
@@ -231,7 +232,7 @@ def _named(memsearch_dir: str) -> str:
 
 def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
     age = time.time() - event.at
-    if event.agent not in READERS:
+    if event.agent not in registry.names():
         return True, ""
     if event.agent_home:  # the service has another environment than the agent
         keeper.ledger.remember_folder(event.agent, event.agent_home)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import msgspec
 
+from memsearch_engine.agents import registry
+
 #: Values of the ``trust`` mark: a note that took in content from outside, one that reads like an order to agents, and one that
 #: the owner has looked at.
 UNTRUSTED = ("outside", "suspect")
@@ -122,11 +124,7 @@ class Document(msgspec.Struct):
 
 def agent_of(kind: str, path: str) -> str:
     """Whose an anchor is that does not say it."""
-    if kind == "rollout":
-        return "codex"
-    if "openclaw" in path:
-        return "openclaw"
-    return {"transcript": "claude-code", "db": "opencode"}.get(kind, "")
+    return registry.owner(kind, path)
 
 
 def clean_comment(value: str) -> str:

@@ -55,7 +55,7 @@ def complete(
         SettingsError: the provider is not configured.
         ModelError: it gave no answer.
     """
-    if provider == "native" or (provider in native.SMALL and provider not in llm.providers):
+    if provider == "native" or (native.can(provider) and provider not in llm.providers):
         return native.ask(agent or provider, model, system, question, llm.timeout_s)
     known, model = configured(llm, provider, model)
     system, question = marked(system), marked(question)

@@ -170,7 +170,7 @@ class _Run:
         chosen, limits = self.settings.longterm.consolidate, self.settings.longterm
         system = prompt(self.home, "consolidate").replace("SUMMARY_TOKENS", str(int(limits.max_tokens * 0.9)))
         task = self._task(diff)
-        if chosen.provider in native.EDITORS and chosen.provider not in self.settings.llm.providers:
+        if native.can(chosen.provider) and chosen.provider not in self.settings.llm.providers:
             self._before_turn()
             left = max(1.0, self.ends - time.monotonic())
             booked = self._reserve(limits.run_tokens)  # how much an agent asks by itself is known when it is done
@@ -185,7 +185,7 @@ class _Run:
         if chosen.provider == "native":
             raise SettingsError(
                 "`longterm.consolidate.provider` can't be native: no session's agent stands for all",
-                f"choose {' or '.join(native.EDITORS)}, or a name under llm.providers",
+                f"choose {' or '.join(native.those())}, or a name under llm.providers",
             )
         tools.work(
             self.settings.llm, chosen.provider, chosen.model, system, task, FileTools(self.home, self.folder).tools(),

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import msgspec
 
+from memsearch_engine.agents import registry
 from memsearch_engine.capture.clean import redacted
 from memsearch_engine.capture.extract import is_trivial
 from memsearch_engine.capture.keep import home_of
@@ -33,7 +34,7 @@ from memsearch_engine.projects import locate
 from memsearch_engine.registry import Registry
 from memsearch_engine.secrets.scan import redact
 from memsearch_engine.settings import Settings
-from memsearch_engine.transcripts.locate import READERS, all_sessions, open_session
+from memsearch_engine.transcripts.locate import all_sessions, open_session
 from memsearch_engine.transcripts.model import Conversation, Session, Turn
 from memsearch_engine.usage import without_citations
 
@@ -103,7 +104,7 @@ def survey(
     modes, known = store.modes(), {memory.id for memory in store.all()}
     oldest = since or now - limits.max_age_days * DAY_S
     found = []
-    for agent in READERS:
+    for agent in registry.names():
         for where in all_sessions(agent, folders):
             if only and where.session != only:
                 continue
@@ -153,11 +154,11 @@ def run(
     standings = survey(home, settings, folders, only=only, since=since, now=clock())
     due = [standing for standing in standings if not standing.reason][: limit or None]
     outcome, lock = Outcome(failed=[]), threading.Lock()
-    registry = Registry(home)
+    known = Registry(home)
     try:
         with ThreadPoolExecutor(max(1, min(settings.longterm.parallel, len(due))), "extract") as pool:
             work = _Work(
-                home, settings, registry, cap or settings.longterm.parallel, bool(only), outcome, lock, stop, clock
+                home, settings, known, cap or settings.longterm.parallel, bool(only), outcome, lock, stop, clock
             )
             tasks = [pool.submit(work.one, standing) for standing in due]
             try:
@@ -169,7 +170,7 @@ def run(
                 outcome.stopped = "interrupted"  # those that wait are not begun any more
                 raise
     finally:
-        registry.close()
+        known.close()
     return outcome
 
 

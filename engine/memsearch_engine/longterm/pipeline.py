@@ -17,7 +17,7 @@ import msgspec
 from memsearch_engine.errors import Conflict, SettingsError
 from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.journal.disk import locked
-from memsearch_engine.llm import spend
+from memsearch_engine.llm import native, spend
 from memsearch_engine.longterm import consolidate, extract, recall, review, workspace
 from memsearch_engine.longterm.jobs import SCHEMA as JOBS
 from memsearch_engine.longterm.jobs import Jobs, Refusal, learning
@@ -97,7 +97,7 @@ def check_models(settings: Settings, phase: int) -> None:
         if phase in (0, number) and not getattr(settings.longterm, name).provider:
             raise SettingsError(
                 f"`longterm.{name}.provider` is not set: no model may be asked",
-                f"memsearch config set longterm.{name}.provider NAME (claude-code, codex, or one under llm.providers)",
+                f"memsearch config set longterm.{name}.provider NAME ({', '.join(native.those())}, or one under llm.providers)",
             )
 
 

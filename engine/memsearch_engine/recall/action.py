@@ -22,7 +22,6 @@ from memsearch_engine.actions.answers import Fix
 from memsearch_engine.actions.index import Act, Actions
 from memsearch_engine.amendments import NOTHING, Said
 from memsearch_engine.capture.context import fenced, unfenced
-from memsearch_engine.capture.hook import CONTEXT_LINES
 from memsearch_engine.capture.suspicion import orders
 from memsearch_engine.home import Home
 from memsearch_engine.index import analyze
@@ -265,7 +264,7 @@ def choose(
     home: Home, limits: Recall, found: Iterable[Found], agent: str, session: str
 ) -> tuple[Telling, list[receipts.Told]]:
     """The first of *found* that this session was not told yet, as its line; nothing where its budget is spent."""
-    before = receipts.of_session(home, agent, session, CONTEXT_LINES.get(agent, 0))
+    before = receipts.of_session(home, agent, session)
     for one in found:
         terms = set(analyze.terms(one.subject))
         if one.entry in before.entries:

@@ -13,7 +13,6 @@ import msgspec
 from memsearch_engine import receipts
 from memsearch_engine.amendments import NOTHING, Said
 from memsearch_engine.capture.context import fenced, unfenced, without_injected
-from memsearch_engine.capture.hook import CONTEXT_LINES
 from memsearch_engine.home import Home
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
@@ -116,7 +115,7 @@ def choose(
     Args:
         answer: after ``weigh``. memory: the project's memory folder. prompt: as ``question`` cleaned it.
     """
-    before = receipts.of_session(home, agent, session, CONTEXT_LINES.get(agent, 0))
+    before = receipts.of_session(home, agent, session)
     terms = set(analyze.query_terms(prompt))
     less = receipts.unwanted(home, [hit.id for hit in answer.hits])
     files = notes.Files(memory, origin)

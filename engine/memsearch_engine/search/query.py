@@ -13,11 +13,12 @@ from datetime import date, timedelta
 
 import msgspec
 
+from memsearch_engine.agents import registry
 from memsearch_engine.index.rows import Filter, Row
 from memsearch_engine.journal.model import UNTRUSTED
 
-AGENTS = ("claude-code", "codex", "opencode", "openclaw")
-_AGENT_NAMES = {"claude": "claude-code", "claudecode": "claude-code", "claude_code": "claude-code"}
+AGENTS = registry.names()
+_AGENT_NAMES = {other: agent.name for agent in registry.everyone() for other in agent.also_called}
 KINDS = ("turn", "note")
 IS = ("pinned", "superseded", "expired", "pending", "untrusted")
 _DATES = "2026-02-09, 2026-02, 7d, today, yesterday"

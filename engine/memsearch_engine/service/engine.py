@@ -17,6 +17,7 @@ import msgspec
 
 from memsearch_engine import __version__, receipts
 from memsearch_engine.actions.index import Actions
+from memsearch_engine.agents import registry
 from memsearch_engine.amendments import Amendments
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture import worker as inbox
@@ -48,7 +49,7 @@ from memsearch_engine.service.waiting import Waiting
 from memsearch_engine.settings import Settings, load
 from memsearch_engine.transcripts import summary
 from memsearch_engine.transcripts.evidence import Archive
-from memsearch_engine.transcripts.locate import READERS, find_session
+from memsearch_engine.transcripts.locate import find_session
 from memsearch_engine.transcripts.model import input_text
 
 log = logging.getLogger("memsearch.service")
@@ -196,7 +197,7 @@ class Engine:
         return (
             not self._paused
             and settings.capture.enabled
-            and any(summaries.chosen(settings, agent).provider != "extractive" for agent in READERS)
+            and any(summaries.chosen(settings, agent).provider != "extractive" for agent in registry.names())
         )
 
     def _reconcile(self) -> None:

@@ -12,25 +12,16 @@ import re
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from types import ModuleType
 
 import msgspec
 
-from memsearch_engine.errors import NotFound, UsageError
+from memsearch_engine.agents import registry
+from memsearch_engine.errors import NotFound
 from memsearch_engine.home import AgentFolders
-from memsearch_engine.transcripts import claude_code, codex, openclaw, opencode
 from memsearch_engine.transcripts.model import Conversation, Session, Turn
+from memsearch_engine.transcripts.readers import reader, reader_of
 
-#: One reader per agent: ``sessions(folder, failed)``, ``locate(folder, session)``, ``at(path, session)``, ``open_session(where)``.
-READERS: dict[str, ModuleType] = {
-    claude_code.AGENT: claude_code,
-    codex.AGENT: codex,
-    opencode.AGENT: opencode,
-    openclaw.AGENT: openclaw,
-}
 _READ = 16  # turns at once, while words are looked for
-_LOOKED_AT = 80  # lines of a file whose name does not tell
-_LONGEST_LOOKED_AT = 1 << 20
 _SESSION = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._:-]{0,199}$")
 
 
@@ -109,11 +100,14 @@ def all_sessions(agent: str, folders: AgentFolders, failed: list[tuple[str, str]
     *failed* as (path, reason)."""
     seen: set[tuple[str, str]] = set()
     failed = [] if failed is None else failed
+    reads = reader(agent)
+    if reads is None:
+        return
     for folder in folders.of(agent):
         if folder.is_dir() and not os.access(folder, os.R_OK | os.X_OK):
             failed.append((str(folder), "Permission denied"))
             continue
-        for found in READERS[agent].sessions(folder, failed):
+        for found in reads.sessions(folder, failed):
             key = (os.path.realpath(found.path), found.session)
             if key not in seen and _inside(found.path, folder.parent):
                 seen.add(key)
@@ -122,22 +116,22 @@ def all_sessions(agent: str, folders: AgentFolders, failed: list[tuple[str, str]
 
 def find_session(agent: str, session: str, path: str, folders: AgentFolders) -> Session | None:
     """The session of an anchor, or None where the agent has it no more."""
-    reader = READERS.get(agent)
-    if reader is None:
+    reads = reader(agent)
+    if reads is None:
         return None
     places = folders.of(agent)
     if path and "\0" not in path:
         candidate = os.path.expanduser(path)
         if any(_inside(candidate, place) for place in places) and os.path.isfile(candidate):
             try:
-                if found := reader.at(candidate, session):
+                if found := reads.at(candidate, session):
                     return found
             except OSError:
                 pass
     if not _SESSION.match(session):
         return None
     for place in places:
-        found = reader.locate(place, session)
+        found = reads.locate(place, session)
         if found and any(_inside(found.path, inner) for inner in places):
             return found
     return None
@@ -145,7 +139,9 @@ def find_session(agent: str, session: str, path: str, folders: AgentFolders) -> 
 
 def open_session(where: Session, cache: Path | None = None) -> Conversation:
     """Open a session. Raises OSError where its file can't be read."""
-    return READERS[where.agent].open_session(where, cache)
+    reads = reader(where.agent)
+    assert reads is not None, where.agent
+    return reads.open_session(where, cache)
 
 
 def open_anchor(
@@ -165,8 +161,9 @@ def open_anchor(
 
 def anchored(agent: str, session: str, path: str, folders: AgentFolders, *, cache: Path | None = None) -> Conversation:
     """The conversation that an anchor names. Raises NotFound where the agent no longer has it."""
-    if agent not in READERS:
-        raise NotFound(f"conversations of {agent or 'an unknown agent'} can't be read", f"known: {', '.join(READERS)}")
+    if agent not in registry.names():
+        known = f"known: {', '.join(registry.names())}"
+        raise NotFound(f"conversations of {agent or 'an unknown agent'} can't be read", known)
     where = find_session(agent, session, path, folders)
     if where is None:
         raise NotFound(
@@ -184,56 +181,13 @@ def open_file(
 
 def recognise(path: str, session: str = "") -> Session:
     """Which agent's session a file holds."""
-    name = os.path.basename(path)
-    guesses: list[ModuleType] = []
-    if name.endswith((".jsonl", ".jsonl.zst")):
-        guesses = [_jsonl_reader(path)]
-    elif name.endswith(".sqlite"):
-        guesses = [openclaw]
-    elif name.endswith(".db"):
-        guesses = [opencode]
     try:
-        for reader in guesses:
-            if found := reader.at(path, session):
-                return found
+        found = reader_of(path).at(path, session)
     except OSError as error:
         raise NotFound(f"{path} can't be read: {error.strerror}") from error
-    if guesses:
+    if found is None:
         raise NotFound(f"no session {session} in {path}".replace("  ", " "))
-    raise UsageError(
-        f"{path} is no transcript that can be read",
-        "Claude Code, Codex and OpenClaw write .jsonl, OpenCode .db, OpenClaw .sqlite",
-    )
-
-
-def _jsonl_reader(path: str) -> ModuleType:
-    if os.path.basename(path).startswith("rollout-") or path.endswith(".zst"):
-        return codex
-    with open(path, "rb") as file:
-        for _ in range(_LOOKED_AT):
-            if reader := _reader_of(file.readline(_LONGEST_LOOKED_AT)):
-                return reader
-    raise UsageError(
-        f"{path} is no transcript of an agent that is known", "Claude Code, Codex and OpenClaw write .jsonl"
-    )
-
-
-def _reader_of(line: bytes) -> ModuleType | None:
-    """Whose line that is, by what every line of theirs has: a session may have lost its first."""
-    try:
-        value = msgspec.json.decode(line)
-    except (msgspec.DecodeError, RecursionError):
-        return None
-    if not isinstance(value, dict):
-        return None
-    kind, message = value.get("type"), value.get("message")
-    if "payload" in value and kind in ("session_meta", "event_msg", "response_item", "turn_context", "compacted"):
-        return codex
-    if kind == "session" or (kind == "message" and isinstance(message, dict) and "role" in message):
-        return openclaw
-    if kind in ("user", "assistant", "system", "summary", "attachment", "queue-operation", "file-history-snapshot"):
-        return claude_code
-    return claude_code if "sessionId" in value else None
+    return found
 
 
 def _opened(where: Session, cache: Path | None) -> Conversation:

@@ -15,6 +15,7 @@ from typing import Any
 
 import msgspec
 
+from memsearch_engine.agents.codex import AGENT
 from memsearch_engine.transcripts.jsonl import JsonlConversation
 from memsearch_engine.transcripts.model import (
     SUB_AGENTS,
@@ -27,13 +28,12 @@ from memsearch_engine.transcripts.model import (
     text_of,
 )
 
-AGENT = "codex"
 KIND = "rollout"
 _TYPES = frozenset(
     "session_meta turn_context world_state response_item event_msg compacted token_usage_record inter_agent_communication "
     "inter_agent_communication_metadata".split()
 )
-_NAME = re.compile(r"rollout-.*?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.jsonl(?:\.zst)?$")
+_ROLLOUT = re.compile(r"rollout-.*?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.jsonl(?:\.zst)?$")
 _PREAMBLE = re.compile(r"\A(?:Command: .*\n)?(?:Chunk ID: .*\n)?(?:Wall time: .*\n)?(?:.*\n){0,4}?Output:\n")
 _EXIT = re.compile(r"^Process exited with code (\d+)$|^Exit code: (\d+)$", re.M)
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "mcp_tool_call")
@@ -81,15 +81,26 @@ def _files(folder: Path, name: str) -> Iterator[Path]:
 
 def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
     name = os.path.basename(os.fspath(path))
-    match = _NAME.match(name)
+    match = _ROLLOUT.match(name)
     if not match and not name.endswith((".jsonl", ".jsonl.zst")):
         return None
-    return Session(AGENT, session or (match[1] if match else name.partition(".")[0]), str(path), KIND)
+    return Session(AGENT.name, session or (match[1] if match else name.partition(".")[0]), str(path), KIND)
+
+
+def holds(name: str) -> bool | None:
+    if name.endswith(".jsonl.zst") or (name.startswith("rollout-") and name.endswith(".jsonl")):
+        return True
+    return None if name.endswith(".jsonl") else False
+
+
+def wrote(line: dict[str, Any]) -> bool:
+    kinds = ("session_meta", "event_msg", "response_item", "turn_context", "compacted")
+    return "payload" in line and line.get("type") in kinds
 
 
 def open_session(where: Session, cache: Path | None = None) -> Conversation:
     conversation = JsonlConversation(where, _Scanner, _parse, cache)
-    conversation.agent = AGENT  # type: ignore[misc]
+    conversation.agent = AGENT.name  # type: ignore[misc]
     return conversation
 
 
@@ -209,7 +220,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
 
 def _new(turn: str, facts: dict[str, str], stamp: str = "") -> Turn:
     return Turn(
-        agent=AGENT,
+        agent=AGENT.name,
         session=facts.get("session", ""),
         turn=turn,
         started=stamp,

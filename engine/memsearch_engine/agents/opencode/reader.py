@@ -15,10 +15,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from memsearch_engine.agents.opencode import AGENT
 from memsearch_engine.transcripts.model import SUB_AGENTS, Conversation, Session, ToolCall, Turn, input_text, text_of
 from memsearch_engine.transcripts.sqlite import reading, stamp, table
 
-AGENT = "opencode"
 KIND = "db"
 _KNOWN = frozenset(
     "text reasoning tool step-start step-finish compaction patch snapshot file agent subtask retry".split()
@@ -35,7 +35,7 @@ def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
             failed.append((str(file), error.strerror or str(error)))
             continue
         for name, updated in rows:
-            yield Session(AGENT, text_of(name), str(file), KIND, (updated or 0) / 1000)
+            yield Session(AGENT.name, text_of(name), str(file), KIND, (updated or 0) / 1000)
 
 
 def locate(folder: Path, session: str) -> Session | None:
@@ -43,7 +43,7 @@ def locate(folder: Path, session: str) -> Session | None:
         try:
             with reading(str(file)) as db:
                 if db.execute("SELECT 1 FROM session WHERE id=?", (session,)).fetchone():
-                    return Session(AGENT, session, str(file), KIND)
+                    return Session(AGENT.name, session, str(file), KIND)
         except OSError:
             continue
     return None
@@ -56,7 +56,15 @@ def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
     with reading(os.fspath(path)) as db:
         query = "SELECT id FROM session WHERE id=? OR (?='' AND parent_id IS NULL) ORDER BY time_updated DESC LIMIT 1"
         row = db.execute(query, (session, session)).fetchone()
-    return Session(AGENT, row[0], os.fspath(path), KIND) if row else None
+    return Session(AGENT.name, row[0], os.fspath(path), KIND) if row else None
+
+
+def holds(name: str) -> bool | None:
+    return name.endswith(".db")
+
+
+def wrote(line: dict[str, Any]) -> bool:
+    return False
 
 
 def open_session(where: Session, cache: Path | None = None) -> Conversation:
@@ -64,7 +72,7 @@ def open_session(where: Session, cache: Path | None = None) -> Conversation:
 
 
 class OpenCodeConversation(Conversation):
-    agent = AGENT
+    agent = AGENT.name
 
     def __init__(self, where: Session) -> None:
         super().__init__(where)
@@ -112,7 +120,7 @@ class OpenCodeConversation(Conversation):
     def _new(self, name: str, data: dict[str, Any]) -> Turn:
         when = stamp(_at(data, "created"))
         return Turn(
-            AGENT, self.session, name, when, when, self._directory, tools=[], status="interrupted"
+            AGENT.name, self.session, name, when, when, self._directory, tools=[], status="interrupted"
         )  # fmt: skip
 
     def _add(self, turn: Turn, asked: bool, data: dict[str, Any], parts: list[dict[str, Any]]) -> None:

@@ -37,7 +37,7 @@ _TOOLLESS: dict[str, Any] = {
 _ANSWER_S = 10.0
 
 
-def furnish(folder: Path, program: str, model: str, system: str, *, edits: bool = False) -> tuple[str, dict[str, str]]:
+def furnish(folder: Path, program: str, model: str, system: str, *, edits: bool = False) -> dict[str, str]:
     """Make *folder* such a home.
 
     Args:
@@ -47,7 +47,7 @@ def furnish(folder: Path, program: str, model: str, system: str, *, edits: bool 
         edits: it may use its shell, within the sandbox that the caller asks for.
 
     Returns:
-        The model, and variables for its environment.
+        Variables for its environment.
     """
     import tomlkit
 
@@ -92,7 +92,7 @@ def furnish(folder: Path, program: str, model: str, system: str, *, edits: bool 
     }  # fmt: skip
     (folder / "config.toml").write_text(tomlkit.dumps(config), encoding="utf-8")
     variables = {"CODEX_HOME": str(folder), "TMPDIR": str(folder)}
-    return model, variables if edits else {**variables, "CODEX_EXEC_SERVER_URL": "none"}
+    return variables if edits else {**variables, "CODEX_EXEC_SERVER_URL": "none"}
 
 
 def _models(program: str, folder: Path) -> dict[str, dict[str, Any]]:

@@ -25,6 +25,7 @@ from typing import Any
 
 import msgspec
 
+from memsearch_engine.agents.claude_code import AGENT
 from memsearch_engine.transcripts.jsonl import JsonlConversation
 from memsearch_engine.transcripts.model import (
     SUB_AGENTS,
@@ -37,7 +38,6 @@ from memsearch_engine.transcripts.model import (
     text_of,
 )
 
-AGENT = "claude-code"
 KIND = "transcript"
 _KNOWN = frozenset(
     "user assistant system attachment queue-operation last-prompt atis-latch mode cost-state tools-used "
@@ -98,7 +98,7 @@ def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
             info = file.stat()
         except OSError:
             continue
-        yield Session(AGENT, file.stem, str(file), KIND, info.st_mtime, info.st_size)
+        yield Session(AGENT.name, file.stem, str(file), KIND, info.st_mtime, info.st_size)
 
 
 def locate(folder: Path, session: str) -> Session | None:
@@ -109,7 +109,17 @@ def locate(folder: Path, session: str) -> Session | None:
 def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
     """The session in a file, None where it can't be one."""
     path = Path(path)
-    return Session(AGENT, session or path.stem, str(path), KIND) if path.suffix == ".jsonl" else None
+    return Session(AGENT.name, session or path.stem, str(path), KIND) if path.suffix == ".jsonl" else None
+
+
+def holds(name: str) -> bool | None:
+    """None: lines of JSON may be anybody's."""
+    return None if name.endswith(".jsonl") else False
+
+
+def wrote(line: dict[str, Any]) -> bool:
+    kinds = ("user", "assistant", "system", "summary", "attachment", "queue-operation", "file-history-snapshot")
+    return line.get("type") in kinds or "sessionId" in line
 
 
 def open_session(where: Session, cache: Path | None = None) -> Conversation:
@@ -117,7 +127,7 @@ def open_session(where: Session, cache: Path | None = None) -> Conversation:
 
 
 class ClaudeConversation(JsonlConversation):
-    agent = AGENT
+    agent = AGENT.name
 
     def find(self, turn: str) -> int:
         """Also by the id of any line in a turn: memsearch's anchors name the last line that the user wrote."""
@@ -150,7 +160,7 @@ class ClaudeConversation(JsonlConversation):
             return bool(call.output)
         file = Path(self.where.path.removesuffix(".jsonl"), "subagents", f"agent-{name[1]}.jsonl")
         try:
-            turns = JsonlConversation(Session(AGENT, file.stem, str(file), KIND), _Scanner, _parse).turns()
+            turns = JsonlConversation(Session(AGENT.name, file.stem, str(file), KIND), _Scanner, _parse).turns()
         except OSError:
             return True
         return any(turn.outside for turn in turns)
@@ -218,7 +228,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             tools, position = {}, line.turnPosition
             turns.append(
                 Turn(
-                    agent=AGENT,
+                    agent=AGENT.name,
                     session=text_of(line.sessionId),
                     turn=_turn_id(line),
                     started=stamp,

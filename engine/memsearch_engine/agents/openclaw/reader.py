@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from memsearch_engine.agents.openclaw import AGENT
 from memsearch_engine.transcripts.jsonl import JsonlConversation
 from memsearch_engine.transcripts.model import (
     SUB_AGENTS,
@@ -26,7 +27,6 @@ from memsearch_engine.transcripts.model import (
 )
 from memsearch_engine.transcripts.sqlite import reading, stamp, table
 
-AGENT = "openclaw"
 _DATABASE = "openclaw-agent.sqlite"
 _KNOWN = frozenset(
     "session message model_change thinking_level_change custom custom_message reset compaction branch_summary label leaf "
@@ -46,13 +46,13 @@ def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
             failed.append((str(file), error.strerror or str(error)))
             continue
         for name, updated in rows:
-            yield Session(AGENT, text_of(name), str(file), "db", (updated or 0) / 1000)
+            yield Session(AGENT.name, text_of(name), str(file), "db", (updated or 0) / 1000)
     for file in sorted(folder.glob("*/sessions/*.jsonl")):
         try:
             info = file.stat()
         except OSError:
             continue
-        yield Session(AGENT, file.stem, str(file), "transcript", info.st_mtime, info.st_size)
+        yield Session(AGENT.name, file.stem, str(file), "transcript", info.st_mtime, info.st_size)
 
 
 def locate(folder: Path, session: str) -> Session | None:
@@ -63,25 +63,36 @@ def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
     """The named session of a database (else its newest), or the session in a JSONL file."""
     name = os.fspath(path)
     if name.endswith(".jsonl"):
-        return Session(AGENT, session or Path(name).stem, name, "transcript")
+        return Session(AGENT.name, session or Path(name).stem, name, "transcript")
     if not name.endswith(".sqlite"):
         return None
     with reading(name) as db:
         query = "SELECT session_id FROM session_windows WHERE session_id=? OR ?='' ORDER BY updated_at DESC LIMIT 1"
         row = db.execute(query, (session, session)).fetchone()
-    return Session(AGENT, row[0], name, "db") if row else None
+    return Session(AGENT.name, row[0], name, "db") if row else None
+
+
+def holds(name: str) -> bool | None:
+    return True if name.endswith(".sqlite") else None if name.endswith(".jsonl") else False
+
+
+def wrote(line: dict[str, Any]) -> bool:
+    message = line.get("message")
+    return line.get("type") == "session" or (
+        line.get("type") == "message" and isinstance(message, dict) and "role" in message
+    )
 
 
 def open_session(where: Session, cache: Path | None = None) -> Conversation:
     if where.kind == "db":
         return OpenClawConversation(where)
     conversation = JsonlConversation(where, _Scanner, _parse_lines, cache)
-    conversation.agent = AGENT  # type: ignore[misc]
+    conversation.agent = AGENT.name  # type: ignore[misc]
     return conversation
 
 
 class OpenClawConversation(Conversation):
-    agent = AGENT
+    agent = AGENT.name
 
     def __init__(self, where: Session) -> None:
         super().__init__(where)
@@ -180,7 +191,7 @@ def _parse(events: Iterable[dict[str, Any]], facts: dict[str, str]) -> list[Turn
             if prompt := _prompt(event):
                 sent = stamp(message.get("timestamp")) or when
                 turn = Turn(
-                    agent=AGENT,
+                    agent=AGENT.name,
                     session=facts.get("session", ""),
                     turn=text_of(event.get("id")),
                     started=sent,

@@ -1,0 +1,34 @@
+"""Claude Code (2.1 was driven)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memsearch_engine.agents.registry import Agent
+
+if TYPE_CHECKING:
+    from memsearch_engine.agents.claude_code import compaction, native, reader, retention
+    from memsearch_engine.capture.retention import Retention
+    from memsearch_engine.llm.native import Native
+    from memsearch_engine.transcripts.readers import Reader
+    from memsearch_engine.transcripts.summary import Compaction
+
+    _: tuple[Reader, Compaction, Native, Retention] = (reader, compaction, native, retention)
+
+AGENT = Agent(
+    name="claude-code",
+    title="Claude Code",
+    tag="cl",
+    program="claude",
+    resume=("claude", "--resume", "{session}"),
+    home_variable="CLAUDE_CONFIG_DIR",
+    home=".claude",
+    sessions="projects",
+    writes=".jsonl",
+    context_lines=30,
+    also_called=("claude", "claudecode", "claude_code"),
+    anchor="transcript",
+    session_marks=("CLAUDECODE", "CLAUDE_CODE_", "CLAUDE_PID", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_"),
+    told_in=(b'"hook_additional_context"',),
+    compacted=(b'"subtype":"compact_boundary"',),
+)

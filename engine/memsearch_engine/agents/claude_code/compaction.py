@@ -1,0 +1,16 @@
+"""What Claude Code keeps of a session that it compacted: a user line with the summary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from memsearch_engine.transcripts.model import blocks_text
+
+MARK = b'"isCompactSummary":true'
+
+
+def summary(line: dict[str, Any]) -> str | None:
+    message = line.get("message")
+    if line.get("isCompactSummary") is not True or not isinstance(message, dict):
+        return None
+    return blocks_text(message.get("content"))

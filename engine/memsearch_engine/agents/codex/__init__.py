@@ -1,0 +1,32 @@
+"""Codex CLI (0.116 to 0.169 were read, 0.169 was driven)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memsearch_engine.agents.registry import Agent
+
+if TYPE_CHECKING:
+    from memsearch_engine.agents.codex import compaction, native, reader
+    from memsearch_engine.llm.native import Native
+    from memsearch_engine.transcripts.readers import Reader
+    from memsearch_engine.transcripts.summary import Compaction
+
+    _: tuple[Reader, Compaction, Native] = (reader, compaction, native)
+
+AGENT = Agent(
+    name="codex",
+    title="Codex CLI",
+    tag="cx",
+    program="codex",
+    resume=("codex", "resume", "{session}"),
+    home_variable="CODEX_HOME",
+    home=".codex",
+    sessions="sessions",
+    writes=".jsonl",
+    context_lines=30,
+    anchor="rollout",
+    noted_by_minute=True,
+    told_in=(b'"role":"developer"',),
+    compacted=(b'"type":"compacted"',),
+)

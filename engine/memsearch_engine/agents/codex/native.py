@@ -1,0 +1,50 @@
+"""Codex' command line as a model and nothing else (measured with 0.169)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from memsearch_engine.agents.codex import native_home
+from memsearch_engine.llm.native import Call
+from memsearch_engine.llm.reply import ModelError
+from memsearch_engine.ours import marked
+
+_ALONE = ["exec", "--ephemeral", "--skip-git-repo-check", "--ignore-rules", "--json"]
+_FILES = ["-s", "workspace-write", "-c", "sandbox_workspace_write.exclude_slash_tmp=true",
+          "-c", "sandbox_workspace_write.exclude_tmpdir_env_var=true"]  # fmt: skip
+
+
+def call(private: Path, program: str, model: str, system: str, text: str, *, edits: bool) -> Call:
+    environment = native_home.furnish(private, program, model, "" if edits else system, edits=edits)
+    argv = [*_ALONE, *(_FILES if edits else ()), "-"]
+    return Call(argv, marked(f"{system}\n\n{text}" if edits else text), environment)
+
+
+def said(out: str) -> tuple[str, int, int]:
+    """Lines of events."""
+    texts, given, made, failed = [], 0, 0, ""
+    for line in out.splitlines():
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue
+        if not isinstance(event, dict):
+            continue
+        if event.get("type") in ("turn.failed", "error"):
+            reason = event.get("error")
+            reason = reason.get("message") if isinstance(reason, dict) else reason
+            failed = str(reason or event.get("message") or "it gave no reason")
+            continue
+        item, usage = (value if isinstance(value := event.get(name), dict) else {} for name in ("item", "usage"))
+        if item.get("type") == "agent_message":
+            texts.append(str(item.get("text") or ""))
+        given += int(usage.get("input_tokens") or 0)
+        made += int(usage.get("output_tokens") or 0)
+    if failed and not texts:
+        raise ModelError(f"codex: {failed[:200]}", again=True, billed=True)
+    return "\n".join(texts), given, made
+
+
+def complained(out: str) -> None:
+    said(out)

@@ -1,0 +1,118 @@
+"""Settings of agents that are JSON (some with comments), and hooks in them: read, changed and written so that nothing else moves."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from memsearch_engine.agents import commented
+from memsearch_engine.agents.installing import OURS, quoted
+from memsearch_engine.agents.patches import json_text
+from memsearch_engine.errors import UsageError
+
+
+def json_table(path: Path, data: bytes | None, *, comments: bool = False) -> dict[str, Any]:
+    """The table in a settings file. *comments*: its own program takes JSON5."""
+    if data is None or not data.strip():
+        return {}
+    try:
+        try:
+            value = json.loads(data)
+        except ValueError:
+            if not comments:
+                raise
+            value = commented.parse(data.decode())
+    except ValueError as error:
+        raise UsageError(
+            f"{path} is not JSON that can be changed safely: {error}", "correct it, then try again"
+        ) from error
+    if not isinstance(value, dict):
+        raise UsageError(f"{path} holds no object", "correct it, then try again")
+    return value
+
+
+def table_in(table: dict[str, Any], name: str, path: Path) -> dict[str, Any]:
+    """The table *name* in another, made where it is not there. Raises UsageError where something else stands there."""
+    found = table.setdefault(name, {})
+    if not isinstance(found, dict):
+        raise UsageError(f"`{name}` in {path} is no table", "correct it, then try again")
+    return found
+
+
+def json_like(table: dict[str, Any], before: bytes | None) -> bytes:
+    """*table* as the file would be written; the very bytes of *before* where nothing changed in it."""
+    if before is None or not before.strip():
+        return json_text(table, before)
+    try:
+        return before if json.loads(before) == table else json_text(table, before)
+    except ValueError:  # with comments, since it could be read
+        text = before.decode()
+        try:
+            return before if commented.parse(text) == table else commented.changed(text, table).encode()
+        except ValueError as error:
+            raise UsageError(
+                f"settings with comments can't be changed safely: {error}", "correct it, then try again"
+            ) from error
+
+
+def merge_hooks(table: dict[str, Any], bundle: Path) -> None:
+    """Our hooks, as *bundle* has them, beside the user's own; older ones of ours give way."""
+    wanted = json.loads((bundle / "hooks" / "hooks.json").read_text(encoding="utf-8"))["hooks"]
+    program = quoted()
+    for groups in wanted.values():
+        for hook in groups[0]["hooks"]:
+            hook["command"] = hook["command"].replace("memsearch", program, 1)
+    hooks = table.setdefault("hooks", {})
+    if not isinstance(hooks, dict):
+        raise UsageError("`hooks` is not an object", "correct it, then try again")
+    odd = [event for event, groups in hooks.items() if groups is not None and not isinstance(groups, list)]
+    if odd:
+        raise UsageError(f"`hooks.{odd[0]}` is not a list", "correct it, then try again")
+    if all(group in (hooks.get(event) or []) for event, groups in wanted.items() for group in groups):
+        return
+    drop_hooks(table, OURS)
+    hooks = table.setdefault("hooks", {})
+    for event, groups in wanted.items():
+        hooks[event] = [*(hooks.get(event) or []), *groups]
+
+
+def drop_hooks(table: dict[str, Any], which: re.Pattern[str]) -> None:
+    hooks = table.get("hooks")
+    if not isinstance(hooks, dict):
+        return
+    for event, groups in list(hooks.items()):
+        if not isinstance(groups, list):
+            continue
+        kept = []
+        for group in groups:
+            inner = group.get("hooks") if isinstance(group, dict) else None
+            if isinstance(inner, list):
+                left = [h for h in inner if not (isinstance(h, dict) and which.search(str(h.get("command", ""))))]
+                if len(left) < len(inner) and not left:
+                    continue
+                group = {**group, "hooks": left}
+            kept.append(group)
+        if kept or not groups:
+            hooks[event] = kept
+        else:
+            del hooks[event]
+    if not hooks:
+        del table["hooks"]
+
+
+def without_hooks(path: str, now: bytes) -> bytes:
+    table = json_table(Path(path), now)
+    drop_hooks(table, OURS)
+    return json_like(table, now)
+
+
+def commands(table: dict[str, Any]) -> list[str]:
+    hooks = table.get("hooks")
+    groups = (
+        [g for value in hooks.values() if isinstance(value, list) for g in value] if isinstance(hooks, dict) else []
+    )
+    lists = [group.get("hooks") for group in groups if isinstance(group, dict)]
+    inner = [hook for found in lists if isinstance(found, list) for hook in found if isinstance(hook, dict)]
+    return [str(hook.get("command", "")) for hook in inner]

@@ -1,0 +1,136 @@
+"""What an installer is: the lines of its own configuration that an agent needs, and our skills beside its own.
+
+Nothing is fetched. memsearch's own plugins do the same work: beside one of them ours is not installed, unless it takes its place.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+from memsearch_engine.agents import registry
+from memsearch_engine.agents.patches import Link, Patch, link, read
+
+BY_MARKETPLACE = "memsearch@memsearch-tui"
+SKILLS = ("memory-recall", "memory-config", "remember", "forget")
+#: A hook of ours in an agent's settings, and memsearch's own.
+OURS = re.compile(rf"memsearch(?:\.exe)?['\"]? hook (?:{'|'.join(map(re.escape, registry.names()))}) \w+$")
+PEERS = re.compile(r"memsearch[^\s]*/(?:plugins/[\w-]+/)?hooks/[\w-]+\.sh|memsearch-(?:opencode|openclaw|claude)")
+
+
+def bundled() -> Path:
+    """The plugins that this installation brings: in the wheel, or beside the sources."""
+    here = Path(__file__).parent / "bundled"
+    return here if here.is_dir() else Path(__file__).parents[3] / "plugins"
+
+
+def command() -> str:
+    """How an agent calls memsearch: by name where the PATH finds this very one, else by its whole path."""
+    own = Path(sys.executable).parent / "memsearch"
+    found = shutil.which("memsearch")
+    if found and (not own.exists() or os.path.realpath(found) == os.path.realpath(own)) and _lasting(found):
+        return "memsearch"
+    return str(own) if own.exists() else "memsearch"
+
+
+def _lasting(path: str) -> bool:
+    """Whether the PATH of another shell will find it too: an activated environment's is gone with the shell."""
+    active = os.environ.get("VIRTUAL_ENV")
+    return not (active and path.startswith(active + os.sep))
+
+
+class Installer:
+    """One agent's own configuration: the class ``Installer`` of the module ``installer`` of its package is one of these."""
+
+    name = ""
+    #: How one of two goes, where ours is here twice.
+    one_way_out = ""
+
+    def bundle(self) -> Path:
+        """What we bring for it: ``skills/`` and its own files."""
+        return bundled() / self.name
+
+    def patches(self, *, replace_peer: bool) -> list[Patch]:
+        """What installing changes, nothing where all of it stands. *replace_peer*: switch memsearch's own plugin off."""
+        raise NotImplementedError
+
+    def peer(self) -> list[str]:
+        """Where memsearch's own plugin is active."""
+        return []
+
+    def problems(self) -> list[str]:
+        """What keeps ours from working, as it stands in its configuration."""
+        return []
+
+    def plugin(self) -> str:
+        """The version of ours that came by a marketplace of the agent's own; '' where none is active."""
+        return ""
+
+    def plugin_problems(self) -> list[str]:
+        """The same, of what came by a marketplace."""
+        return []
+
+    def hooked(self) -> bool:
+        """Whether hooks of ours stand in the agent's configuration."""
+        return False
+
+    def notes(self) -> list[str]:
+        """What could be, and is not wrong."""
+        return []
+
+    def trust_planned(self) -> list[Patch]:
+        """What ``trusted`` will change, as far as that is known before ours is installed."""
+        return []
+
+    def trusted(self, *, plugins: bool) -> list[Patch]:
+        """What says to the agent that its user trusts ours; *plugins*: that which came by a marketplace."""
+        return []
+
+    def rules(self) -> list[str]:
+        """What lets it look things up without asking each time, in its own words; nothing where it doesn't ask."""
+        return []
+
+    def lacks_rules(self) -> bool:
+        return False
+
+    def with_rules(self, patches: list[Patch]) -> list[Patch]:
+        """*patches*, and what lets the agent look things up without asking each time."""
+        return patches
+
+    def strip(self, path: str, now: bytes, before: bytes | None) -> bytes | None:
+        """*now*, which somebody changed, without what is ours; None where all of it is. A skill that was edited stays."""
+        return now if path.endswith("SKILL.md") else None
+
+    def _skills(self, folder: Path) -> list[Patch]:
+        made = []
+        for skill in SKILLS:
+            text = (self.bundle() / "skills" / skill / "SKILL.md").read_text(encoding="utf-8")
+            path = folder / skill / "SKILL.md"
+            found = link(folder / skill)
+            if found:  # another's skill of this name, linked from its own place: that place is not ours to write to
+                made.append(Patch(str(folder / skill), found, None, f"link to {found.to}"))
+            made.append(own_file(path, with_command(text), "skill", anew=found is not None))
+        return made
+
+
+def own_file(path: Path, text: str, why: str, *, anew: bool = False) -> Patch:
+    """A file that is wholly ours. A link in its place gives way; *anew*: its folder is made by an earlier patch."""
+    before: bytes | Link | None = None if anew else link(path) or read(path)
+    if isinstance(before, Link) and read(path) == text.encode():
+        before = text.encode()  # the user's own link to the very same file
+    return Patch(str(path), before, text.encode(), why, own=True)
+
+
+def with_command(text: str) -> str:
+    """A skill whose commands name the program as this machine finds it."""
+    name = quoted()
+    return text.replace("`memsearch ", f"`{name} ").replace("Bash(memsearch ", f"Bash({name} ")
+
+
+def quoted() -> str:
+    """The command as a shell reads it, in one way everywhere: a rule allows just what is written as the rule is."""
+    name = command()
+    return f'"{name}"' if " " in name else name

@@ -1,0 +1,29 @@
+"""OpenClaw (2026.9 was driven)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memsearch_engine.agents.registry import Agent
+
+if TYPE_CHECKING:
+    from memsearch_engine.agents.openclaw import reader
+    from memsearch_engine.transcripts.readers import Reader
+
+    _: Reader = reader
+
+AGENT = Agent(
+    name="openclaw",
+    title="OpenClaw",
+    tag="ow",
+    program="openclaw",
+    resume=("openclaw", "tui", "--session", "{session}"),
+    home_variable="OPENCLAW_STATE_DIR",
+    home=".openclaw",
+    sessions="agents",
+    writes=".sqlite and .jsonl",
+    context_lines=15,
+    anchor="transcript db",
+    anchor_path="openclaw",
+    noted_by_minute=True,
+)

@@ -1,0 +1,58 @@
+"""Ours in OpenClaw: an extension, its entry in ``openclaw.json``, skills in the extension."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from memsearch_engine.agents import installing
+from memsearch_engine.agents.hooks_json import json_like, json_table, table_in
+from memsearch_engine.agents.installing import command, own_file
+from memsearch_engine.agents.openclaw import AGENT
+from memsearch_engine.agents.patches import Patch, read
+from memsearch_engine.home import user_home
+
+
+class Installer(installing.Installer):
+    name = AGENT.name
+
+    def __init__(self) -> None:
+        self.base = Path(os.environ.get("OPENCLAW_STATE_DIR") or user_home() / ".openclaw")
+        self.config = self.base / "openclaw.json"
+
+    def patches(self, *, replace_peer: bool) -> list[Patch]:
+        before = read(self.config)
+        table = json_table(self.config, before, comments=True)
+        folder = self.base / "extensions" / "memsearch"
+        plugins = table_in(table, "plugins", self.config)
+        entry = table_in(table_in(plugins, "entries", self.config), "memsearch", self.config)
+        entry["enabled"] = True
+        table_in(entry, "hooks", self.config).update(allowConversationAccess=True, allowPromptInjection=True)
+        if isinstance(plugins.get("allow"), list) and "memsearch" not in plugins["allow"]:
+            plugins["allow"].append("memsearch")
+        made = [Patch(str(self.config), before, json_like(table, before), "plugin entry")]
+        for name in ("index.js", "openclaw.plugin.json", "package.json"):
+            text = (self.bundle() / name).read_text(encoding="utf-8")
+            text = text.replace('const MEMSEARCH = "memsearch"', f"const MEMSEARCH = {json.dumps(command())}")
+            made.append(own_file(folder / name, text, "plugin"))
+        return made + self._skills(folder / "skills")
+
+    def peer(self) -> list[str]:
+        folder = self.base / "extensions" / "memsearch"
+        manifest = read(folder / "package.json")
+        if manifest is not None and b"memsearch-openclaw-plugin" not in manifest:
+            return [f"plugin in {folder}"]
+        return []
+
+    def strip(self, path: str, now: bytes, before: bytes | None) -> bytes | None:
+        if path != str(self.config):
+            return super().strip(path, now, before)
+        table = json_table(self.config, now, comments=True)
+        plugins = table.get("plugins")
+        if isinstance(plugins, dict):
+            if isinstance(plugins.get("entries"), dict):
+                plugins["entries"].pop("memsearch", None)
+            if isinstance(plugins.get("allow"), list):
+                plugins["allow"] = [name for name in plugins["allow"] if name != "memsearch"]
+        return json_like(table, now)

@@ -1,0 +1,27 @@
+"""OpenCode (1.18 was driven)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memsearch_engine.agents.registry import Agent
+
+if TYPE_CHECKING:
+    from memsearch_engine.agents.opencode import reader
+    from memsearch_engine.transcripts.readers import Reader
+
+    _: Reader = reader
+
+AGENT = Agent(
+    name="opencode",
+    title="OpenCode",
+    tag="oc",
+    program="opencode",
+    resume=("opencode", "--session", "{session}"),
+    home_variable="XDG_DATA_HOME",
+    home=".local/share",
+    sessions="opencode",
+    writes=".db",
+    context_lines=15,
+    anchor="db",
+)

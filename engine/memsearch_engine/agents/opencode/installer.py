@@ -1,0 +1,49 @@
+"""Ours in OpenCode: a plugin and skills beside its own."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+
+from memsearch_engine.agents import installing
+from memsearch_engine.agents.hooks_json import json_like, json_table
+from memsearch_engine.agents.installing import PEERS, command, own_file
+from memsearch_engine.agents.opencode import AGENT
+from memsearch_engine.agents.patches import Patch, link, read
+from memsearch_engine.home import user_home
+
+
+class Installer(installing.Installer):
+    name = AGENT.name
+
+    def __init__(self) -> None:
+        self.base = Path(os.environ.get("XDG_CONFIG_HOME") or user_home() / ".config") / "opencode"
+
+    def patches(self, *, replace_peer: bool) -> list[Patch]:
+        text = (self.bundle() / "memsearch.ts").read_text(encoding="utf-8")
+        text = text.replace('const MEMSEARCH = "memsearch"', f"const MEMSEARCH = {json.dumps(command())}")
+        path = self.base / "plugins" / "memsearch.ts"
+        made = [own_file(path, text, "plugin"), *self._skills(self.base / "skills")]
+        if replace_peer:
+            for config in self._configs():
+                before = read(config)
+                table = json_table(config, before, comments=True)
+                if isinstance(table.get("plugin"), list):
+                    table["plugin"] = [entry for entry in table["plugin"] if not PEERS.search(str(entry))]
+                    made.append(Patch(str(config), before, json_like(table, before), "memsearch's own plugin off"))
+        return made
+
+    def peer(self) -> list[str]:
+        found = []
+        for config in self._configs():
+            entries = json_table(config, read(config), comments=True).get("plugin")
+            found += [f"plugin {e} in {config}" for e in entries or [] if PEERS.search(str(e))]
+        file = self.base / "plugins" / "memsearch.ts"
+        if (file.exists() or link(file)) and b"`memsearch plugins install opencode`" not in (read(file) or b""):
+            found.append(f"plugin {file}")
+        return found
+
+    def _configs(self) -> Iterable[Path]:
+        return [path for name in ("opencode.json", "opencode.jsonc") if (path := self.base / name).exists()]

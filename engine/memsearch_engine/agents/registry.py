@@ -1,0 +1,95 @@
+"""The only list of agents, and the way to what is known of each.
+
+An agent is a package. Its ``__init__`` has ``AGENT``, the facts below; the rest are parts that the rooms which need them describe:
+``reader`` (``transcripts/readers.py``), ``installer`` (``agents/installing.py``), and, where an agent has such a thing, ``native``
+(``llm/native.py``), ``compaction`` (``transcripts/summary.py``) and ``retention`` (``capture/retention.py``). A part is imported when
+it is asked for. Standard library only: hooks ask, and count milliseconds.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from types import ModuleType
+from typing import NamedTuple
+
+#: name -> package. To add an agent: its package, and its line here.
+PACKAGES = {
+    "claude-code": "memsearch_engine.agents.claude_code",
+    "codex": "memsearch_engine.agents.codex",
+    "opencode": "memsearch_engine.agents.opencode",
+    "openclaw": "memsearch_engine.agents.openclaw",
+}
+
+
+class Agent(NamedTuple):
+    """What everybody may know of an agent.
+
+    Attributes:
+        name, title, tag: as commands name it; as people do; in two letters, in lists.
+        program: its command; resume: what goes on with a session, ``{session}`` in its place.
+        home_variable, home, sessions: the variable that moves its home; its home below the user's; where sessions lie in it.
+        writes: how the files of its sessions end.
+        context_lines: lines of recent notes that a new session is told.
+        also_called: other names of it in a query.
+        anchor: the word for the path in an anchor that names no agent and is its; anchor_path: what stands in such a path ('': any).
+        noted_by_minute: memsearch's anchors of its turns name no turn.
+        session_marks: how variables begin that tell its programs that they run in a session.
+        told_in, compacted: in a line of a session, what says that a hook was the one to speak; that all before it was summed up.
+    """
+
+    name: str
+    title: str
+    tag: str
+    program: str
+    resume: tuple[str, ...]
+    home_variable: str
+    home: str
+    sessions: str
+    writes: str
+    context_lines: int
+    also_called: tuple[str, ...] = ()
+    anchor: str = ""
+    anchor_path: str = ""
+    noted_by_minute: bool = False
+    session_marks: tuple[str, ...] = ()
+    told_in: tuple[bytes, ...] = ()
+    compacted: tuple[bytes, ...] = ()
+
+
+def names() -> tuple[str, ...]:
+    return tuple(PACKAGES)
+
+
+def agent(name: str) -> Agent:
+    """The facts of an agent. Raises KeyError where none is called so."""
+    found: Agent = import_module(PACKAGES[name]).AGENT
+    return found
+
+
+def everyone() -> list[Agent]:
+    return [agent(name) for name in PACKAGES]
+
+
+def context_lines(name: str) -> int:
+    """How many lines of recent notes a new session is told; 0 for an agent that nobody knows."""
+    return agent(name).context_lines if name in PACKAGES else 0
+
+
+def part(name: str, which: str) -> ModuleType | None:
+    """A part of an agent's package; None where there is no such agent, or it has no such part."""
+    if name not in PACKAGES:
+        return None
+    module = f"{PACKAGES[name]}.{which}"
+    try:
+        return import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        return None
+
+
+def owner(kind: str, path: str) -> str:
+    """Whose an anchor is that names no agent: the one with its mark in the path before those that take any; '' where nobody's."""
+    theirs = [one for one in everyone() if one.anchor_path and one.anchor_path in path and kind in one.anchor.split()]
+    theirs += [one for one in everyone() if not one.anchor_path and kind == one.anchor]
+    return theirs[0].name if theirs else ""
