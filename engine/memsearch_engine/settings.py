@@ -58,10 +58,12 @@ class Chunking(msgspec.Struct, kw_only=True):
 
 class Indexing(msgspec.Struct, kw_only=True):
     """``ignore_files``: whether the ignore files of a repository hold for folders that are indexed beside the notes, or the names
-    of those that do."""
+    of those that do. ``prompts``: whether what you had asked is searched with the note of its turn; auto: where the model that reads
+    it is on this machine."""
 
     ignore_files: bool | list[str] = True
     exclude: list[str] = []
+    prompts: Literal["auto", "on", "off"] = "auto"
 
 
 class Watch(msgspec.Struct, kw_only=True):

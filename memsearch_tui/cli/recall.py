@@ -109,6 +109,7 @@ def hit_json(hit: Hit, answer: Answer) -> dict[str, Any]:
     row, newer = hit.row, answer.overtaken.get(hit.id)
     return {
         "content": row.text,
+        "asked": row.asked,
         "source": row.path,
         "heading": row.heading,
         "chunk_hash": row.chunk_id,

@@ -39,6 +39,7 @@ def main() -> None:
     args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     args.add_argument("--routine", type=int, default=3400, help="distractor entries")
     args.add_argument("--model", default="", help="embedding.model")
+    args.add_argument("--without-prompts", action="store_true", help="notes whose conversations are lost")
     args.add_argument("--folder", type=Path, help="keep the corpus and index here, to ask again without indexing")
     args.add_argument("--json", type=Path)
     args.add_argument("--misses", default="", help="show what was missed in MODE")
@@ -48,7 +49,7 @@ def main() -> None:
 
 
 def run(folder: Path, options) -> None:
-    queries, ranks = ask(folder, options.routine, options.model)
+    queries, ranks = ask(folder, options.routine, options.model, prompts=not options.without_prompts)
     for query, place in zip(queries, ranks.get(options.misses, ())):
         if not 0 < place <= 5 and query["want"]:
             print(f"  miss {place:3d} {query['kind']:14s} {query['q']}  -> {query['want']}")
@@ -87,7 +88,7 @@ class World(NamedTuple):
 
 
 @contextlib.contextmanager
-def world(folder: Path, routine: int, model: str = "") -> Iterator[World]:
+def world(folder: Path, routine: int, model: str = "", *, prompts: bool = True) -> Iterator[World]:
     """Build and index the corpus under *folder*, or open what is there."""
     settings = Settings()
     settings.embedding.model = model
@@ -95,12 +96,16 @@ def world(folder: Path, routine: int, model: str = "") -> Iterator[World]:
     home = Home(folder / "home").ensure()
     catalog = Catalog(home.cache_db, writable=True)
     space = Space(home, settings.milvus, load_embedder(home, settings.embedding))
+    asked = {(story.agent, story.session_id, story.turn): story.prompt for story in demo.told} if prompts else {}
     projects = {
         name: Project(f"id-{name}", name, f"ms_{name.replace('-', '_')}_0", str(root), str(root / ".memsearch/memory"))
         for name, root in demo.projects.items()
     }
     for project in projects.values():
-        scan(catalog, project.id, [project.memory], settings, memory=project.memory)
+        scan(
+            catalog, project.id, [project.memory], settings, memory=project.memory,
+            prompts=lambda names: {name: asked[name] for name in names if name in asked},
+        )  # fmt: skip
         space.embed(space.missing(catalog, project.id))
         space.reconcile(catalog, project.id, project.collection)
     ids = {story.id: story.entry_id for story in stories()}
@@ -113,10 +118,10 @@ def world(folder: Path, routine: int, model: str = "") -> Iterator[World]:
 
 
 def ask(
-    folder: Path, routine: int, model: str = "", ways: tuple[tuple[str, str], ...] = WAYS
+    folder: Path, routine: int, model: str = "", ways: tuple[tuple[str, str], ...] = WAYS, *, prompts: bool = True
 ) -> tuple[list[dict], dict[str, list[int]]]:
     """All queries, and the rank of the right answer per way and query."""
-    with world(folder, routine, model) as there:
+    with world(folder, routine, model, prompts=prompts) as there:
         ranks = {
             mode if mode != "hybrid" else f"hybrid/{fusion}": [
                 there.rank(query, mode, fusion) for query in there.queries

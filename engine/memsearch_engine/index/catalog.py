@@ -10,7 +10,7 @@ import os
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,10 +39,11 @@ CREATE TABLE entries (
   entry_id TEXT NOT NULL, hash TEXT NOT NULL, project TEXT NOT NULL, day TEXT NOT NULL, time TEXT NOT NULL,
   agent TEXT NOT NULL, session TEXT NOT NULL, turn TEXT NOT NULL, kind TEXT NOT NULL, heading TEXT NOT NULL,
   level INTEGER NOT NULL, title TEXT NOT NULL, start_line INTEGER NOT NULL, end_line INTEGER NOT NULL,
-  anchors BLOB NOT NULL, marks BLOB NOT NULL);
+  anchors BLOB NOT NULL, marks BLOB NOT NULL, asked TEXT);
 CREATE INDEX entries_file ON entries(file);
 CREATE INDEX entries_id ON entries(entry_id);
 CREATE INDEX entries_day ON entries(project, day, time);
+CREATE INDEX entries_not_asked ON entries(project, day, time) WHERE asked IS NULL AND agent<>'' AND turn<>'';
 CREATE TABLE chunks (
   id INTEGER PRIMARY KEY, entry INTEGER NOT NULL REFERENCES entries(id) ON DELETE CASCADE,
   chunk_id TEXT NOT NULL, part INTEGER NOT NULL, text_hash TEXT NOT NULL, start_line INTEGER NOT NULL,
@@ -54,9 +55,19 @@ CREATE VIRTUAL TABLE words USING fts5(terms, written, tokenize="unicode61 remove
 CREATE VIRTUAL TABLE vocabulary USING fts5vocab(words, col);
 """
 
+#: ``entries.asked``: what is embedded before the first chunk; NULL: not looked for. A catalog from before it gets it when it is opened to
+#: be written; programs from before it write and read such a catalog as well.
+_ADDED = """
+BEGIN;
+ALTER TABLE entries ADD COLUMN asked TEXT;
+CREATE INDEX entries_not_asked ON entries(project, day, time) WHERE asked IS NULL AND agent<>'' AND turn<>'';
+COMMIT;
+"""
+
 #: What a hit is made of: one row per chunk, joined with its entry and file.
 HIT_COLUMNS = """c.id, c.chunk_id, c.text, c.embedded, c.start_line, c.end_line, c.part, e.entry_id, e.hash, e.project,
- e.day, e.time, e.agent, e.session, e.turn, e.kind, e.heading, e.level, e.title, e.anchors, e.marks, f.path"""
+ e.day, e.time, e.agent, e.session, e.turn, e.kind, e.heading, e.level, e.title, e.anchors, e.marks, f.path,
+ CASE WHEN c.part=0 THEN coalesce(e.asked, '') ELSE '' END"""
 HIT_FROM = "chunks c JOIN entries e ON e.id = c.entry JOIN files f ON f.id = e.file"
 
 
@@ -161,7 +172,11 @@ class Catalog:
                 "SELECT count(*) FROM sqlite_master WHERE name IN ('files', 'entries', 'chunks', 'words')"
             )
             raise CatalogBroken(f"layout {version}, this version uses {LAYOUT}", is_ours=ours.fetchone()[0] == 4)
-        elif self.writable:
+        elif not db.execute("SELECT count(*) FROM pragma_table_info('entries') WHERE name='asked'").fetchone()[0]:
+            if not self.writable:
+                raise CatalogBroken("it is of an earlier version", is_ours=True)
+            db.executescript(_ADDED)
+        if self.writable and tables:
             problem = db.execute("PRAGMA quick_check(1)").fetchone()[0]
             if problem != "ok":
                 raise CatalogBroken(problem)
@@ -216,10 +231,15 @@ class Catalog:
         root: str,
         file: DayFile,
         content_hash: str,
-        entries: list[tuple[Entry, list[Chunk]]],
+        entries: list[tuple[Entry, str | None, list[Chunk]]],
     ) -> None:
-        """Replace all that is known of one file, in one transaction."""
+        """Replace all that is known of one file, in one transaction.
+
+        Args:
+            entries: each with what is embedded before it (None: not looked for) and its chunks.
+        """
         from memsearch_engine.index import analyze  # readers do without it, and an app that starts reads
+        from memsearch_engine.index.chunk import with_asked
 
         with self.transaction() as db:
             self._drop(db, project, file.path)
@@ -237,10 +257,10 @@ class Catalog:
                     time.time(),
                 ),
             )
-            for entry, chunks in entries:
+            for entry, asked, chunks in entries:
                 row = db.execute(
                     "INSERT INTO entries (file, entry_id, hash, project, day, time, agent, session, turn, kind, heading,"
-                    " level, title, start_line, end_line, anchors, marks) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                    " level, title, start_line, end_line, anchors, marks, asked) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?)",
                     (
                         cursor.lastrowid,
                         entry.id,
@@ -259,6 +279,7 @@ class Catalog:
                         entry.end_line,
                         msgspec.json.encode(entry.anchors),
                         msgspec.json.encode(entry.marks),
+                        asked,
                     ),
                 )
                 for chunk in chunks:
@@ -276,14 +297,59 @@ class Catalog:
                             chunk.embedded,
                         ),
                     )
+                    searched = with_asked(asked or "", chunk.embedded) if chunk.part == 0 else chunk.embedded
                     db.execute(
                         "INSERT INTO words (rowid, terms, written) VALUES (?,?,?)",
-                        (
-                            added.lastrowid,
-                            " ".join(analyze.terms(chunk.embedded)),
-                            analyze.words(chunk.embedded),
-                        ),
+                        (added.lastrowid, " ".join(analyze.terms(searched)), analyze.words(searched)),
                     )
+
+    def asked(self, project: str, entry_ids: Iterable[str]) -> dict[str, tuple[str, str]]:
+        """entry id -> (hash, what is embedded before it), of those of which it is known."""
+        ids = list(entry_ids)
+        found: dict[str, tuple[str, str]] = {}
+        for start in range(0, len(ids), 500):
+            batch = ids[start : start + 500]
+            rows = self.query(
+                "SELECT entry_id, hash, asked FROM entries WHERE project=? AND asked IS NOT NULL"
+                f" AND entry_id IN ({','.join('?' * len(batch))})",
+                [project, *batch],
+            )
+            found.update((entry_id, (hash_, asked)) for entry_id, hash_, asked in rows)
+        return found
+
+    def not_asked(self, project: str, limit: int) -> list[Row]:
+        """First chunks of entries whose turn's prompt was not looked for, newest first."""
+        rows = self.query(
+            f"SELECT {HIT_COLUMNS} FROM {HIT_FROM} WHERE e.project=? AND e.asked IS NULL AND e.agent<>'' AND e.turn<>'' AND c.part=0"
+            " ORDER BY e.day DESC, e.time DESC LIMIT ?",
+            (project, limit),
+        )
+        return [Row.of(row) for row in rows]
+
+    def with_asked(self, project: str, limit: int) -> list[int]:
+        """First chunks before which something is embedded."""
+        rows = self.query(
+            "SELECT c.id FROM entries e JOIN chunks c ON c.entry=e.id WHERE e.project=? AND e.asked<>'' AND c.part=0 LIMIT ?",
+            (project, limit),
+        )
+        return [row[0] for row in rows]
+
+    def set_asked(self, asked: Mapping[int, str | None]) -> None:
+        """Note what is embedded before first chunks (catalog id -> that, '' for nothing, None: not looked for), as long as they are
+        there."""
+        from memsearch_engine.index import analyze
+        from memsearch_engine.index.chunk import text_hash, with_asked
+
+        with self.transaction() as db:
+            for chunk, text in asked.items():
+                row = db.execute("SELECT entry, embedded FROM chunks WHERE id=?", (chunk,)).fetchone()
+                if row is None:
+                    continue
+                db.execute("UPDATE entries SET asked=? WHERE id=?", (text, row[0]))
+                searched = with_asked(text or "", row[1])
+                db.execute("UPDATE chunks SET text_hash=? WHERE id=?", (text_hash(searched), chunk))
+                words = (" ".join(analyze.terms(searched)), analyze.words(searched), chunk)
+                db.execute("UPDATE words SET terms=?, written=? WHERE rowid=?", words)
 
     def touch_file(self, project: str, file: DayFile) -> None:
         """The content is the same, only its time stamp moved."""
@@ -350,12 +416,19 @@ class Catalog:
 
     def texts(self, chunk_rows: Iterable[int]) -> dict[int, str]:
         """What is embedded of chunks, by their catalog ids."""
+        from memsearch_engine.index.chunk import with_asked
+
         ids = list(chunk_rows)
         found: dict[int, str] = {}
         for start in range(0, len(ids), 500):
             batch = ids[start : start + 500]
             marks = ",".join("?" * len(batch))
-            found.update(self.query(f"SELECT id, embedded FROM chunks WHERE id IN ({marks})", batch))
+            rows = self.query(
+                "SELECT c.id, c.embedded, CASE WHEN c.part=0 THEN coalesce(e.asked, '') ELSE '' END"
+                f" FROM chunks c JOIN entries e ON e.id=c.entry WHERE c.id IN ({marks})",
+                batch,
+            )
+            found.update((chunk, with_asked(asked, embedded)) for chunk, embedded, asked in rows)
         return found
 
     def terms(self, chunk_rows: Iterable[int]) -> dict[int, set[str]]:

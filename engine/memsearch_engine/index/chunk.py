@@ -2,7 +2,8 @@
 
 A chunk is a whole entry, or a piece of one that is longer than the limit, cut at paragraphs, then lines, then
 sentences; code fences, URLs and paths stay whole as far as the limit allows. What is embedded is the text without
-comments, under its hand-written headings; day and time are filters, never embedded.
+comments, under its hand-written headings; day and time are filters, never embedded. Before the first piece of a captured entry goes
+what its user had asked (``asked``): a note tells of a matter in an agent's words, and is looked for in a person's.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ import re
 import msgspec
 
 from memsearch_engine.ids import digest
+from memsearch_engine.index import analyze
 from memsearch_engine.index.analyze import is_cjk
 from memsearch_engine.journal.model import Entry
+from memsearch_engine.journal.text import plain
 
 #: Part of the index fingerprint: raise it whenever the same entry would give other chunks.
 CHUNKER_VERSION = "2"
@@ -23,11 +26,17 @@ _MACHINE_HEADING = re.compile(r"(?:Session\b.*|\d{4}-\d{2}-\d{2}.*|[\d:]+|Notes)
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 _SENTENCE = re.compile(r"(?<=[.!?;])\s+|(?<=[。！？；…])")
 _MAX_CONTEXT = 300
+#: Of a prompt; in a longer one the rest is mostly pasted.
+_MAX_ASKED = 300
+_FENCED = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.S)
+_PLACEHOLDER = re.compile(r"\[REDACTED:[^\]\n]*\]")
+#: Terms that a prompt must have beside the note's, and their share of its own: an extractive note begins with it.
+_NEW_TERMS, _NEW_SHARE = 2, 0.25
 _CJK_WEIGHT = 3  # a CJK sign is about a token, an English word of five letters too
 
 
 class Chunk(msgspec.Struct):
-    """``chunk_id`` changes with the text, never with its place; ``text_hash`` names the vector."""
+    """``chunk_id`` changes with the note's text, never with its place; ``text_hash`` names the vector."""
 
     chunk_id: str
     part: int
@@ -38,7 +47,11 @@ class Chunk(msgspec.Struct):
     end_line: int
 
 
-def chunks_of(entry: Entry, max_chars: int = 1500) -> list[Chunk]:
+def chunks_of(entry: Entry, max_chars: int = 1500, asked: str = "") -> list[Chunk]:
+    """
+    Args:
+        asked: what is embedded and searched before the first piece, and is no part of the note (``asked_before``).
+    """
     context = " / ".join(
         heading for heading in [*entry.trail, entry.heading] if heading and not _MACHINE_HEADING.match(heading)
     )[:_MAX_CONTEXT]
@@ -61,7 +74,7 @@ def chunks_of(entry: Entry, max_chars: int = 1500) -> list[Chunk]:
                 part=part,
                 text=entry.content if len(pieces) == 1 else text,
                 embedded=embedded,
-                text_hash=name,
+                text_hash=text_hash(with_asked(asked, embedded)) if asked and part == 0 else name,
                 start_line=entry.start_line if part == 0 else line,
                 end_line=entry.end_line
                 if part == len(pieces) - 1
@@ -70,6 +83,24 @@ def chunks_of(entry: Entry, max_chars: int = 1500) -> list[Chunk]:
         )
         line += breaks
     return found
+
+
+def asked_before(note: str, prompt: str) -> str:
+    """What of a turn's prompt is embedded before its note; '' where that is nothing, or the note says it itself.
+
+    Args:
+        note: its text; prompt: without secrets.
+    """
+    text = " ".join(_FENCED.sub(" ", _PLACEHOLDER.sub(" ", plain(prompt))).split())
+    if len(text) > _MAX_ASKED:
+        text = text[:_MAX_ASKED].rpartition(" ")[0] or text[:_MAX_ASKED]
+    terms = dict.fromkeys(analyze.terms(text))
+    new = terms.keys() - set(analyze.terms(note))
+    return text if len(new) >= _NEW_TERMS and len(new) >= _NEW_SHARE * len(terms) else ""
+
+
+def with_asked(asked: str, embedded: str) -> str:
+    return f"{asked}\n{embedded}" if asked else embedded
 
 
 def text_hash(embedded: str) -> str:

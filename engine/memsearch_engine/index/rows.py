@@ -13,7 +13,8 @@ decode_marks = msgspec.json.Decoder(dict[str, str]).decode
 
 
 class Row(msgspec.Struct):
-    """A chunk with all that is known of its entry. ``id`` is the catalog's own and changes with every rebuild."""
+    """A chunk with all that is known of its entry. ``id`` is the catalog's own and changes with every rebuild; ``asked`` is what its user
+    had asked, where that is searched with it."""
 
     id: int
     chunk_id: str
@@ -37,6 +38,7 @@ class Row(msgspec.Struct):
     anchors: list[Anchor]
     marks: dict[str, str]
     path: str
+    asked: str = ""
 
     @classmethod
     def of(cls, row: tuple[Any, ...]) -> Row:

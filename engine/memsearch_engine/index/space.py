@@ -396,9 +396,13 @@ class Space:
         ):
             wanted.setdefault(row[0], row[1:])
         with self._lock:
-            held = dict(self._db.execute("SELECT chunk_id, scalars FROM stored WHERE collection=?", (collection,)))
+            known = self._db.execute(
+                "SELECT chunk_id, scalars, text_hash FROM stored WHERE collection=?", (collection,)
+            )
+            held = {chunk_id: (scalars, text_hash) for chunk_id, scalars, text_hash in known}
         scalars = {chunk_id: "\x1f".join(row[1:5]) for chunk_id, row in wanted.items()}
-        new = [chunk_id for chunk_id in wanted if held.get(chunk_id) != scalars[chunk_id]]
+        # one whose text got a prompt is served by its old vector until it has the new one
+        new = [chunk_id for chunk_id in wanted if held.get(chunk_id) != (scalars[chunk_id], wanted[chunk_id][0])]
         vectors = self._vectors(wanted[chunk_id][0] for chunk_id in new)
         new = [chunk_id for chunk_id in new if wanted[chunk_id][0] in vectors]
         if self.store.is_lite and new and not held:  # rows of a ledger that was lost would stay for good

@@ -16,13 +16,17 @@ import msgspec
 from memsearch_engine import inside
 from memsearch_engine.ids import digest
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.index.chunk import chunks_of
+from memsearch_engine.index.chunk import asked_before, chunks_of
 from memsearch_engine.journal.files import DayFile, Listing, list_files
+from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.settings import Settings
+from memsearch_engine.transcripts.model import TurnName
 
 _IGNORE_FILES = (".gitignore", ".ignore", ".memsearchignore")
 Progress = Callable[[int, int], None]
+#: What users had asked in turns, as far as that is known: (agent, session, turn) -> prompt, without secrets.
+Prompts = Callable[[list[TurnName]], dict[TurnName, str]]
 
 
 class Scan(msgspec.Struct):
@@ -43,6 +47,7 @@ def scan(
     memory: str = "",
     force: bool = False,
     progress: Progress | None = None,
+    prompts: Prompts = lambda names: {},
 ) -> Scan:
     """Bring the catalog up to what is on disk under *roots*.
 
@@ -70,7 +75,7 @@ def scan(
             present.add(file.path)
             result.files += 1
             try:
-                if _refresh(catalog, project, root, file, known.get(file.path), settings, force):
+                if _refresh(catalog, project, root, file, known.get(file.path), settings, force, prompts):
                     result.changed += 1
             except OSError as error:
                 reason = error.strerror or str(error)
@@ -105,6 +110,7 @@ def _refresh(
     known: tuple | None,
     settings: Settings,
     force: bool,
+    prompts: Prompts,
 ) -> bool:
     if known and not force:
         before, content_hash, state = known
@@ -123,9 +129,23 @@ def _refresh(
         catalog.touch_file(project, file)
         return False
     document = parse(data, Path(file.path).stem)
-    entries = [(entry, chunks_of(entry, settings.chunking.max_chars)) for entry in document.entries]
+    asked = _asked(catalog, project, document.entries, prompts)
+    entries = [
+        (entry, asked.get(entry.id), chunks_of(entry, settings.chunking.max_chars, asked.get(entry.id) or ""))
+        for entry in document.entries
+    ]
     catalog.put_file(project, root, file, now, entries)
     return True
+
+
+def _asked(catalog: Catalog, project: str, entries: list[Entry], prompts: Prompts) -> dict[str, str]:
+    """entry id -> what is embedded before it, of those of which it is known: as before where the entry is as before."""
+    turns = [entry for entry in entries if entry.agent and entry.turn]
+    before = catalog.asked(project, [entry.id for entry in turns])
+    asked = {entry.id: before[entry.id][1] for entry in turns if before.get(entry.id, ("", ""))[0] == entry.hash}
+    unknown = {(entry.agent, entry.session, entry.turn): entry for entry in turns if entry.id not in asked}
+    found = prompts(list(unknown))
+    return asked | {unknown[name].id: asked_before(unknown[name].body, prompt) for name, prompt in found.items()}
 
 
 def _kept(listing: Listing, root: str, settings: Settings, *, own: bool) -> list[DayFile]:

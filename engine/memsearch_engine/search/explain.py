@@ -51,7 +51,8 @@ def why_not(
     if rows and not any(query.admits(row, today) for row in rows):
         reasons.append("a filter, a phrase or an excluded word of the query leaves it out")
     words = set(analyze.query_terms(query.text))
-    shared = sorted(words & {term for chunk in chunks_of(entry) for term in analyze.terms(chunk.embedded)})
+    texts = [*(chunk.embedded for chunk in chunks_of(entry)), *(row.asked for row in rows)]
+    shared = sorted(words & {term for text in texts for term in analyze.terms(text)})
     reasons.append(
         f"it shares these words with the query: {', '.join(shared)}" if shared else "it shares no word with the query"
     )

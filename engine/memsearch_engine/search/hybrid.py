@@ -245,12 +245,10 @@ def _parts(dense: dict[Key, Near], words: dict[Key, float], key: Key) -> dict[st
 
 
 def _reasons(hit: Hit, terms: list[str]) -> list[str]:
-    reasons = []
-    if "bm25" in hit.ranks:
-        has = set(analyze.terms(hit.row.embedded))
-        reasons.append("words: " + ", ".join(term for term in terms if term in has))
+    reasons = lexical.words_in(hit.row, terms) if "bm25" in hit.ranks else []
     if "dense" in hit.scores:
-        reasons.append(f"meaning {hit.scores['dense']:.2f}")
+        together = ", with what was asked then" if hit.row.asked else ""
+        reasons.append(f"meaning {hit.scores['dense']:.2f}{together}")
         special = hit.scores["special"]
         if abs(special) >= _WORTH_SAYING:
             reasons.append(f"near to {'many' if special < 0 else 'few'} notes: {special:+.2f}")

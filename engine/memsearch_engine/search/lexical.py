@@ -13,7 +13,7 @@ from pathlib import Path
 from memsearch_engine import inside
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import HIT_FROM, Catalog, CatalogBroken
-from memsearch_engine.index.chunk import chunks_of
+from memsearch_engine.index.chunk import chunks_of, with_asked
 from memsearch_engine.index.rows import Filter, Row
 from memsearch_engine.journal.files import DayFile, list_files
 from memsearch_engine.journal.parse import parse as parse_day
@@ -24,6 +24,7 @@ from memsearch_engine.search.rank import order
 
 _K1, _B = 1.2, 0.75
 _WRITTEN_WEIGHT = 0.25
+_MOST_WORDS = 8
 _OVERFETCH, _MOST_OVER = 8, 80
 _MAX_EDITS = {4: 1, 5: 1, 6: 1, 7: 2}
 
@@ -156,11 +157,21 @@ def _matches(columns: str, score: str, order_by: str, where: str) -> str:
 
 
 def _hit(row: Row, score: float, place: int, terms: list[str]) -> Hit:
-    has = set(analyze.terms(row.embedded))
-    matched = [term for term in terms if term in has]
-    coverage = len(matched) / max(1, len(terms))
-    reasons = [f"words: {', '.join(matched[:8])}"] if matched else ["beginning of a word"]
+    has = set(analyze.terms(with_asked(row.asked, row.embedded)))
+    coverage = sum(term in has for term in terms) / max(1, len(terms))
+    reasons = words_in(row, terms) or ["beginning of a word"]
     return Hit(0, score * (0.6 + 0.4 * coverage), row, {"lexical": place}, {"lexical": round(score, 3)}, reasons)
+
+
+def words_in(row: Row, terms: list[str]) -> list[str]:
+    """Which of *terms* a chunk has: in its text, and in what its user had asked."""
+    own, asked = set(analyze.terms(row.embedded)), set(analyze.terms(row.asked))
+    reasons = []
+    if found := [term for term in terms if term in own]:
+        reasons.append(f"words: {', '.join(found[:_MOST_WORDS])}")
+    if found := [term for term in terms if term in asked - own]:
+        reasons.append(f"words of what was asked: {', '.join(found[:_MOST_WORDS])}")
+    return reasons
 
 
 def _expression(terms: list[str], query: Query) -> str:

@@ -22,12 +22,14 @@ from typing import Any
 
 import msgspec
 
-from memsearch_engine import inside
+from memsearch_engine import inside, network
+from memsearch_engine.capture import prompts
 from memsearch_engine.errors import MemsearchError, SettingsError, Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.index import embed
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.index.rows import Failure, IndexResult
+from memsearch_engine.index.chunk import asked_before
+from memsearch_engine.index.rows import Failure, IndexResult, Row
 from memsearch_engine.index.space import Space, complete_spaces
 from memsearch_engine.index.store import said_by
 from memsearch_engine.index.sync import Scan, scan
@@ -35,9 +37,12 @@ from memsearch_engine.index.watch import Watcher
 from memsearch_engine.projects import Project
 from memsearch_engine.registry import Registry
 from memsearch_engine.settings import Embedding, Milvus, Settings, load
+from memsearch_engine.transcripts.evidence import Archive
 
 log = logging.getLogger("memsearch.service")
 _EMBED_SLICE = 256
+#: Notes whose prompts are looked for at once, and how long a new note may wait for that.
+_PROMPTS_AT_ONCE, _PROMPTS_S = 512, 1.0
 _RETIRE_S = 5.0
 _AGAIN_S, _MOST_AGAIN_S = 30.0, 600.0
 
@@ -138,6 +143,7 @@ class Indexer:
         self._reopen_at, self._pause_s = 0.0, _AGAIN_S
         self._absent: dict[str, float] = {}  # root -> when a folder that is not there is looked for again
         self._works: list[_Work] = []  # read, and not wholly embedded
+        self._without_prompts: list[Project] = []  # whose notes may lack the prompts of their turns
         self._done_before: dict[str, tuple[float, IndexResult]] = {}  # root -> when and what, in the background
         self._lock = threading.RLock()
         self.watcher = Watcher(self._on_files, self.settings.watch.debounce_ms / 1000)
@@ -328,14 +334,17 @@ class Indexer:
 
     def _worker(self) -> None:
         """Words first for everybody, then meaning, the smallest work first and a slice at a time: a note in one project does not
-        wait for twenty thousand in another."""
+        wait for twenty thousand in another. With nothing else to do, older notes get the prompts of their turns."""
         self._open_space()
         self._warm()
         while not self._stopping.is_set():
             try:
-                job = self._jobs.get(block=not self._works)
+                job = self._jobs.get(block=not self._works and not self._without_prompts)
             except queue.Empty:
-                self._advance(min(self._works, key=_Work.left))
+                if self._works:
+                    self._advance(min(self._works, key=_Work.left))
+                else:
+                    self._look_for_prompts()
                 continue
             if job is None:
                 return
@@ -396,6 +405,43 @@ class Indexer:
             return
         if not work.left():
             self._finish(work)
+
+    @property
+    def _prompts_wanted(self) -> bool:
+        """Whether what users had asked is given to the model that embeds: it may be somebody else's."""
+        chosen, embedding = self.settings.indexing.prompts, self.settings.embedding
+        is_here = embedding.provider == "onnx" or network.is_local(embedding.base_url or "elsewhere")
+        return chosen == "on" or (chosen == "auto" and is_here)
+
+    def _look_for_prompts(self) -> None:
+        """Find the prompts behind some notes that have none, and have those embedded anew; their old vectors serve meanwhile."""
+        project = self._without_prompts[-1]
+        try:
+            if self._prompts_wanted:
+                rows = self.catalog.not_asked(project.id, _PROMPTS_AT_ONCE)
+                is_done, asked = not rows, self._asked_in(rows)
+            else:
+                asked = dict.fromkeys(self.catalog.with_asked(project.id, _PROMPTS_AT_ONCE))
+                is_done = not asked
+            self.catalog.set_asked(asked)
+        except Exception:  # what is not found today is looked for at the next start
+            log.exception("the prompts of %s are not searched", project.slug)
+            is_done, asked = True, {}
+        if is_done:
+            self._without_prompts.pop()
+        elif any(text != "" for text in asked.values()):
+            self.enqueue(Job(project, []))
+
+    def _asked_in(self, rows: list[Row]) -> dict[int, str | None]:
+        """What is embedded before the chunks *rows*, as far as there is time to find it."""
+        end = time.monotonic() + _PROMPTS_S
+        names = {row.id: (row.agent, row.session, row.turn) for row in rows}
+        found = Archive(self.home).prompts(names.values())
+        left = {names[row.id]: row.anchors[0].path for row in rows if names[row.id] not in found}
+        found |= prompts.live(
+            self.home, left, lambda: time.monotonic() > end or not self._jobs.empty() or self._stopping.is_set()
+        )
+        return {row.id: asked_before(row.text, found[names[row.id]]) for row in rows if names[row.id] in found}
 
     def _finish(self, work: _Work) -> None:
         self._works.remove(work)
@@ -534,11 +580,14 @@ class Indexer:
             memory=project.memory,
             force=job.force,
             progress=lambda done, total: self._report(call, project, "reading", done, total),
+            prompts=Archive(self.home).prompts if self._prompts_wanted else lambda names: {},
         )
         found.failed += bad
         self._read.add(project.id)
         if found.changed or found.removed:
             self._changed()
+        if project not in self._without_prompts:
+            self._without_prompts.append(project)
         work = _Work(job, found, start, [], settings.warnings, self.problem)
         for space in (self.space, self.next):
             if space is not None:

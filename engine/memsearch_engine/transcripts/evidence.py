@@ -16,7 +16,7 @@ import msgspec
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home, private
 from memsearch_engine.migrate import bring_up
-from memsearch_engine.transcripts.model import ToolCall, Turn
+from memsearch_engine.transcripts.model import ToolCall, Turn, TurnName
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS contents (
@@ -27,6 +27,7 @@ CREATE TABLE IF NOT EXISTS turns (
 CREATE INDEX IF NOT EXISTS turns_digest ON turns(digest);
 """
 _LEVEL = 9
+_AT_ONCE = 200
 _MOST_BYTES = 256 * 1024 * 1024
 #: A tool's output beyond this is cut in its middle: a build log is no evidence, its end is.
 MOST_OUTPUT = 16_000
@@ -52,6 +53,10 @@ class _KeptInOrder(_Kept):
     """One whose answer came in pieces between its tools."""
 
     spoken: list[tuple[int, int]]
+
+
+class _Asked(msgspec.Struct):
+    user: str = ""
 
 
 class Status(msgspec.Struct):
@@ -195,6 +200,26 @@ class Archive:
             except (zstandard.ZstdError, msgspec.DecodeError):
                 return None
         return None
+
+    def prompts(self, names: Iterable[TurnName]) -> dict[TurnName, str]:
+        """What users had asked, of those turns that are kept."""
+        import zstandard
+
+        unpack, decode = zstandard.ZstdDecompressor().decompress, msgspec.json.Decoder(_Asked).decode
+        wanted = list(names)
+        found: dict[TurnName, str] = {}
+        for start in range(0, len(wanted), _AT_ONCE):
+            batch = wanted[start : start + _AT_ONCE]
+            query = (
+                "SELECT t.agent, t.session, t.turn, c.packed FROM turns t JOIN contents c USING (digest)"
+                f" WHERE (t.agent, t.session, t.turn) IN (VALUES {','.join(['(?,?,?)'] * len(batch))})"
+            )
+            for agent, session, turn, packed in self._read(query, tuple(part for key in batch for part in key)):
+                try:
+                    found[agent, session, turn] = decode(unpack(packed, max_output_size=_MOST_BYTES)).user
+                except (zstandard.ZstdError, msgspec.DecodeError):
+                    continue
+        return found
 
     def has(self, agent: str, session: str, turn: str) -> bool:
         return any(self._read("SELECT 1 FROM turns WHERE agent=? AND session=? AND turn=?", (agent, session, turn)))

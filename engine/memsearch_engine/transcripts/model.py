@@ -15,6 +15,9 @@ _AT_ONCE = 8
 _BETWEEN = "\n\n"  # pieces of an answer
 
 
+TurnName = tuple[str, str, str]  #: agent, session, turn
+
+
 class ToolCall(msgspec.Struct):
     name: str
     input: str

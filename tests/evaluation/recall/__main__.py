@@ -34,6 +34,7 @@ from memsearch_engine.recall.action import Adviser, choose
 from memsearch_engine.search import chains, hybrid
 from memsearch_engine.search.hits import Answer
 from memsearch_engine.settings import Settings
+from memsearch_engine.transcripts.evidence import Archive
 
 from tests.evaluation.confidence import area, fit, held_out
 from tests.evaluation.recall import chats
@@ -114,7 +115,7 @@ def world(
         assert not done.failed and done.written == (len(turns) if whole else done.written), (done, len(turns))
     catalog = Catalog(home.cache_db, writable=True)
     space = Space(home, settings.milvus, load_embedder(home, settings.embedding))
-    scan(catalog, project.id, [project.memory], settings, memory=project.memory)
+    scan(catalog, project.id, [project.memory], settings, memory=project.memory, prompts=Archive(home).prompts)
     space.embed(space.missing(catalog, project.id))
     space.reconcile(catalog, project.id, project.collection)
     try:
