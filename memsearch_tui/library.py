@@ -59,6 +59,7 @@ class Item(msgspec.Struct, frozen=True):
     doubtful: bool = False  # only faintly like it
     text: str = ""  # the part that was found
     overtaken: bool = False  # a hit above is the newer word on its matter
+    session: str = ""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -200,9 +201,17 @@ class Library:
                 doubtful=hit.is_doubtful,
                 text=hit.row.text,
                 overtaken=hit.id in overtaken,
+                session=hit.row.session,
             )
             for hit in answer.hits
         ]
+
+    def talks(self, answer: Answer) -> list[Item]:
+        """The same by the conversation that they come from."""
+        order = {
+            (hit.path, hit.id): place for place, hit in enumerate(h for talk in answer.by_session() for h in talk.hits)
+        }
+        return sorted(self.items(answer), key=lambda item: order[item.key])
 
     def _of_row(self, row: Row) -> Item:
         project = next((p.name for p in self.memory.projects if p.id == row.project), "")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
+from itertools import accumulate, groupby
 from typing import overload
 
 from memsearch_tui.library import Item, Library
@@ -21,13 +21,26 @@ def is_heading(key: Key) -> bool:
 
 
 class Hits(Sequence[Key]):
-    """The hits of a search in their order; a heading stands where those begin that are only faintly alike."""
+    """The hits of a search in their order; a heading stands where those begin that are only faintly alike, or where each conversation
+    begins (*by_session*; then the items come so)."""
 
     FAINT: Key = ("", "faint")
 
-    def __init__(self, items: Sequence[Item]) -> None:
+    def __init__(self, items: Sequence[Item], *, by_session: bool = False) -> None:
         self._items = {item.key: item for item in items}
+        self._by_session = by_session
         self._keys = list(self._items)
+        self.talks: dict[Key, tuple[str, str, int]] = {}  # heading -> agent, day of the best note, number of notes
+        if by_session:
+            self._keys = []
+            talks = groupby(
+                self._items.values(), key=lambda item: (item.project, item.agent, item.session or item.entry_id)
+            )
+            for number, ((_, agent, _), notes) in enumerate(talks):
+                found = list(notes)
+                self.talks["", f"talk {number}"] = agent, found[0].day, len(found)
+                self._keys += [("", f"talk {number}"), *(item.key for item in found)]
+            return
         sure = [place for place, item in enumerate(items) if not item.doubtful]
         begin = sure[-1] + 1 if sure else 0
         if 0 < begin < len(self._keys):
@@ -37,7 +50,7 @@ class Hits(Sequence[Key]):
         return self._items.get(key) if key else None
 
     def without(self, keys: set[Key]) -> Hits:
-        return Hits([item for key, item in self._items.items() if key not in keys])
+        return Hits([item for key, item in self._items.items() if key not in keys], by_session=self._by_session)
 
     @property
     def days(self) -> dict[str, int]:

@@ -40,6 +40,7 @@ _PUBLIC = {
     "Note": "note",
     "Receipt": "receipts",
     "SettingsError": "errors",
+    "Talk": "search.sessions",
     "Telling": "recall.prompt",
     "ToolCall": "transcripts.model",
     "Turn": "transcripts.model",
@@ -69,6 +70,7 @@ if TYPE_CHECKING:
     from memsearch_engine.search.chains import Word
     from memsearch_engine.search.explain import Absence
     from memsearch_engine.search.hits import Answer, Hit
+    from memsearch_engine.search.sessions import Talk
     from memsearch_engine.transcripts.locate import Excerpt
     from memsearch_engine.transcripts.model import ToolCall, Turn
     from memsearch_engine.updates import Update, UpdateKind

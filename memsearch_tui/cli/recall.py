@@ -14,11 +14,14 @@ from memsearch_tui.cli.options import as_json, by_the_peer, memory_at, scope, to
 from memsearch_tui.counted import many
 
 if TYPE_CHECKING:
+    from memsearch_engine import Talk
     from memsearch_engine.index.rows import Row
     from memsearch_engine.search.sections import Section
     from memsearch_engine.transcripts.model import Turn
 
 _TOOL_LINES = 6
+#: Notes that are looked at for each conversation that is wanted, and at the least; those that are shown of one.
+_NOTES_OF_A_TALK, _DEEP, _NOTES_SHOWN = 5, 50, 3
 _BADGES = {
     "pin": "pinned",
     "superseded-by": "superseded",
@@ -29,7 +32,8 @@ _BADGES = {
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch search 'redis ttl' -k 5\n  memsearch search 'agent:codex after:7d \"pool size\" -draft'\n  memsearch search 'flaky test' --project '*' --json"
+    epilog="\b\nExamples:\n  memsearch search 'redis ttl' -k 5\n  memsearch search 'agent:codex after:7d \"pool size\" -draft'\n  memsearch search 'flaky test' --project '*' --json\n"
+    "  memsearch search --by session 'move to postgres'   which conversations it was"
 )
 @click.argument("query", nargs=-1, required=True)
 @click.option(
@@ -43,6 +47,7 @@ _BADGES = {
 @click.option("--fusion", type=click.Choice(["weighted", "rrf"]), help="How the lists are joined (search.fusion).")
 @click.option("--no-wait", is_flag=True, help="Answer from what is here now; never start the service.")
 @click.option("--explain", is_flag=True, help="Say for each hit why it is there.")
+@click.option("--by", type=click.Choice(["note", "session"]), default="note", help="One hit a note, or a conversation.")
 @click.option("--source-prefix", help="Only files under this path.")
 @scope
 @tolerated
@@ -55,6 +60,7 @@ def search(
     fusion: str | None,
     no_wait: bool,
     explain: bool,
+    by: str,
     source_prefix: str | None,
     project: str | None,
     everything: bool,
@@ -71,7 +77,11 @@ def search(
         text = dialect.plain_query(text)
     if source_prefix:
         text += f' path:"{source_prefix}"'
-    answer = memory.search(text, limit or _top_k(memory), mode, fusion or "", wait=not no_wait)
+    limit = limit or _top_k(memory)
+    of_sessions = by == "session" and not bare
+    deep = max(_DEEP, limit * _NOTES_OF_A_TALK) if of_sessions else limit
+    answer = memory.search(text, deep, mode, fusion or "", wait=not no_wait)
+    talks = answer.by_session()[:limit] if of_sessions else []
     if answer.reason and mode != "lexical":
         output.say(f"note: {'words only: ' if answer.mode == 'lexical' else ''}{output.safe(answer.reason)}")
     if bare:
@@ -84,12 +94,51 @@ def search(
                 "corrected": answer.corrected,
                 "absent": answer.absent,
                 "took_ms": answer.took_ms,
-                "hits": [hit_json(hit, answer) for hit in answer.hits],
+                **(
+                    {"sessions": [_talk_json(talk, answer) for talk in talks]}
+                    if of_sessions
+                    else {"hits": [hit_json(hit, answer) for hit in answer.hits]}
+                ),
             }
         )
+    elif of_sessions:
+        _print_talks(answer, talks)
     else:
         _print_hits(answer, explain)
     return 0 if answer.hits or bare else 1
+
+
+def _talk_json(talk: Talk, answer: Answer) -> dict[str, Any]:
+    return {
+        "rank": talk.rank,
+        "agent": talk.agent,
+        "session": talk.session,
+        "first_day": talk.first_day,
+        "last_day": talk.last_day,
+        "confidence": talk.confidence,
+        "hits": [hit_json(hit, answer) for hit in talk.hits],
+    }
+
+
+def _print_talks(answer: Answer, talks: list[Talk]) -> None:
+    room = output.width()
+    for talk in talks:
+        days = talk.first_day if talk.first_day == talk.last_day else f"{talk.first_day} to {talk.last_day}"
+        head = f"{talk.rank:2d}  {days}"
+        facts = [talk.agent or "note", talk.session[:13], many(len(talk.hits), "hit")]
+        facts += [f"{talk.confidence:.0%} likely"] if talk.confidence is not None else []
+        output.echo(f"{output.style(head, bold=True)}  {output.style('  '.join(f for f in facts if f), dim=True)}")
+        for hit in talk.hits[:_NOTES_SHOWN]:
+            output.echo(f"    {hit.time or '     '}  {hit.row.chunk_id}  {output.clip(hit.title, room - 30)}")
+        if len(talk.hits) > _NOTES_SHOWN:
+            output.echo(output.style(f"    and {len(talk.hits) - _NOTES_SHOWN} more", dim=True))
+    if talks:
+        first = talks[0].hits[0].row.chunk_id
+        output.say(
+            f"{many(len(talks), 'conversation')} ({answer.mode}) - `memsearch transcript {first}` opens the first at its best turn"
+        )
+    else:
+        output.say("nothing found - `--all` searches all projects")
 
 
 def _top_k(memory: Memory) -> int:

@@ -77,6 +77,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         Binding("m", "memory", "The memory of this turn", id="memory", show=False),
         Binding("f", "filter_agent", "Only this agent", id="filter.agent", show=False),
         Binding("F", "filter_projects", "All projects", id="filter.projects", show=False),
+        Binding("s", "by_session", "Hits by conversation, or one by one", id="search.sessions", show=False),
         Binding("S", "saved", "Searches that are kept", id="searches", show=False),
         Binding("b", "related", "What stands beside it: its matter, its files", id="related", show=False),
         Binding("w", "why", "Why is this hit here", id="why", show=False),
@@ -378,6 +379,10 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
     def _heading_row(self, key: Key, width: int) -> Row:
         if key == Hits.FAINT:
             text, count = "only faintly alike", ""
+        elif isinstance(self.shown, Hits):
+            agent, day, found = self.shown.talks[key]
+            who = registry.agent(agent).title if agent in registry.PACKAGES else "by hand"
+            text, count = f"{who} · {day or 'no day'}", f" {found}"
         else:
             text, count = _named(key[1], self.library.today()), f" {self.timeline.counts.get(key[1], '')}"
         line = "─" * max(2, width - len(text) - len(count) - 4)

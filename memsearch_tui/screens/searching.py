@@ -16,9 +16,10 @@ from textual.widgets import Input
 
 from memsearch_tui.aside import Lane
 from memsearch_tui.counted import many
-from memsearch_tui.timeline import Hits, Key, Timeline
+from memsearch_tui.timeline import Hits, Key, Timeline, is_heading
 
 if TYPE_CHECKING:
+    from memsearch_engine import Answer
     from textual.screen import Screen
 
     from memsearch_tui.library import Item, Library
@@ -62,6 +63,7 @@ class Searching(_Base):
         self._before_search: Key | None = None
         self._generation = 0
         self._marked: tuple[str, list[str]] = ("", [])
+        self._answer: Answer | None = None  # what is shown of it
         self._past = -1  # which of the past searches stands in the box, counted from the newest
 
     def _words(self) -> list[str]:
@@ -127,9 +129,12 @@ class Searching(_Base):
             self._show_hits(answer)
 
     def _show_hits(self, answer) -> None:
-        hits = Hits(self.library.items(answer)).without(self.gone)
+        self._answer = answer
+        grouped = bool(self.app.kept.get("by_session"))  # type: ignore[attr-defined]
+        items = self.library.talks(answer) if grouped else self.library.items(answer)
+        hits = Hits(items, by_session=grouped).without(self.gone)
         row = self.entries.cursor - self.entries.scroll_offset.y
-        cursor = self.entries.key if self._moved else (hits[0] if hits else None)
+        cursor = self.entries.key if self._moved else next((key for key in hits if not is_heading(key)), None)
         self.shown = hits
         self.entries.empty = _nothing(self.query_text, answer.absent)
         self.entries.show_keys(hits, cursor=cursor)
@@ -157,6 +162,15 @@ class Searching(_Base):
         self._show_timeline(self._before_search)
         self.set_focus(self.entries)
         self.go("entries")
+
+    def action_by_session(self) -> None:
+        """Show hits by the conversation that they come from, or one by one; the row under the cursor stays."""
+        grouped = not self.app.kept.get("by_session")  # type: ignore[attr-defined]
+        self.app.keep(by_session=grouped)  # type: ignore[attr-defined]
+        if self.query_text and self._answer is not None:
+            self._moved = True
+            self._show_hits(self._answer)
+        self.say("hits are shown by conversation · s shows them one by one" if grouped else "hits are shown one by one")
 
     def action_why(self) -> None:
         if self.item and self.item.reasons:

@@ -124,7 +124,7 @@ def ask(found: Iterator[Haystack]) -> list[tuple[str, int, float]]:
                 start = time.perf_counter()
                 answer = hybrid.search(catalog, space, [project], Query(raw=question, text=question), _NOTES)
                 took = (time.perf_counter() - start) * 1000
-                order = list(dict.fromkeys(names[hit.row.session] for hit in answer.hits))
+                order = [names[talk.session] for talk in answer.by_session()]
                 ranks.append((kind, next((n for n, name in enumerate(order, 1) if name in right), 0), took))
     return ranks
 

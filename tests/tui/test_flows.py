@@ -676,3 +676,22 @@ def test_what_was_hidden_is_not_drawn_for_another_width(world):
 
     drive(app, steps, (120, 40))
     assert widths and min(width for width in widths if width) > 40
+
+
+def test_hits_are_shown_by_the_conversation_that_they_come_from(world):
+    app = world.app()
+
+    async def steps(pilot):
+        screen = app.screen
+        await pilot.press("slash", *"redis selectinload")
+        await settled(pilot)
+        await pilot.press("enter", "down")
+        before, one_by_one = screen.entries.key, titles(app)
+        await pilot.press("s")
+        assert screen.shown.talks == {("", "talk 0"): ("claude-code", "2026-02-09", 2)}
+        assert "Claude Code · 2026-02-09" in "".join(text for text, _ in screen._item_row(0, 80))
+        assert screen.entries.key == before and titles(app) == one_by_one
+        await pilot.press("s")
+        assert not screen.shown.talks and screen.entries.key == before
+
+    drive(app, steps)

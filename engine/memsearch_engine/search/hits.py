@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import msgspec
 
 from memsearch_engine.index.rows import Row
+
+if TYPE_CHECKING:
+    from memsearch_engine.search.sessions import Talk
 
 #: Confidences, see ``search/confidence.py``.
 _DOUBTFUL, _UNSURE = 0.05, 0.28
@@ -102,6 +106,12 @@ class Answer(msgspec.Struct):
         """Perhaps nothing fits: the best hit is hardly nearer than the rest. No reason to hide it: often it is right all the same."""
         sure = [hit.confidence for hit in self.hits if hit.confidence is not None]
         return bool(sure) and max(sure) < _UNSURE
+
+    def by_session(self) -> list[Talk]:
+        """The hits by the conversation that they come from, the likeliest first."""
+        from memsearch_engine.search.sessions import by_session
+
+        return by_session(self.hits)
 
     @property
     def overtaken(self) -> dict[str, Hit]:
