@@ -460,6 +460,12 @@ class Library:
             return str(error)
         return f"{count} tried again, {done['captured']} captured, {len(done['waiting'])} waiting"
 
+    def bring_model(self, name: str) -> None:
+        """Raises Unreachable where its files are not to be had."""
+        from memsearch_engine.index.models import pull
+
+        pull(self.memory.home.ensure(), name)
+
     def health(self) -> dict[str, Any]:
         """The service's view of itself, or why there is none."""
         try:

@@ -73,9 +73,9 @@ def test_rows_of_a_lost_ledger_do_not_stay_in_milvus(box):
     (box.memory / "2026-02-09.md").unlink()
     assert box.index()["chunks"] == 2
     box.ok("service", "stop")
-    from memsearch_engine.index.store import Store
+    from memsearch_engine.index.lite import Lite
 
-    store = Store(vectors.parent / "milvus.db", box.home.milvus_socket(vectors.parent.name))
+    store = Lite(vectors.parent / "milvus.db", box.home.milvus_socket(vectors.parent.name))
     try:
         (collection,) = store._client.list_collections()
         store.ensure(collection, 384)

@@ -71,8 +71,11 @@ class Watch(msgspec.Struct, kw_only=True):
 
 
 class Search(msgspec.Struct, kw_only=True):
+    """``models``: both asks multilingual-e5-small beside the installed model; auto: where it lies in ``models/``."""
+
     fusion: Literal["weighted", "rrf"] = "weighted"
     top_k: int = 10
+    models: Literal["auto", "one", "both"] = "auto"
 
 
 class Service(msgspec.Struct, kw_only=True):

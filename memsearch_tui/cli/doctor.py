@@ -239,6 +239,10 @@ def _service(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
             or "memsearch doctor --fix reads every file again; memsearch reset builds it anew",
         ),
     ]
+    second = health["second"]
+    if second["asked"] or second["advice"]:
+        detail = f"{second['name']} is asked, too" if second["asked"] else f"{second['advice']} (`{second['fix']}`)"
+        checks.append(_check("second model", True, detail))
     alarms = state.get("alarms", [])
     checks.append(_check("capture", not alarms, "; ".join(alarms) or "no turn is late", "memsearch plugins status"))
     waiting = [*inbox["waiting"], *inbox["set_aside"]]

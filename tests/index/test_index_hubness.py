@@ -7,7 +7,7 @@ import hashlib
 import numpy as np
 import pytest
 from memsearch_engine.index import hubness
-from memsearch_engine.index.hubness import Sample, sampled
+from memsearch_engine.index.hubness import Question, Sample, sampled
 from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.space import Resident
 
@@ -62,12 +62,14 @@ def test_what_is_near_to_everything_falls_behind_what_is_near_to_this():
     vectors |= {f"routine{i:02d}": vector(0.99, random.normal(size=DIMENSION - 1)) for i in range(10)}
     query = vector(0.93, special[7])
     held = Resident([(name, SCALARS, vector.tobytes()) for name, vector in vectors.items()], DIMENSION)
-    found = held.nearest(query, 30, Filter())
-    by_cosine = sorted(held.cosines(query, vectors).items(), key=lambda item: -item[1].cosine)
+    found = held.nearest(Question(query), 30, Filter())
+    by_cosine = sorted(held.cosines(Question(query), vectors).items(), key=lambda item: -item[1].cosine)
     assert by_cosine[0][0].startswith("routine") and found[0][0] == "note007"
     assert [near.score for _, near in found] == sorted((near.score for _, near in found), reverse=True)
-    assert dict(found)["note007"] == pytest.approx(held.cosines(query, ["note007"])["note007"], abs=1e-6)
-    assert all(near.special < 0 for name, near in held.cosines(query, vectors).items() if name.startswith("routine"))
+    assert dict(found)["note007"] == pytest.approx(held.cosines(Question(query), ["note007"])["note007"], abs=1e-6)
+    assert all(
+        near.special < 0 for name, near in held.cosines(Question(query), vectors).items() if name.startswith("routine")
+    )
 
 
 def test_a_note_is_not_compared_with_itself_and_too_few_are_not_corrected():

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.index.rows import Filter
-from memsearch_engine.index.store import Store, StoreRow
+from memsearch_engine.index.store import StoreRow, open_store
 from pymilvus import DataType, MilvusClient, MilvusException
 
 from tests.conftest import Box, until
@@ -566,7 +566,7 @@ def test_a_token_that_was_changed_costs_nothing(remote, server, meaning):
 
 def test_a_store_names_what_the_server_said_of_the_token(server, tmp_path):
     with pytest.raises(Unreachable, match="auth check failure"):
-        Store(tmp_path, tmp_path / "s", server.uri, "root:wrong")
+        open_store(tmp_path, tmp_path / "s", server.uri, "root:wrong")
 
 
 # -- 4: errors of single calls ----------------------------------------------------------------------------------
@@ -647,7 +647,7 @@ def test_a_switch_of_models_on_a_full_server_is_explained(remote, server):
 
 
 def test_a_store_asks_for_an_exact_index_and_our_tokenizer(server, tmp_path):
-    store = Store(tmp_path, tmp_path / "s", server.uri, TOKEN)
+    store = open_store(tmp_path, tmp_path / "s", server.uri, TOKEN)
     store.ensure("ms_x", 8)
     vector = np.ones(8, np.float32)
     store.upsert("ms_x", [StoreRow("a", vector, "redis", "2026-01-01", "", "", "note")])

@@ -15,8 +15,9 @@ import numpy as np
 import pytest
 from memsearch_engine.home import Home
 from memsearch_engine.index import analyze
+from memsearch_engine.index.hubness import Question
 from memsearch_engine.index.rows import Filter
-from memsearch_engine.index.store import Store, StoreRow
+from memsearch_engine.index.store import StoreRow, open_store
 
 from tests.conftest import until
 
@@ -69,14 +70,14 @@ def server(tmp_path_factory):
 def store(request, tmp_path_factory):
     if request.param == "lite":
         folder = tmp_path_factory.mktemp("lite")
-        store = Store(folder / "milvus.db", folder / "m.sock")
+        store = open_store(folder / "milvus.db", folder / "m.sock")
     elif request.param == "server":
-        store = Store(Path("/unused"), Path("/unused"), request.getfixturevalue("server"))
+        store = open_store(Path("/unused"), Path("/unused"), request.getfixturevalue("server"))
     else:
         uri = os.environ.get("MEMSEARCH_TEST_MILVUS_URI")
         if not uri:
             pytest.skip("MEMSEARCH_TEST_MILVUS_URI is not set")
-        store = Store(Path("/unused"), Path("/unused"), uri, os.environ.get("MEMSEARCH_TEST_MILVUS_TOKEN", ""))
+        store = open_store(Path("/unused"), Path("/unused"), uri, os.environ.get("MEMSEARCH_TEST_MILVUS_TOKEN", ""))
     yield store
     store.close()
 
@@ -268,7 +269,7 @@ def test_lite_survives_a_reopen_and_leaves_no_port(tmp_path):
 
     before = {(c.laddr, c.status) for c in psutil.Process().net_connections("inet") if c.status == "LISTEN"}
     for attempt in range(2):
-        store = Store(tmp_path / "milvus.db", tmp_path / "m.sock")
+        store = open_store(tmp_path / "milvus.db", tmp_path / "m.sock")
         after = {(c.laddr, c.status) for c in psutil.Process().net_connections("inet") if c.status == "LISTEN"}
         assert after <= before
         store.ensure("ms_x", DIMENSION)
@@ -285,7 +286,7 @@ def test_a_server_that_is_not_there_is_named(tmp_path):
     from memsearch_engine.errors import Unreachable
 
     with pytest.raises(Unreachable, match="127.0.0.1:9"):
-        Store(tmp_path, tmp_path / "s", "http://127.0.0.1:9")
+        open_store(tmp_path, tmp_path / "s", "http://127.0.0.1:9")
 
 
 class Letters:
@@ -327,7 +328,7 @@ def test_going_back_to_an_earlier_model_on_a_server(server, tmp_path, second):
         space = Space(home, Milvus(uri=server), embedder)
         space.embed(space.missing(catalog, "p"))
         space.reconcile(catalog, "p", collection)
-        found = space.nearest(collection, embedder.query("- yyyy zzzz"), 5, Filter())
+        found = space.nearest(collection, space.ask("- yyyy zzzz"), 5, Filter())
         assert len(found) == 2 and found[0][1].cosine > 0.999, (embedder.fingerprint, found)
         space.close()
     catalog.close()
@@ -355,8 +356,10 @@ def test_a_server_s_hits_are_corrected_as_those_in_memory_are(server, tmp_path):
         for space in spaces:
             space.embed(space.missing(catalog, "p"))
             space.reconcile(catalog, "p", collection)
-            near = dict(space.nearest(collection, query, 5, Filter()))
-            near |= space.cosines(collection, query, [row[0] for row in catalog.query("SELECT chunk_id FROM chunks")])
+            near = dict(space.nearest(collection, Question(query), 5, Filter()))
+            near |= space.cosines(
+                collection, Question(query), [row[0] for row in catalog.query("SELECT chunk_id FROM chunks")]
+            )
             found.append(sorted((name, round(n.cosine, 4), round(n.special, 4)) for name, n in near.items()))
         return found
 

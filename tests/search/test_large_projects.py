@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import pytest
 from memsearch_engine.home import Home
+from memsearch_engine.index import lite
 from memsearch_engine.index import space as spaces
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import load as load_embedder
-from memsearch_engine.index.store import Store
+from memsearch_engine.index.lite import Lite
 from memsearch_engine.index.sync import scan
 from memsearch_engine.projects import Project
 from memsearch_engine.search import hybrid
@@ -73,8 +74,8 @@ def test_the_catalog_answers_as_milvus_does(world, monkeypatch, text, mode):
         return [(hit.row.day, hit.row.entry_id) for hit in answer.hits if mode == "bm25" or "bm25" in hit.scores]
 
     by_milvus = ask()
-    monkeypatch.setattr(spaces, "LITE_WORDS_MOST", 0)
-    monkeypatch.setattr(Store, "bm25", None)  # not asked
+    monkeypatch.setattr(lite, "WORDS_MOST", 0)
+    monkeypatch.setattr(Lite, "bm25", None)  # not asked
     by_catalog = ask()
     assert sorted(by_catalog) == sorted(by_milvus)
     if text in ("postgres_3", "src/gateway/mod2.py", "canary weigth"):
@@ -102,8 +103,8 @@ def test_how_sure_a_hit_is_falls_down_the_list_and_is_not_a_matter_of_the_limit(
 def test_milvus_is_not_opened_for_a_large_project_without_changes(world, monkeypatch):
     catalog, space, projects = world
     opened: list[str] = []
-    monkeypatch.setattr(spaces, "LITE_WORDS_MOST", 0)
-    monkeypatch.setattr(Store, "ensure", lambda self, collection, dimension: opened.append(collection))
+    monkeypatch.setattr(lite, "WORDS_MOST", 0)
+    monkeypatch.setattr(Lite, "ensure", lambda self, collection, dimension: opened.append(collection))
     assert space.reconcile(catalog, projects[0].id, projects[0].collection) == (0, 0)
     space.warm(projects[0].collection)
     assert opened == [] and not space.ranks_words(projects[0].collection)
@@ -111,7 +112,7 @@ def test_milvus_is_not_opened_for_a_large_project_without_changes(world, monkeyp
 
 def test_what_is_written_and_deleted_in_a_large_project_is_found_and_gone(world, monkeypatch):
     catalog, space, (project, _) = world
-    monkeypatch.setattr(spaces, "LITE_WORDS_MOST", 0)
+    monkeypatch.setattr(lite, "WORDS_MOST", 0)
     day = f"{project.memory}/2026-04-01.md"
 
     def sync() -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from memsearch_engine.home import Home
 from memsearch_engine.index import embed, models
-from memsearch_engine.index.store import Store
+from memsearch_engine.index.server import Server
 from memsearch_engine.llm.providers import complete
 from memsearch_engine.network import Offline
 from memsearch_engine.settings import Embedding, Llm, Provider
@@ -65,7 +65,7 @@ def test_every_way_out_is_refused_by_name(offline, monkeypatch, tmp_path):
     with pytest.raises(Offline, match="openai"):
         embed.load(offline, Embedding(provider="openai", api_key="k", model="m", dimension=8)).query("x")
     with pytest.raises(Offline, match="milvus"):
-        Store(tmp_path / "index", tmp_path / "socket", "https://milvus.example.com:19530")
+        Server("https://milvus.example.com:19530", "")
     with pytest.raises(Offline):
         models.pull(offline, "bge-m3")
 

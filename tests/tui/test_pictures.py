@@ -25,8 +25,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 HEALTH = {
+    "second": {"name": "multilingual-e5-small", "asked": True, "vectors": 4, "advice": "", "fix": ""},
     "fingerprint": "all-minilm-l6-v2-d7668958", "index": "ready", "progress": {}, "disk": {"index": 23_400_000, "catalog": 5_000_000},
-    "projects": [{"name": "shop", "collection": "ms_shop_1f2e3d4c", "days": 2, "entries": 4, "vectors": 4, "chunks": 4, "memory": "shop/.memsearch/memory"}],
+    "projects": [{"name": "shop", "collection": "ms_shop_1f2e3d4c", "days": 2, "entries": 4, "vectors": 4, "chunks": 4, "distinct": 4, "memory": "shop/.memsearch/memory"}],
     "problems": [{"what": "2026-02-07.md: permission denied", "fix": "memsearch index"}],
     "service": {"pid": 4711, "uptime_s": 620.0, "rss_mb": 301.0},
 }  # fmt: skip

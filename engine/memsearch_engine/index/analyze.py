@@ -201,6 +201,12 @@ def is_cjk(sign: str) -> bool:
     return not sign.isascii() and _IS_CJK.match(sign) is not None
 
 
+def script(text: str) -> str:
+    """In which writing a text is: ``cjk`` where more than a seventh of its letters are such signs, else ''."""
+    letters = [sign for sign in text if sign.isalpha()]
+    return "cjk" if sum(map(is_cjk, letters)) > 0.15 * len(letters) else ""
+
+
 def terms(text: str) -> list[str]:
     """All terms of *text* in order, repeats kept."""
     found: list[str] = []

@@ -64,6 +64,20 @@ _RETRY_DELAY = re.compile(r'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"')
 _LEAST_CUT = 2_000  # characters; a text that is refused alone is not cut below it
 _HOSTS = {"openai": "OPENAI_BASE_URL", "ollama": "OLLAMA_HOST"}
 _MOST_WAIT_S = 60.0
+#: Notes on nothing in particular, to see what a model's vectors of a script have in common.
+_ORDINARY = {
+    "": [
+        "Fixed a small bug and added a test for it.", "Renamed a function and updated its callers.", "The build is green again.",
+        "Decided to keep the old behaviour for now.", "User asked how this works; explained it.", "Read the log, found nothing new.",
+        "Changed a default setting.", "Wrote the documentation for the new option.", "Das Datum im Bericht wurde berichtigt.",
+        "Se actualizaron las dependencias del proyecto.", "La page d'accueil se charge plus vite.", "Removed code that nobody used.",
+    ],
+    "cjk": [
+        "修复了一个小问题，并添加了测试。", "重命名了一个函数，更新了调用处。", "构建又通过了。", "决定暂时保留原来的行为。",
+        "用户询问这是怎么工作的，已说明。", "查看了日志，没有新的发现。", "修改了一个默认设置。", "为新选项写了文档。",
+        "小さな不具合を直し、テストを追加した。", "設定の既定値を変更した。", "사용하지 않는 코드를 삭제했다.", "删除了没有人使用的代码。",
+    ],
+}  # fmt: skip
 _MAX_REQUEST_CHARS = 400_000  # about 100k tokens, a third of the strictest limit
 _MAX_TEXT_CHARS = 24_000  # beyond what the models read (8,192 tokens), but where each character is one
 _TIMEOUT_S = 60
@@ -90,6 +104,13 @@ def load(home: Home, settings: Embedding) -> Embedder:
     if settings.provider == "onnx":
         return OnnxEmbedder(models.find(home, settings.model))
     return HttpEmbedder(settings)
+
+
+def ordinary(embedder: Embedder) -> dict[str, np.ndarray] | None:
+    """By script (``analyze.script``) the mean vector of ordinary texts, of a model whose vectors all point one way; None for others."""
+    if not getattr(getattr(embedder, "model", None), "one_way", False):
+        return None
+    return {script: embedder.passages(texts).mean(axis=0) for script, texts in _ORDINARY.items()}
 
 
 def fingerprint_of(home: Home, settings: Embedding) -> str:

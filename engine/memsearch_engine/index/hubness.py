@@ -3,7 +3,11 @@
 A small model puts a few notes, routine ones above all, near every query: they are hubs (Radovanović, Nanopoulos, Ivanović
 2010, "Hubs in Space"). What a note's cosine says about *this* query is what is left of it after its nearness to notes in
 general. That is measured against a sample of its own collection, with the mean of the ``_NEAREST`` highest cosines (a local
-average as in CSLS, Conneau et al. 2018). Figures: README, How well it finds.
+average as in CSLS, Conneau et al. 2018). Figures: README, How good is the search.
+
+Vectors of some models (E5's) all point one way, and another way for each script: cosines between any two are above 0.75, and a query
+in Chinese is near to whatever is Chinese. There the mean of the sample's notes of a vector's own script is taken off first ("all but the
+top", Mu and Viswanath 2018).
 """
 
 from __future__ import annotations
@@ -20,6 +24,9 @@ _NEAREST = 10
 _WEIGHT = 0.4
 _ROWS = 2_048
 _LEAST_DEVIATION = 0.08
+#: So many notes of a script count as much as ordinary texts do: the mean of two notes says little, and of a script in which no note is
+#: written, a query may be.
+_ORDINARY = 4
 
 
 class Near(NamedTuple):
@@ -51,16 +58,34 @@ def sampled(chunk_ids: Iterable[str]) -> list[str]:
     return heapq.nsmallest(SAMPLE, chunk_ids)
 
 
-class Sample:
-    """A collection's sample, to tell how special its chunks are."""
+class Question(NamedTuple):
+    """What is looked for, as a vector of length 1. ``script``: of its words (``analyze.script``); None where it is a note's own vector,
+    as a collection gives it."""
 
-    def __init__(self, ids: list[str], vectors: np.ndarray) -> None:
+    vector: np.ndarray
+    script: str | None = None
+
+
+class Sample:
+    """A collection's sample, to tell how special its chunks are, and what all have in common."""
+
+    def __init__(
+        self, ids: list[str], vectors: np.ndarray, scripts: list[str] = [], ordinary: dict[str, np.ndarray] | None = None  # noqa: B006
+    ) -> None:  # fmt: skip
         """
         Args:
             ids: of ``sampled``, in its order; vectors: theirs, float32 of shape (len(ids), dimension), of length 1.
+            scripts: theirs; ordinary: by script the mean vector of ordinary texts, where what vectors of a script have in common is
+                taken off.
         """
         self.ids = ids
-        self._vectors = vectors
+        self._common: dict[str, np.ndarray] | None = None
+        if ordinary is not None:
+            self._common = {
+                script: _common(vectors[[place for place, of in enumerate(scripts) if of == script]], mean)
+                for script, mean in ordinary.items()
+            }
+        self._vectors = vectors = self.framed(vectors, scripts)
         self._places = {chunk_id: place for place, chunk_id in enumerate(ids)}
         self._mean = 0.0
         self._special = self.special(ids, vectors)
@@ -88,9 +113,33 @@ class Sample:
             hubness[start : start + _ROWS] = np.partition(cosines, -count, axis=1)[:, -count:].mean(axis=1)
         return _WEIGHT * (self._mean - hubness)
 
-    def typical(self, vector: np.ndarray) -> Typical:
+    def framed(self, vectors: np.ndarray, scripts: list[str]) -> np.ndarray:
+        """*vectors* as they are compared: without what those of their script have in common, where that is taken off."""
+        if self._common is None or not len(vectors):
+            return vectors
+        common = np.stack([self._common[script] for script in scripts])
+        return _unit(vectors - common)
+
+    def asked(self, question: Question) -> np.ndarray:
+        """A question's vector as it is compared with notes'."""
+        if question.script is None:
+            return question.vector
+        return self.framed(question.vector[None], [question.script])[0]
+
+    def typical(self, question: Question) -> Typical:
         """How near the collection's notes are to a query in general."""
         if len(self.ids) < 2:
             return Typical(0.0, 1.0)
-        scores = self._vectors @ vector + self._special
+        scores = self._vectors @ self.asked(question) + self._special
         return Typical(float(scores.mean()), float(scores.std()))
+
+
+def _common(vectors: np.ndarray, ordinary: np.ndarray) -> np.ndarray:
+    """The mean of vectors, drawn towards that of ordinary texts where they are few: float32 of shape (dimension,)."""
+    common: np.ndarray = (vectors.sum(axis=0) + _ORDINARY * ordinary) / (len(vectors) + _ORDINARY)
+    return common.astype(np.float32)
+
+
+def _unit(vectors: np.ndarray) -> np.ndarray:
+    unit: np.ndarray = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
+    return unit

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import numpy as np
@@ -20,10 +21,10 @@ import numpy as np
 from memsearch_engine.home import Home, private
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.index.embed import Embedder
-from memsearch_engine.index.hubness import SAMPLE, Near, Sample, Typical, sampled
+from memsearch_engine.index.embed import Embedder, ordinary
+from memsearch_engine.index.hubness import SAMPLE, Near, Question, Sample, Typical, sampled
 from memsearch_engine.index.rows import Filter
-from memsearch_engine.index.store import Store, StoreRow
+from memsearch_engine.index.store import Nowhere, Store, StoreRow, open_store
 from memsearch_engine.secrets.fingerprint import named
 from memsearch_engine.settings import Embedding, Milvus
 
@@ -37,9 +38,8 @@ CREATE TABLE IF NOT EXISTS stored (
   PRIMARY KEY (collection, chunk_id)) WITHOUT ROWID;
 """
 Progress = Callable[[int, int], None]
-#: The most chunks of a project whose words Milvus Lite compares.
-LITE_WORDS_MOST = 5_000
 _BATCH = 32
+_SCALARS, _BETWEEN = 4, "\x1f"  # day, agent, session, kind; where vectors of a script have much in common, that follows
 #: A server orders by cosine alone: of so many times the hits that are wanted, the best are taken.
 _SERVER_OVERFETCH = 4
 _PRUNE_S = 86_400.0
@@ -62,31 +62,51 @@ def complete_spaces(home: Home) -> dict[str, Embedding]:
 class Resident:
     """A project's vectors in memory: a matrix, the scalar fields to sort rows out by, and how special each vector is."""
 
-    def __init__(self, rows: list[tuple[str, str, bytes]], dimension: int) -> None:
+    def __init__(
+        self, rows: list[tuple[str, str, bytes]], dimension: int, ordinary: dict[str, np.ndarray] | None = None
+    ) -> None:
         """
         Args:
             rows: (chunk id, scalars joined by 0x1f, float32 bytes).
+            ordinary: of ``Sample``; scalars then end with the script.
         """
+        self._ordinary = ordinary
         self.ids = np.array([row[0] for row in rows], dtype=object)
         self._places: dict[str, int] | None = None
         self._special: np.ndarray | None = None
         self._sample: Sample | None = None
-        self.scalars = [tuple(row[1].split("\x1f")) for row in rows]
+        parts = [row[1].split(_BETWEEN) for row in rows]
+        self.scalars = [tuple(part[:_SCALARS]) for part in parts]
+        self._scripts = [part[_SCALARS] if len(part) > _SCALARS else "" for part in parts]
         self.matrix = np.frombuffer(b"".join(row[2] for row in rows), np.float32).reshape(len(rows), dimension)
+        if ordinary:
+            self.matrix = self.sample.framed(self.matrix, self._scripts)
 
-    def changed(self, rows: list[tuple[str, str, bytes]], without: set[str]) -> Resident:
-        """A copy with *rows* added and the chunks in *without* left out first. Searches under way keep the old one."""
+    def changed(self, rows: list[tuple[str, str, bytes]], without: set[str]) -> Resident | None:
+        """A copy with *rows* added and the chunks in *without* left out first; None where all have to be read anew. Searches under way
+        keep the old one."""
         new = Resident(rows, self.matrix.shape[1])
+        if self._ordinary:
+            if not self._keeps_sample([*(i for i in self.ids if i not in without), *new.ids], without):
+                return None  # what all have in common has changed
+            new.matrix = self.sample.framed(new.matrix, new._scripts)
+            new._ordinary = self._ordinary
         keep = np.array([chunk_id not in without for chunk_id in self.ids], dtype=bool)
         new.ids = np.concatenate([self.ids[keep], new.ids])
         new.scalars = [scalars for scalars, kept in zip(self.scalars, keep) if kept] + new.scalars
+        new._scripts = [script for script, kept in zip(self._scripts, keep) if kept] + new._scripts
         new.matrix = np.concatenate([self.matrix[keep], new.matrix])
-        same = self._sample
-        if same and self._special is not None and without.isdisjoint(same.ids) and sampled(new.ids) == same.ids:
-            kept = int(keep.sum())
-            added = same.special(new.ids[kept:], new.matrix[kept:])
-            new._sample, new._special = same, np.concatenate([self._special[keep], added])
+        if self._sample and self._keeps_sample(new.ids, without):
+            new._sample = self._sample
+            if self._special is not None:
+                kept = int(keep.sum())
+                added = new._sample.special(new.ids[kept:], new.matrix[kept:])
+                new._special = np.concatenate([self._special[keep], added])
         return new
+
+    def _keeps_sample(self, ids: Iterable[str], without: set[str]) -> bool:
+        same = self._sample
+        return same is not None and without.isdisjoint(same.ids) and sampled(ids) == same.ids
 
     def _place(self, chunk_ids: Iterable[str]) -> list[int]:
         if self._places is None:
@@ -97,7 +117,9 @@ class Resident:
     def sample(self) -> Sample:
         if self._sample is None:
             ids = sampled(self.ids)
-            self._sample = Sample(ids, self.matrix[self._place(ids)])
+            places = self._place(ids)
+            scripts = [self._scripts[place] for place in places]
+            self._sample = Sample(ids, self.matrix[places], scripts, self._ordinary)
         return self._sample
 
     @property
@@ -110,15 +132,18 @@ class Resident:
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, np.ndarray]:
         return {str(self.ids[place]): self.matrix[place] for place in self._place(chunk_ids)}
 
-    def cosines(self, vector: np.ndarray, chunk_ids: Iterable[str]) -> dict[str, Near]:
+    def cosines(self, question: Question, chunk_ids: Iterable[str]) -> dict[str, Near]:
         places = self._place(chunk_ids)
-        cosines, special = self.matrix[places] @ vector, self.special[places]
+        cosines, special = self.matrix[places] @ self._asked(question), self.special[places]
         return {str(self.ids[i]): Near(float(c), float(s)) for i, c, s in zip(places, cosines, special)}
 
-    def nearest(self, vector: np.ndarray, limit: int, where: Filter) -> list[tuple[str, Near]]:
+    def _asked(self, question: Question) -> np.ndarray:
+        return self.sample.asked(question) if self._ordinary else question.vector
+
+    def nearest(self, question: Question, limit: int, where: Filter) -> list[tuple[str, Near]]:
         if not len(self.ids) or limit <= 0:
             return []
-        cosines, special = self.matrix @ vector, self.special
+        cosines, special = self.matrix @ self._asked(question), self.special
         scores = cosines + special
         if where != Filter():
             allowed = np.array([where.admits(*scalars) for scalars in self.scalars], dtype=bool)
@@ -132,8 +157,14 @@ class Resident:
 class Space:
     """One open space. All writes come from one thread; searches may come from any."""
 
-    def __init__(self, home: Home, milvus: Milvus, embedder: Embedder) -> None:
+    def __init__(self, home: Home, milvus: Milvus, embedder: Embedder, *, beside: bool = False) -> None:
+        """
+        Args:
+            beside: it serves beside another one, which has the store: here are vectors alone.
+        """
+        self._beside = beside
         self.embedder = embedder
+        self._ordinary = ordinary(embedder)  # None: vectors are compared as they are
         self.fingerprint = embedder.fingerprint
         self.folder = home.index / self.fingerprint
         home.index.mkdir(exist_ok=True)
@@ -170,7 +201,7 @@ class Space:
         """Open Milvus; a Lite folder that is damaged is thrown away and filled again from the vectors."""
         home, milvus = self._home, self._milvus
         folder = self.folder / "milvus.db"
-        target = milvus.uri or "lite"
+        target = "beside" if self._beside else milvus.uri or "lite"
         with self._lock:
             row = self._db.execute("SELECT scalars FROM stored WHERE collection='' AND chunk_id='target'").fetchone()
             if row and row[0] != target:
@@ -178,17 +209,19 @@ class Space:
             self._db.execute(
                 "INSERT OR REPLACE INTO stored (collection, chunk_id, scalars) VALUES ('', 'target', ?)", (target,)
             )
-            if not milvus.uri and not folder.exists():
+            if target == "lite" and not folder.exists():
                 self._db.execute("DELETE FROM stored WHERE collection<>''")
+        if self._beside:
+            return Nowhere()
         try:
-            return Store(folder, home.milvus_socket(self.fingerprint), milvus.uri, milvus.token)
+            return open_store(folder, home.milvus_socket(self.fingerprint), milvus.uri, milvus.token)
         except Exception:
             if milvus.uri or not folder.exists():
                 raise
             _remove(folder)
             with self._lock:
                 self._db.execute("DELETE FROM stored WHERE collection<>''")
-            return Store(folder, home.milvus_socket(self.fingerprint))
+            return open_store(folder, home.milvus_socket(self.fingerprint))
 
     def _forget_other_lengths(self) -> None:
         """A model can change under its name: vectors of another length than it makes now are of no use, nor what was stored of them."""
@@ -215,7 +248,7 @@ class Space:
         """Whether an error says that what we keep is damaged. What a server says, or a full disk, says nothing of the kind."""
         if isinstance(error, sqlite3.DatabaseError):
             return not isinstance(error, sqlite3.OperationalError)
-        return self.store.is_lite and not isinstance(error, MemoryError | OSError)
+        return not self.store.is_shared and not isinstance(error, MemoryError | OSError)
 
     def rebuild(self) -> None:
         """Throw Milvus' data away and fill it again from the vectors (those too, if they are damaged)."""
@@ -239,11 +272,11 @@ class Space:
 
     def _name(self, collection: str) -> str:
         """On a server all spaces and all homes share one database, so each has its own collections."""
-        return collection if self.store.is_lite else collection + self._tail
+        return collection + self._tail if self.store.is_shared else collection
 
     @property
     def is_local(self) -> bool:
-        return self.store.is_lite
+        return not self.store.is_shared
 
     @property
     def _tail(self) -> str:
@@ -251,7 +284,7 @@ class Space:
 
     def drop_all(self) -> None:
         """Take this space's collections off a server. A local store goes with its folder."""
-        if not self.store.is_lite:
+        if self.store.is_shared:
             for name in self.store.collections():
                 if name.endswith(self._tail):
                     self.store.drop(name)
@@ -267,7 +300,7 @@ class Space:
 
     def _compare(self, collection: str) -> None:
         """Once, on a server: it may have lost what it held, and hold what a ledger knew that is gone."""
-        if self.store.is_lite or collection in self._compared:
+        if not self.store.is_shared or collection in self._compared:
             return
         self._ensure(collection)
         name = self._name(collection)
@@ -400,12 +433,14 @@ class Space:
                 "SELECT chunk_id, scalars, text_hash FROM stored WHERE collection=?", (collection,)
             )
             held = {chunk_id: (scalars, text_hash) for chunk_id, scalars, text_hash in known}
-        scalars = {chunk_id: "\x1f".join(row[1:5]) for chunk_id, row in wanted.items()}
+        scalars = {chunk_id: _BETWEEN.join(row[1 : 1 + _SCALARS]) for chunk_id, row in wanted.items()}
+        if self._ordinary:
+            scalars = self._with_scripts(catalog, scalars, wanted, held)
         # one whose text got a prompt is served by its old vector until it has the new one
         new = [chunk_id for chunk_id in wanted if held.get(chunk_id) != (scalars[chunk_id], wanted[chunk_id][0])]
         vectors = self._vectors(wanted[chunk_id][0] for chunk_id in new)
         new = [chunk_id for chunk_id in new if wanted[chunk_id][0] in vectors]
-        if self.store.is_lite and new and not held:  # rows of a ledger that was lost would stay for good
+        if not self.store.is_shared and new and not held:  # rows of a ledger that was lost would stay for good
             self.store.drop(self._name(collection))
         gone = [chunk_id for chunk_id in held if chunk_id not in wanted]
         if new or gone or self.ranks_words(collection):  # else it is not opened: loading 100,000 rows takes Lite 2 s
@@ -414,7 +449,7 @@ class Space:
             self.store.delete(self._name(collection), gone)
         for start in range(0, len(new), 500):
             batch = new[start : start + 500]
-            texts = catalog.texts(wanted[chunk_id][5] for chunk_id in batch)
+            texts = {} if self._beside else catalog.texts(wanted[chunk_id][5] for chunk_id in batch)
             rows = [
                 StoreRow(
                     chunk_id,
@@ -441,9 +476,30 @@ class Space:
                 self._samples.pop(collection, None)
                 if held_rows := self._resident.get(collection):
                     added = [(c, scalars[c], vectors[wanted[c][0]].tobytes()) for c in new]
-                    self._resident[collection] = held_rows.changed(added, {*gone, *new})
+                    if changed := held_rows.changed(added, {*gone, *new}):
+                        self._resident[collection] = changed
+                    else:
+                        del self._resident[collection]
         self._behind.discard(collection)
         return len(new), len(gone)
+
+    @staticmethod
+    def _with_scripts(
+        catalog: Catalog, scalars: dict[str, str], wanted: dict[str, tuple[Any, ...]], held: dict[str, tuple[str, str]]
+    ) -> dict[str, str]:
+        """*scalars* with each chunk's script behind them: as the ledger has it, where the text is as it was."""
+        known = {
+            chunk_id: parts[_SCALARS]
+            for chunk_id, (kept, text_hash) in held.items()
+            if len(parts := kept.split(_BETWEEN)) > _SCALARS and wanted.get(chunk_id, ("",))[0] == text_hash
+        }
+        texts = catalog.texts(row[5] for chunk_id, row in wanted.items() if chunk_id not in known)
+        return {
+            chunk_id: _BETWEEN.join(
+                [scalars[chunk_id], known[chunk_id] if chunk_id in known else analyze.script(texts.get(row[5], ""))]
+            )
+            for chunk_id, row in wanted.items()
+        }
 
     def is_behind(self, collection: str) -> bool:
         """Whether notes were changed that the store does not hold as they are now, and holds as they were."""
@@ -477,29 +533,26 @@ class Space:
 
     # -- search ---------------------------------------------------------------------------------------------
 
-    def nearest(self, collection: str, vector: np.ndarray, limit: int, where: Filter) -> list[tuple[str, Near]]:
+    def ask(self, text: str) -> Question:
+        """What a query's text is to this space."""
+        return Question(self.embedder.query(text), analyze.script(text))
+
+    def nearest(self, collection: str, question: Question, limit: int, where: Filter) -> list[tuple[str, Near]]:
         """(chunk id, how near), best first.
 
         Beside Milvus Lite the vectors are held here: Lite computes every norm anew and tests every row for deletion in
         Python, which costs ten to twenty times a matrix product. A server searches for itself.
         """
-        if self.store.is_lite:
-            return self._resident_of(collection).nearest(vector, limit, where)
+        if not self.store.compares_vectors:
+            return self._resident_of(collection).nearest(question, limit, where)
         self._ensure(collection)
-        found = dict(self.store.dense(self._name(collection), vector, limit * _SERVER_OVERFETCH, where))
-        special = self._special_of(collection, self._kept(collection, found))
-        near = {chunk_id: Near(cosine, special.get(chunk_id, 0.0)) for chunk_id, cosine in found.items()}
+        found = self.store.dense(self._name(collection), question.vector, limit * _SERVER_OVERFETCH, where)
+        near = {chunk_id: Near(cosine, 0.0) for chunk_id, cosine in found}
+        near |= self.cosines(collection, question, near)
         return sorted(near.items(), key=lambda item: -item[1].score)[:limit]
 
-    def _special_of(self, collection: str, vectors: dict[str, np.ndarray]) -> dict[str, float]:
-        """For what a server holds, of which no more than the sample is in memory."""
-        if not vectors:
-            return {}
-        special = self._sample_of(collection).special(vectors, np.array(list(vectors.values())))
-        return dict(zip(vectors, special.tolist()))
-
     def _sample_of(self, collection: str) -> Sample:
-        if self.store.is_lite:
+        if not self.store.compares_vectors:
             return self._resident_of(collection).sample
         sample = self._samples.get(collection)
         if sample is None:
@@ -507,24 +560,37 @@ class Space:
                 lowest = self._db.execute(
                     "SELECT chunk_id FROM stored WHERE collection=? ORDER BY chunk_id LIMIT ?", (collection, SAMPLE)
                 ).fetchall()
-            compared = self._kept(collection, [row[0] for row in lowest])
-            matrix = np.array(list(compared.values()), np.float32).reshape(len(compared), self.embedder.dimension)
-            sample = self._samples[collection] = Sample(list(compared), matrix)
+            compared = self._stored(collection, [row[0] for row in lowest])
+            matrix = np.array([vector for vector, _ in compared.values()], np.float32)
+            scripts = [script for _, script in compared.values()]
+            matrix = matrix.reshape(len(compared), self.embedder.dimension)
+            sample = self._samples[collection] = Sample(list(compared), matrix, scripts, self._ordinary)
         return sample
 
     def _kept(self, collection: str, chunk_ids: Iterable[str]) -> dict[str, np.ndarray]:
-        """The vectors of chunks that the store holds, from our own table."""
+        """The vectors of chunks that the store holds, as they are compared."""
+        found = self._stored(collection, chunk_ids)
+        if not self._ordinary or not found:
+            return {chunk_id: vector for chunk_id, (vector, _) in found.items()}
+        matrix = np.array([vector for vector, _ in found.values()])
+        framed = self._sample_of(collection).framed(matrix, [script for _, script in found.values()])
+        return dict(zip(found, framed))
+
+    def _stored(self, collection: str, chunk_ids: Iterable[str]) -> dict[str, tuple[np.ndarray, str]]:
+        """The same from our own table, each with its script where that matters."""
         wanted = list(chunk_ids)
-        found: dict[str, np.ndarray] = {}
+        found: dict[str, tuple[np.ndarray, str]] = {}
         for start in range(0, len(wanted), 500):
             batch = wanted[start : start + 500]
             with self._lock:
                 rows = self._db.execute(
-                    "SELECT s.chunk_id, v.vector FROM stored s JOIN vectors v ON v.text_hash = s.text_hash"
+                    "SELECT s.chunk_id, v.vector, s.scalars FROM stored s JOIN vectors v ON v.text_hash = s.text_hash"
                     f" WHERE s.collection=? AND s.chunk_id IN ({','.join('?' * len(batch))})",
                     [collection, *batch],
                 ).fetchall()
-            found.update((chunk_id, np.frombuffer(blob, np.float32)) for chunk_id, blob in rows)
+            for chunk_id, blob, scalars in rows:
+                script = scalars.split(_BETWEEN)[_SCALARS:]
+                found[chunk_id] = np.frombuffer(blob, np.float32), script[0] if script else ""
         return found
 
     def _resident_of(self, collection: str) -> Resident:
@@ -536,38 +602,38 @@ class Space:
                     " WHERE s.collection=?",
                     (collection,),
                 ).fetchall()
-                held = self._resident[collection] = Resident(rows, self.embedder.dimension)
+                held = self._resident[collection] = Resident(rows, self.embedder.dimension, self._ordinary)
             return held
 
-    def cosines(self, collection: str, vector: np.ndarray, chunk_ids: Iterable[str]) -> dict[str, Near]:
-        """How near chunks are to *vector*, from the kept vectors."""
-        if self.store.is_lite:
-            return self._resident_of(collection).cosines(vector, chunk_ids)
+    def cosines(self, collection: str, question: Question, chunk_ids: Iterable[str]) -> dict[str, Near]:
+        """How near chunks are, from the kept vectors."""
+        if not self.store.compares_vectors:
+            return self._resident_of(collection).cosines(question, chunk_ids)
         vectors = self._kept(collection, chunk_ids)
-        special = self._special_of(collection, vectors)
-        return {c: Near(float(kept @ vector), special[c]) for c, kept in vectors.items()}
+        if not vectors:
+            return {}
+        sample = self._sample_of(collection)
+        special = sample.special(vectors, np.array(list(vectors.values())))
+        asked = sample.asked(question)
+        return {c: Near(float(kept @ asked), float(extra)) for (c, kept), extra in zip(vectors.items(), special)}
 
     def vectors(self, collection: str, chunk_ids: Iterable[str]) -> dict[str, np.ndarray]:
         """Of chunks that the store holds."""
-        if self.store.is_lite:
+        if not self.store.compares_vectors:
             return self._resident_of(collection).vectors(chunk_ids)
         return self._kept(collection, chunk_ids)
 
-    def typical(self, collection: str, vector: np.ndarray) -> Typical:
-        """How near a project's notes are to *vector* in general."""
-        return self._sample_of(collection).typical(vector)
+    def typical(self, collection: str, question: Question) -> Typical:
+        """How near a project's notes are to it in general."""
+        return self._sample_of(collection).typical(question)
 
     def ranks_words(self, collection: str) -> bool:
-        """Whether ``bm25`` is the way to compare words here; else the catalog's own tables are (``lexical.ranked``).
-
-        Milvus Lite scores in Python, with tables that it builds at its first query: at 10,000 chunks 20 ms after 0.6 s, at
-        100,000 220 ms after 5 s and 1 GB. FTS5 itself takes 3 and 20 ms, from its file. In small projects nobody feels it.
-        """
-        return not self.store.is_lite or self.held(collection) <= LITE_WORDS_MOST
+        """Whether ``bm25`` is the way to compare words here; else the catalog's own tables are (``lexical.ranked``)."""
+        return self.store.compares_words(self.held(collection))
 
     def warm(self, collection: str) -> None:
         """Load what the first search of a project would wait for."""
-        if self.store.is_lite:
+        if not self.store.compares_vectors:
             _ = self._resident_of(collection).special
         if self.ranks_words(collection):
             self.bm25(collection, ["warm"], 1, Filter())

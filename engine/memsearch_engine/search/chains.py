@@ -15,6 +15,7 @@ import numpy as np
 
 from memsearch_engine.amendments import NOTHING, Said
 from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.hubness import Question
 from memsearch_engine.index.rows import Filter, Row
 from memsearch_engine.index.space import Space
 from memsearch_engine.projects import Project
@@ -116,7 +117,7 @@ def compared(catalog: Catalog, space: Space, project: Project, older: Row) -> li
     vector = space.vectors(project.collection, [older.chunk_id]).get(older.chunk_id)
     if vector is None or not older.day:
         return []
-    near = dict(space.nearest(project.collection, np.asarray(vector), _NEAREST, Filter()))
+    near = dict(space.nearest(project.collection, Question(np.asarray(vector)), _NEAREST, Filter()))
     rows = {
         chunk_id: row for chunk_id, row in catalog.by_chunk_id(near, project.id).items()
         if (row.day, row.time) > (older.day, older.time) and row.entry_id != older.entry_id

@@ -5,13 +5,18 @@ k = 60, equal weights). The default ``weighted`` uses scores: of every candidate
 cosine, less what it is near to anyway (``index/hubness.py``), plus its words: half by BM25, as a share of the most that
 this query could score, half by coverage, how much of what was asked it has at all, rare words counting more. It can't be
 led astray by a list that is sure of nothing: a BM25 hit on one common word adds next to nothing, however high its rank.
+
+With a second model beside the first (``search.models``), meaning is what both say of a candidate; of a query in a script that the first
+one does not speak, nearly what the second says alone.
 """
 
 from __future__ import annotations
 
 import re
 import time
+from collections.abc import Set
 from datetime import date
+from typing import NamedTuple
 
 import numpy as np
 
@@ -19,7 +24,7 @@ from memsearch_engine.amendments import NOTHING, Said
 from memsearch_engine.errors import UsageError
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.index.hubness import Near, Typical
+from memsearch_engine.index.hubness import Near, Question, Typical
 from memsearch_engine.index.rows import Row
 from memsearch_engine.index.space import Space
 from memsearch_engine.projects import Project
@@ -29,6 +34,7 @@ from memsearch_engine.search.query import Query
 from memsearch_engine.search.rank import NEWEST_AMONG, newest_first, order
 from memsearch_engine.search.rarity import weights
 
+Asked = tuple[Space, Question]  # a model's space, and the query as that model has it
 Key = tuple[str, str]  # (project id, chunk id): two projects may hold the same words
 MODES = ("hybrid", "dense", "bm25", "lexical")
 FUSIONS = ("weighted", "rrf")
@@ -41,8 +47,29 @@ _WORDS_WEIGHT, _NAMES_WEIGHT = 0.6, 1.0
 _NAME = re.compile(r"\w[_./:@#-]\w|[a-z][A-Z]|\d{2}|[A-Z]{2}|`")
 #: A model that knows only English says little about other scripts.
 _FOREIGN_DENSE_WEIGHT = 0.05
+#: How the first and a second model share in the meaning: where the first one speaks the query's script, and where it doesn't.
+_SHARES = {True: (0.6, 0.4), False: (_FOREIGN_DENSE_WEIGHT, 1.0)}
+#: So much of the notes a second model must know before it is asked.
+_KNOWS = 0.98
 #: A note that is full of a term scores this for it, times the term's idf: BM25's k1 + 1, shortened for being long.
 _MOST_OF_A_TERM = (1.2 + 1) * 0.6
+
+
+class Meant(NamedTuple):
+    """How near a chunk is in meaning, to each model that was asked."""
+
+    first: Near | None = None
+    second: Near | None = None
+
+    def score(self, speaks: bool) -> float:
+        """
+        Args:
+            speaks: whether the first one speaks the query's script.
+        """
+        if self.second is None:
+            return self.first.score * (1.0 if speaks else _FOREIGN_DENSE_WEIGHT) if self.first else 0.0
+        first, second = _SHARES[speaks]
+        return first * (self.first.score if self.first else self.second.score) + second * self.second.score
 
 
 def search(
@@ -54,11 +81,12 @@ def search(
     mode: str = "hybrid",
     fusion: str = "weighted",
     said: Said = NOTHING,
+    second: Space | None = None,
 ) -> Answer:
     """Answer *query* in *mode*. Without a space, or for a query without words, the answer is lexical and says so.
 
     Args:
-        said: what the owner says of which note amends which.
+        said: what the owner says of which note amends which; second: another model's space, beside the first one.
     """
     if mode not in MODES or fusion not in FUSIONS:
         raise UsageError(f"unknown mode {mode!r} or fusion {fusion!r}", f"modes: {', '.join(MODES)}")
@@ -68,7 +96,7 @@ def search(
         if mode != "lexical" and not query.is_empty:
             answer.reason = "the index is not open yet"
     else:
-        answer = _fused(catalog, space, projects, query, limit, mode, fusion, said)
+        answer = _fused(catalog, space, projects, query, limit, mode, fusion, said, second)
     answer.took_ms = round((time.perf_counter() - start) * 1000, 2)
     return answer
 
@@ -82,17 +110,18 @@ def _fused(
     mode: str,
     fusion: str,
     said: Said,
+    second: Space | None,
 ) -> Answer:
     today = date.today().isoformat()
     fetch = max(_OVERFETCH, limit * 4) * (10 if query.is_picky else 1)
     terms, corrected = lexical.correct(catalog, analyze.query_terms(query.text), query)
-    vector = space.embedder.query(query.text) if mode in ("hybrid", "dense") else None
-    dense: dict[Key, Near] = {}
+    asked = [(space, space.ask(query.text))] if mode in ("hybrid", "dense") else []
+    total = sum(catalog.size(project.id) for project in projects)
+    if asked and second is not None and sum(second.held(p.collection) for p in projects) >= _KNOWS * total:
+        asked.append((second, second.ask(query.text)))
+    near = [_nearest(one, projects, query, fetch) for one in asked]
     words: dict[Key, float] = {}
     for project in projects:
-        if vector is not None:
-            near = space.nearest(project.collection, vector, fetch, query.filter)
-            dense.update(((project.id, chunk_id), found) for chunk_id, found in near)
         if mode in ("hybrid", "bm25"):
             if space.ranks_words(project.collection):
                 matched = space.bm25(project.collection, terms, fetch, query.filter)
@@ -100,7 +129,6 @@ def _fused(
                 matched = lexical.ranked(catalog, project, terms, fetch, query.filter)
             words.update(((project.id, chunk_id), score) for chunk_id, score in matched)
     held = sum(space.held(project.collection) for project in projects)
-    total = sum(catalog.size(project.id) for project in projects)
     behind = any(space.is_behind(project.collection) for project in projects)
     if mode == "hybrid" and (
         held < total or behind
@@ -112,19 +140,21 @@ def _fused(
             return early
         early_words = {(hit.row.project, hit.row.chunk_id): hit.scores.get("lexical", 0.0) for hit in early.hits}
         words = early_words | words
-    meant = {key: near.score for key, near in dense.items()}
-    ranks = {name: _ranks(found) for name, found in (("dense", meant), ("bm25", words)) if found}
+    listed = {key for by_one in near for key in by_one}
     rows: dict[Key, Row] = {}
     for project in projects:
-        ids = {chunk_id for owner, chunk_id in (*dense, *words) if owner == project.id}
+        ids = {chunk_id for owner, chunk_id in (*listed, *words) if owner == project.id}
         rows.update(((project.id, chunk_id), row) for chunk_id, row in catalog.by_chunk_id(ids, project.id).items())
-    if mode == "hybrid" and fusion == "weighted" and vector is not None:
-        for project in projects:
-            absent = [key[1] for key in words if key[0] == project.id and key in rows and key not in dense]
-            found_more = space.cosines(project.collection, vector, absent)
-            dense.update(((project.id, chunk_id), near) for chunk_id, near in found_more.items())
-    rows = {key: row for key, row in rows.items() if query.admits(row, today)}
+    # what one list alone has is compared by the others, too
+    compared: Set[Key] = rows.keys() if mode == "hybrid" and fusion == "weighted" else listed
+    for one, by_one in zip(asked, near):
+        by_one |= _cosines(one, projects, compared - by_one.keys())
     speaks = _speaks(space.embedder, query.text)
+    dense = {key: Meant(*(by_one.get(key) for by_one in near)) for key in set().union(*near)}
+    meant = {key: found.score(speaks) for key, found in dense.items()}
+    in_list = {key: score for key, score in meant.items() if key in listed}
+    ranks = {name: _ranks(found) for name, found in (("dense", in_list), ("bm25", words)) if found}
+    rows = {key: row for key, row in rows.items() if query.admits(row, today)}
     covered: dict[Key, float] = {}
     if mode == "dense":
         scores = meant
@@ -135,7 +165,7 @@ def _fused(
     else:
         idf = weights(catalog, terms)
         covered = _coverage(catalog, rows, idf)
-        scores = _weighted(query, dense, words, covered, sum(idf.values()) * _MOST_OF_A_TERM, speaks)
+        scores = _weighted(query, meant, words, covered, sum(idf.values()) * _MOST_OF_A_TERM)
     found = [
         Hit(0, scores[key], row, _places(ranks, key), _parts(dense, words, key), [])
         for key, row in rows.items()
@@ -151,12 +181,32 @@ def _fused(
     if covered:
         if not query.is_prompt:  # there the notes themselves are compared (``chains``), whatever is asked
             newest_first(query, hits, _vectors(space, projects, hits[:NEWEST_AMONG]), terms, said)
-        understood = vector if speaks else None
-        _rate(hits, covered, space, {project.id: project for project in projects}, understood)
+        understood = list(enumerate(asked))[0 if speaks else 1 :]
+        _rate(hits, covered, understood, {project.id: project for project in projects}, dense)
     hits = hits[:limit]
     for hit in hits:  # only for what is shown: it reads the whole text
         hit.reasons = [*_reasons(hit, terms), *hit.reasons]
     return Answer(mode, hits, reason, corrected, lexical.absent(catalog, query, corrected))
+
+
+def _nearest(asked: Asked, projects: list[Project], query: Query, fetch: int) -> dict[Key, Near]:
+    space, question = asked
+    return {
+        (project.id, chunk_id): near
+        for project in projects
+        for chunk_id, near in space.nearest(project.collection, question, fetch, query.filter)
+    }
+
+
+def _cosines(asked: Asked, projects: list[Project], keys: Set[Key]) -> dict[Key, Near]:
+    space, question = asked
+    return {
+        (project.id, chunk_id): near
+        for project in projects
+        for chunk_id, near in space.cosines(
+            project.collection, question, [c for of, c in keys if of == project.id]
+        ).items()
+    }
 
 
 def _rrf(ranks: dict[str, dict[Key, int]]) -> dict[Key, float]:
@@ -174,21 +224,14 @@ def _coverage(catalog: Catalog, rows: dict[Key, Row], idf: dict[str, float]) -> 
 
 
 def _weighted(
-    query: Query,
-    dense: dict[Key, Near],
-    words: dict[Key, float],
-    covered: dict[Key, float],
-    most: float,
-    speaks: bool,
+    query: Query, meant: dict[Key, float], words: dict[Key, float], covered: dict[Key, float], most: float
 ) -> dict[Key, float]:
     """Scores of all that is in *covered*. ``most``: the BM25 score of a note that is full of every term."""
-    meaning = 1.0 if speaks else _FOREIGN_DENSE_WEIGHT
     weight = _NAMES_WEIGHT if _NAME.search(query.text) else _WORDS_WEIGHT
     scores: dict[Key, float] = {}
     for key, coverage in covered.items():
         share = min(1.0, words.get(key, 0.0) / (most or 1.0))
-        near = dense[key].score if key in dense else 0.0
-        scores[key] = meaning * near + weight * (share + coverage) / 2
+        scores[key] = meant.get(key, 0.0) + weight * (share + coverage) / 2
     return scores
 
 
@@ -203,19 +246,27 @@ def _vectors(space: Space, projects: list[Project], hits: list[Hit]) -> dict[Key
 
 
 def _rate(
-    hits: list[Hit], covered: dict[Key, float], space: Space, projects: dict[str, Project], vector: np.ndarray | None
-) -> None:
-    """Say how sure each hit is. ``vector``: the query's, where the model speaks its script."""
-    typical: dict[str, Typical] = {}
+    hits: list[Hit], covered: dict[Key, float], asked: list[tuple[int, Asked]], projects: dict[str, Project],
+    dense: dict[Key, Meant],
+) -> None:  # fmt: skip
+    """Say how sure each hit is. ``asked``: the models that speak the query's script, by their place in ``Meant``."""
+    typical: dict[tuple[str, int], Typical] = {}
     for hit in hits:
-        hit.scores["coverage"] = round(covered[hit.row.project, hit.row.chunk_id], 4)
-        if vector is None or "dense" not in hit.scores:
-            continue
-        project = projects[hit.row.project]
-        if project.id not in typical:
-            typical[project.id] = space.typical(project.collection, vector)
-        score = hit.scores["dense"] + hit.scores["special"]
-        hit.scores["above"] = round(typical[project.id].above(score), 3)
+        key = hit.row.project, hit.row.chunk_id
+        hit.scores["coverage"] = round(covered[key], 4)
+        lies: list[float] = []  # above the project's other notes, to each model
+        for number, (of, question) in asked:
+            near = dense[key][number] if key in dense else None
+            if near is None:
+                continue
+            name = hit.row.project, number
+            if name not in typical:
+                typical[name] = of.typical(projects[hit.row.project].collection, question)
+            lies.append(typical[name].above(near.score))
+        if lies:
+            hit.scores["above"] = round(
+                sum(share * one for share, one in zip(_SHARES[True], lies)) if len(lies) > 1 else lies[0], 3
+            )
     confidence.rate(hits)
 
 
@@ -235,10 +286,13 @@ def _places(ranks: dict[str, dict[Key, int]], key: Key) -> dict[str, int]:
     return {name: places[key] for name, places in ranks.items() if key in places}
 
 
-def _parts(dense: dict[Key, Near], words: dict[Key, float], key: Key) -> dict[str, float]:
+def _parts(dense: dict[Key, Meant], words: dict[Key, float], key: Key) -> dict[str, float]:
     parts: dict[str, float] = {}
-    if near := dense.get(key):
+    meant = dense.get(key, Meant())
+    if near := meant.first:
         parts |= {"dense": round(near.cosine, 4), "special": round(near.special, 4)}
+    if near := meant.second:
+        parts |= {"second": round(near.cosine, 4), "second_special": round(near.special, 4)}
     if key in words:
         parts["bm25"] = round(words[key], 4)
     return parts
@@ -252,4 +306,6 @@ def _reasons(hit: Hit, terms: list[str]) -> list[str]:
         special = hit.scores["special"]
         if abs(special) >= _WORTH_SAYING:
             reasons.append(f"near to {'many' if special < 0 else 'few'} notes: {special:+.2f}")
+    if "second" in hit.scores:
+        reasons.append(f"to the second model {hit.scores['second'] + hit.scores['second_special']:.2f}")
     return reasons

@@ -9,6 +9,7 @@ import logging
 import os
 import threading
 import time
+from collections import deque
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -63,6 +64,8 @@ _TRACED = 10  # hits among which notes on one matter are looked for
 _KNOWN = 5  # things about an action of which a session is told the first that it was not told yet
 _AT_ONCE = 100  # turns whose actions are noted in one go
 _DRY_S = 60.0  # that somebody who only looks waits for the index
+#: When a second model is worth saying: more than this share of the notes, or of so many queries.
+_WORTH_A_SECOND, _QUERIES, _ENOUGH_QUERIES = 0.1, 100, 20
 
 
 class Engine:
@@ -74,6 +77,8 @@ class Engine:
         self.stopping = threading.Event()
         self.version = 0  # grows with every change that a screen should show
         self._changed = threading.Condition()
+        #: Of the last searches (never what they were).
+        self._asked_in_english: deque[bool] = deque(maxlen=_QUERIES)
         self.registry = Registry(home)
         self.journal = Journal(home)
         self.indexer = Indexer(home, self.registry, self.stopping, self._bump)
@@ -343,6 +348,8 @@ class Engine:
     ) -> Answer:
         indexer, parsed = self.indexer, parse(query)
         scope = self.scope(place, [*(projects or []), *parsed.projects])
+        if not parsed.is_empty:
+            self._asked_in_english.append(is_english(parsed.text))
         if mode != "lexical" and not parsed.is_empty:
             # where it is opened again after a failure, words answer meanwhile
             self.indexer.ready.wait(_OPENING_S if indexer.problem else call.remaining())
@@ -354,7 +361,9 @@ class Engine:
         behind = indexer.is_behind(scope)
         try:
             space = None if behind else indexer.space
-            answer = hybrid.search(indexer.catalog, space, scope, parsed, limit, mode, fusion, self.amendments.said())
+            answer = hybrid.search(
+                indexer.catalog, space, scope, parsed, limit, mode, fusion, self.amendments.said(), indexer.second
+            )
             if behind and answer.mode == "lexical" and mode != "lexical":
                 answer.reason = "the notes are being read into a new index; words were compared"
         except OtherLength as error:
@@ -529,6 +538,27 @@ class Engine:
         )
         return round(sum(not is_english(text) for (text,) in rows) / len(rows), 3) if rows else 0.0
 
+    def _second_model(self, projects: list[Project]) -> dict[str, Any]:
+        """How the second model stands, and what it would bring where it is not asked."""
+        indexer = self.indexer
+        if indexer.second is not None:
+            held = sum(indexer.second.held(project.collection) for project in distinct(projects))
+            return {"name": models.SECOND, "asked": True, "vectors": held, "advice": "", "fix": ""}
+        notes = max((self._not_english(project) for project in projects), default=0.0)
+        queries = self._asked_in_english
+        asked = queries.count(False) / len(queries) if len(queries) >= _ENOUGH_QUERIES else 0.0
+        advice = indexer._second_failed
+        fix = f"memsearch models pull {models.SECOND}"
+        if not advice and max(notes, asked) > _WORTH_A_SECOND and self.settings.search.models != "one":
+            what = f"{notes:.0%} of the notes are" if notes >= asked else f"{asked:.0%} of what was searched lately is"
+            advice = (
+                f"{what} not English, which the installed model hardly knows: {models.SECOND} beside it finds {models.SECOND_BRINGS}, "
+                "for 180 MB of memory"
+            )
+            if not models.convertible(self.home, models.SECOND):
+                fix = f"pip install 'memsearch-tui[multilingual]', then {fix}"
+        return {"name": models.SECOND, "asked": False, "vectors": 0, "advice": advice, "fix": fix if advice else ""}
+
     def forget_project(self, call: Call, root: str) -> dict[str, Any]:
         """Know a project's folder no more, and drop what is indexed of it. Its files are left alone."""
         found = next((project for project in self.registry.all() if project.root == root), None)
@@ -585,6 +615,7 @@ class Engine:
             "fingerprint": space.fingerprint if space else "",
             "index": indexer.state,
             "building": indexer.next.fingerprint if indexer.next else "",
+            "second": self._second_model(projects),
             "notice": indexer.notice,
             "progress": indexer.progress,
             "projects": rows,

@@ -26,12 +26,12 @@ from memsearch_engine import inside, network
 from memsearch_engine.capture import prompts
 from memsearch_engine.errors import MemsearchError, SettingsError, Unreachable
 from memsearch_engine.home import Home
-from memsearch_engine.index import embed
+from memsearch_engine.index import embed, models
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import asked_before
+from memsearch_engine.index.milvus import said_by
 from memsearch_engine.index.rows import Failure, IndexResult, Row
 from memsearch_engine.index.space import Space, complete_spaces
-from memsearch_engine.index.store import said_by
 from memsearch_engine.index.sync import Scan, scan
 from memsearch_engine.index.watch import Watcher
 from memsearch_engine.projects import Project
@@ -105,8 +105,9 @@ class _Work(msgspec.Struct):
 
 _DETACH_S = 60.0
 _ABSENT_S = 30.0
-#: In the queue: open the space anew.
+#: In the queue: open the space anew; see to the second model.
 _REOPEN = Job(Project("", "", "", "", ""), [])
+_SECOND = Job(Project("", "", "", "", ""), [])
 
 
 class Indexer:
@@ -115,6 +116,7 @@ class Indexer:
     Attributes:
         catalog: open for writing; replaced when its file was deleted. ``notice``: what was done to it at the start.
         space: the vectors that serve, None while they are opened. next: what is built beside it after the model changed.
+        second: those of a model that is asked beside the first one, None where there is none.
         ready: set once the space is open, or can't be (``problem`` says why).
         progress: what is being done now, for people.
     """
@@ -130,6 +132,8 @@ class Indexer:
         self._open_catalog()
         self.space: Space | None = None
         self.next: Space | None = None
+        self.second: Space | None = None
+        self._second_failed = ""  # why it can't be opened
         self._retired: list[Space] = []
         self._replaced: list[Space] = []
         self.ready = threading.Event()
@@ -154,7 +158,7 @@ class Indexer:
         self._jobs.put(None)
         self.watcher.stop()
         self._thread.join(10)
-        for space in (self.space, self.next, *self._retired, *self._replaced):
+        for space in (self.space, self.next, self.second, *self._retired, *self._replaced):
             if space is not None:
                 space.close()
         self.catalog.close()
@@ -192,7 +196,7 @@ class Indexer:
     def _forget(self, project: Project) -> None:
         for (path,) in self.catalog.query("SELECT path FROM files WHERE project=?", (project.id,)):
             self.catalog.drop_file(project.id, path)
-        for space in (self.space, self.next):
+        for space in (self.space, self.next, self.second):
             if space is not None:
                 space.forget(project.collection)
 
@@ -214,6 +218,41 @@ class Indexer:
         if self.space is not None and not self.space.is_current():
             self.reopen("the index folder was deleted")
         self._try_again()
+        if self.ready.is_set() and self.space is not None and self._is_second_due():
+            self._jobs.put(_SECOND)
+
+    def _is_second_due(self) -> bool:
+        """Whether a second model is to be opened or closed."""
+        if self.next is not None or self._replaced:
+            return False  # the first one's change comes first; they may be the same
+        if self.second is not None and not self.second.is_current():
+            return True
+        try:
+            wanted = models.second(self.home, self.settings)
+        except MemsearchError as error:
+            self._second_failed = str(error)
+            return False
+        if wanted is None:
+            self._second_failed = ""
+        return (wanted is None) != (self.second is None) and not self._second_failed
+
+    def _see_to_second(self) -> None:
+        """Open the second model's space, or close it."""
+        if not self._is_second_due():
+            return
+        if self.second is not None:
+            closing, self.second = self.second, None
+            threading.Timer(_RETIRE_S, closing.close).start()
+            return
+        try:
+            wanted = models.second(self.home, self.settings)
+            if wanted is not None:
+                self.second = Space(self.home, Milvus(), embed.load(self.home, wanted), beside=True)
+                log.info("%s is asked, too", self.second.fingerprint)
+                self._index_all()
+        except Exception as error:  # the first one serves alone
+            self._second_failed = f"{type(error).__name__}: {error}"
+            log.exception("the second model can't be asked")
 
     def _try_again(self) -> None:
         """Come back by itself from what was away: a server, an embedding service; and follow settings that changed."""
@@ -337,6 +376,7 @@ class Indexer:
         wait for twenty thousand in another. With nothing else to do, older notes get the prompts of their turns."""
         self._open_space()
         self._warm()
+        self._see_to_second()
         while not self._stopping.is_set():
             try:
                 job = self._jobs.get(block=not self._works and not self._without_prompts)
@@ -358,6 +398,8 @@ class Indexer:
                     self._begin(work.job)
                 if had_none and self.space is not None:
                     self._index_all()
+            elif job is _SECOND:
+                self._see_to_second()
             elif self._is_wanted(job):
                 self._begin(job)
 
@@ -538,9 +580,10 @@ class Indexer:
         """Once a day, with everything read and nothing to do: forget vectors that no note uses."""
         if self._is_new or self.space is None or self.next is not None or not self.space.is_pruning_due():
             return
-        if all(project.id in self._read for project in self.registry.all()) and (
-            gone := self.space.prune(self.catalog)
-        ):
+        if not all(project.id in self._read for project in self.registry.all()):
+            return
+        gone = sum(space.prune(self.catalog) for space in (self.space, self.second) if space is not None)
+        if gone:
             log.info("%d vectors of texts that no note has any more went", gone)
 
     def _retire(self) -> None:
@@ -560,8 +603,17 @@ class Indexer:
             except Exception as error:  # noqa: BLE001 - whatever a server raises: what is left there costs room, no more
                 log.warning("collections of %s stay on the server: %s", old.fingerprint, said_by(error))
             old.close()
-            if self.space is None or old.folder != self.space.folder:
+            stays = {self.space.folder if self.space else None, self._second_folder()}
+            if old.folder not in stays:
                 shutil.rmtree(old.folder, ignore_errors=True)
+
+    def _second_folder(self) -> Path | None:
+        """Where the second model's vectors lie: it may have been the only one before."""
+        try:
+            wanted = models.second(self.home, self.settings)
+            return self.home.index / embed.fingerprint_of(self.home, wanted) if wanted else None
+        except MemsearchError:
+            return None
 
     def _read_files(self, job: Job) -> _Work:
         start = time.monotonic()
@@ -589,7 +641,7 @@ class Indexer:
         if project not in self._without_prompts:
             self._without_prompts.append(project)
         work = _Work(job, found, start, [], settings.warnings, self.problem)
-        for space in (self.space, self.next):
+        for space in (self.space, self.next, self.second):
             if space is not None:
                 self._with_space(work, space)
         return work

