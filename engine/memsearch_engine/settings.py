@@ -78,6 +78,12 @@ class Search(msgspec.Struct, kw_only=True):
     models: Literal["auto", "one", "both"] = "auto"
 
 
+class Mcp(msgspec.Struct, kw_only=True):
+    """``projects``: whether a client of `memsearch mcp` may ask for other projects than the one that it works in."""
+
+    projects: Literal["own", "all"] = "own"
+
+
 class Service(msgspec.Struct, kw_only=True):
     idle_minutes: float = 15.0
 
@@ -224,6 +230,7 @@ class Settings(msgspec.Struct, kw_only=True):
     watch: Watch = msgspec.field(default_factory=Watch)
     search: Search = msgspec.field(default_factory=Search)
     service: Service = msgspec.field(default_factory=Service)
+    mcp: Mcp = msgspec.field(default_factory=Mcp)
     capture: Capture = msgspec.field(default_factory=Capture)
     llm: Llm = msgspec.field(default_factory=Llm)
     plugins: dict[str, Plugin] = {}

@@ -73,6 +73,7 @@ COMMANDS = {
     "Setup": {
         "status": ("setup", "status", "One look at everything."),
         "tui": ("setup", "tui", "Open the terminal app."),
+        "mcp": ("mcp", "mcp", "Serve this memory to any agent (Model Context Protocol)."),
         "plugins": ("plugins", "plugins", "Install memsearch into your agents, and take it out again."),
         "config": ("setup", "config", "Read and change settings."),
         "service": ("setup", "service", "Start, stop and inspect the resident service."),

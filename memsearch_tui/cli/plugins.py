@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib.util
 from typing import Any
 
 import click
+from memsearch_engine import UsageError
 from memsearch_engine.agents import registry
 from memsearch_engine.home import Home
 
@@ -15,6 +17,7 @@ from memsearch_tui.cli.options import as_json
 #: something does, and what it takes.
 _TOLD_AT, _TOLD_TOKENS = (0.08, 0.38), 140
 AGENTS = click.Choice(registry.names())
+_MCP = "mcp"
 
 
 @click.group()
@@ -24,9 +27,15 @@ def plugins() -> None:
 
 @plugins.command(
     "install",
-    epilog="\b\nExamples:\n  memsearch plugins install claude-code --dry-run     show what would change\n  memsearch plugins install codex opencode",
+    epilog="\b\nExamples:\n  memsearch plugins install claude-code --dry-run     show what would change\n  memsearch plugins install codex opencode\n"
+    "  memsearch plugins install mcp --for cursor          the MCP server, into that client's own list\n"
+    "  memsearch plugins install mcp --print               the entry, for any other client",
 )
-@click.argument("names", nargs=-1, required=True, type=AGENTS, metavar="AGENT...")
+@click.argument("names", nargs=-1, required=True, type=click.Choice([*registry.names(), _MCP]), metavar="AGENT...")
+@click.option(
+    "--for", "client", metavar="CLIENT", help="With mcp: which client (cursor, gemini, qwen, windsurf, codex, …)."
+)
+@click.option("--print", "shown", is_flag=True, help="With mcp: only print the entry.")
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @click.option("--replace", is_flag=True, help="Take the place of memsearch's own plugin where it is active.")
 @click.option(
@@ -43,6 +52,8 @@ def plugins() -> None:
 @as_json
 def plugins_install(
     names: tuple[str, ...],
+    client: str | None,
+    shown: bool,
     dry_run: bool,
     replace: bool,
     summaries: str | None,
@@ -56,6 +67,9 @@ def plugins_install(
     """
     from memsearch_engine.agents import plugins as engine
 
+    if _MCP in names or client or shown:
+        _install_mcp(names, client, shown, dry_run=dry_run, json_=json_)
+        return
     home = Home.from_env()
     done: dict[str, Any] = {}
     allow = _choose_rules(names, allow, ask=not (json_ or dry_run))
@@ -74,6 +88,35 @@ def plugins_install(
     elif not dry_run:
         _say_what_is_told(home)
         output.say("new sessions are captured from now on; `memsearch coverage` shows it")
+
+
+def _install_mcp(names: tuple[str, ...], client: str | None, shown: bool, *, dry_run: bool, json_: bool) -> None:
+    from memsearch_engine.agents import mcp_clients
+
+    _only_mcp(names, client, shown)
+    if shown:
+        output.echo(mcp_clients.entry_text(client or ""))
+        return
+    assert client is not None
+    title = mcp_clients.client(client).title
+    changes = mcp_clients.install(Home.from_env(), client, dry_run=dry_run)
+    if json_:
+        output.emit({"changed": {client: [{"path": p.path, "what": p.why} for p in changes]}, "dry_run": dry_run})
+        return
+    _tell(title, changes, "would change" if dry_run else "installed", "is installed already")
+    if importlib.util.find_spec("mcp") is None:
+        output.say("! serving it needs the mcp extra: pip install 'memsearch-tui[mcp]'")
+    if not dry_run:
+        output.say(f"restart {title}; `memsearch plugins uninstall mcp --for {client}` takes it out again")
+
+
+def _only_mcp(names: tuple[str, ...], client: str | None, shown: bool = False) -> None:
+    from memsearch_engine.agents import mcp_clients
+
+    if names != (_MCP,):
+        raise UsageError("--for and --print go with mcp alone", "memsearch plugins install mcp --for CLIENT")
+    if not (client or shown):
+        raise UsageError("which client?", f"--for {', '.join(mcp_clients.clients())}; or --print for any other")
 
 
 def _choose_rules(names: tuple[str, ...], wanted: bool | None, *, ask: bool) -> bool:
@@ -177,13 +220,26 @@ def _a_day(home: Home, names: tuple[str, ...]) -> tuple[float, int]:
 
 
 @plugins.command("uninstall", epilog="\b\nExample:\n  memsearch plugins uninstall claude-code")
-@click.argument("names", nargs=-1, required=True, type=AGENTS, metavar="AGENT...")
+@click.argument("names", nargs=-1, required=True, type=click.Choice([*registry.names(), _MCP]), metavar="AGENT...")
+@click.option("--for", "client", metavar="CLIENT", help="With mcp: which client.")
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @as_json
-def plugins_uninstall(names: tuple[str, ...], dry_run: bool, json_: bool) -> None:
+def plugins_uninstall(names: tuple[str, ...], client: str | None, dry_run: bool, json_: bool) -> None:
     """Put the agents' configuration back as it was. Memories stay."""
+    from memsearch_engine.agents import mcp_clients
     from memsearch_engine.agents import plugins as engine
 
+    if _MCP in names or client:
+        _only_mcp(names, client)
+        assert client is not None
+        gone = mcp_clients.uninstall(Home.from_env(), client, dry_run=dry_run)
+        if json_:
+            output.emit({"changed": {client: [{"path": p.path, "what": p.why} for p in gone]}, "dry_run": dry_run})
+        else:
+            _tell(
+                mcp_clients.client(client).title, gone, "would change" if dry_run else "taken out", "is not installed"
+            )
+        return
     done: dict[str, Any] = {}
     for agent in names:
         changes = engine.uninstall(Home.from_env(), agent, dry_run=dry_run)

@@ -1,6 +1,7 @@
 """Fit the confidence of hits and print how far it can be trusted: ``python -m tests.evaluation.confidence``.
 
-Asks the evaluation set on a year with and without routine notes, fits a logistic regression (Newton's method, ridge 1) to
+Asks the evaluation set on a year with and without routine notes, with and without what users had asked, and the known voices (never
+those that are held out), fits a logistic regression (Newton's method, ridge 1) to
 whether a hit is right, and prints the weights for ``search/confidence.py`` and a reliability table in which every hit was
 rated by weights that had not seen its topic (ten folds). ``--folder`` keeps the corpora: the next run need not index.
 """
@@ -10,16 +11,25 @@ from __future__ import annotations
 import argparse
 import tempfile
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from memsearch_engine.search import confidence
 from memsearch_engine.search.hits import Answer
 
+from tests.evaluation import voices
 from tests.evaluation.run import answers
 
 _FOLDS = 10
 _BINS = ((0.0, 0.05), (0.05, 0.2), (0.2, 0.4), (0.4, 0.6), (0.6, 0.8), (0.8, 1.01))
-Told = tuple[dict, set[str], Answer]  # the query, the ids of its right answers, what was answered
+
+
+class Told(NamedTuple):
+    """The query, the ids of its right answers, what was answered."""
+
+    query: dict
+    want: set[str]
+    answer: Answer
 
 
 def main() -> None:
@@ -28,7 +38,14 @@ def main() -> None:
     args.add_argument("--folder", type=Path, help="keep the corpora and their index here")
     options = args.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
-        told = [t for n in options.routine for t in answers((options.folder or Path(temporary)) / str(n), n)]
+        folder = options.folder or Path(temporary)
+        told = [
+            Told(*one)
+            for n in options.routine
+            for prompts in (True, False)
+            for one in answers(folder / f"{n}{'' if prompts else '-without-prompts'}", n, prompts=prompts)
+        ]
+        told += [Told(*one) for one in voices.asked(folder / "voices", limit=10)]
     values, right, folds = table(told)
     bias, weights = fit(values, right)
     print("BIAS =", round(bias, 2), " WEIGHTS =", tuple(weights.round(2).tolist()), confidence.FEATURES)

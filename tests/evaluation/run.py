@@ -145,9 +145,11 @@ def ask(
         return there.queries, ranks
 
 
-def answers(folder: Path, routine: int) -> list[tuple[dict, set[str], Answer]]:
+def answers(
+    folder: Path, routine: int, *, prompts: bool = True, both: bool = False
+) -> list[tuple[dict, set[str], Answer]]:
     """Every query with the ids of its right answers and what the default answers, as far as a list shows."""
-    with world(folder, routine) as there:
+    with world(folder, routine, prompts=prompts, both=both) as there:
         return [(query, there.wanted(query), there.answer(query, limit=10)) for query in there.queries]
 
 

@@ -9,10 +9,13 @@ import os
 import re
 import shutil
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, NamedTuple
 
 from memsearch_engine.agents import registry
 from memsearch_engine.agents.patches import Link, Patch, link, read
+from memsearch_engine.home import user_home
 
 BY_MARKETPLACE = "memsearch@memsearch-tui"
 SKILLS = ("memory-recall", "memory-config", "remember", "forget")
@@ -134,3 +137,24 @@ def quoted() -> str:
     """The command as a shell reads it, in one way everywhere: a rule allows just what is written as the rule is."""
     name = command()
     return f'"{name}"' if " " in name else name
+
+
+class Client(NamedTuple):
+    """Where a client of the Model Context Protocol lists its servers: ``CLIENT`` in the module ``mcp_entry`` of an agent's package.
+
+    ``file``: below the user's home, unless *variable* names the folder; ``under``: the tables that lead to the entry."""
+
+    title: str
+    file: str
+    under: tuple[str, ...]
+    entry: Callable[[str], dict[str, Any]]
+    variable: str = ""
+    comments: bool = False
+
+    def path(self) -> Path:
+        moved = os.environ.get(self.variable, "") if self.variable else ""
+        return Path(moved, Path(self.file).name) if moved else user_home() / self.file
+
+
+def plain_entry(program: str) -> dict[str, Any]:
+    return {"command": program, "args": ["mcp"]}

@@ -13,8 +13,8 @@ from memsearch_engine.search.hits import Hit
 
 _MOST_LEAD = 0.2
 FEATURES = ("above", "speaks", "coverage", "lead", "behind", "first", "newer")
-BIAS = -2.79
-WEIGHTS = (0.19, -0.39, 1.18, 27.93, 7.06, 1.49, 0.75)
+BIAS = -2.85
+WEIGHTS = (0.21, -0.4, 1.1, 24.05, 7.16, 1.68, 0.62)
 
 
 def features(hits: list[Hit]) -> list[tuple[float, ...]]:

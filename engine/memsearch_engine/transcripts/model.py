@@ -43,9 +43,15 @@ _HERE = re.compile(r"(?:https?://)?(?:localhost|127\.\d+\.\d+\.\d+|\[::1\]|0\.0\
 _PARSING = re.compile(r"(?:^|\s)(?:--version|--help|-V|version|help)\s*$")
 
 
+#: Tools of `memsearch mcp`, as agents name them: what they give is this machine's, and says itself where it comes from.
+_OURS = re.compile(r"(?:mcp_*)?memsearch_+(?:recall|open|timeline|note|remember|forget|correct)")
+
+
 def brings_outside(tool: str, given: str) -> bool:
     """Whether a tool call takes in content from outside this machine."""
     name = tool.lower()
+    if _OURS.fullmatch(name):
+        return False
     if name.startswith(_OUTSIDE):
         return True
     if name not in SHELLS:

@@ -1,0 +1,138 @@
+"""Where clients of the Model Context Protocol list their servers, and putting `memsearch mcp` there (and out again, byte for byte).
+
+Shapes and places as the clients' own documentation has them (November 2026). What a client needs beside the entry (a restart, a word of
+its user's) it asks for itself.
+"""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from memsearch_engine.agents import registry
+from memsearch_engine.agents.hooks_json import json_like, json_table, table_in
+from memsearch_engine.agents.installing import Client, command, plain_entry
+from memsearch_engine.agents.patches import Patch, apply, read, revert
+from memsearch_engine.errors import UsageError
+from memsearch_engine.home import Home
+
+NAME = "memsearch"
+
+
+#: Clients that are none of the agents whose sessions we read; those have their place in their own package (``mcp_entry``).
+_OTHERS = {
+    "cursor": Client("Cursor", ".cursor/mcp.json", ("mcpServers",), plain_entry),
+    "gemini": Client("Gemini CLI", ".gemini/settings.json", ("mcpServers",), plain_entry),
+    "qwen": Client("Qwen Code", ".qwen/settings.json", ("mcpServers",), plain_entry),
+    "windsurf": Client("Windsurf", ".codeium/windsurf/mcp_config.json", ("mcpServers",), plain_entry),
+}
+
+
+def clients() -> dict[str, Client]:
+    """All whose list of servers we know, by name."""
+    ours = {name: part.CLIENT for name in registry.names() if (part := registry.part(name, "mcp_entry"))}
+    return ours | _OTHERS
+
+
+def client(name: str) -> Client:
+    known = clients()
+    if name not in known:
+        raise UsageError(
+            f"no client named {name}",
+            f"known: {', '.join(known)}; any other: --print, and put it where that one wants it",
+        )
+    return known[name]
+
+
+def install(home: Home, name: str, *, dry_run: bool = False) -> list[Patch]:
+    """Write our entry into a client's own list. Returns what changed (or would)."""
+    patches = [_patch(client(name))]
+    if dry_run:
+        return [patch for patch in patches if patch.changes]
+    return apply(home, _record(name), patches)
+
+
+def uninstall(home: Home, name: str, *, dry_run: bool = False) -> list[Patch]:
+    """Take it out: the file is as it was, or, where it was changed meanwhile, without our entry."""
+    known = client(name)
+    return revert(home, _record(name), lambda path, now, before: _without(known, now), dry_run=dry_run)
+
+
+def entry(name: str = "") -> dict[str, Any]:
+    """The entry as a client of that name wants it, in its tables; as most do where none is named."""
+    known = client(name or "cursor")
+    found: dict[str, Any] = {NAME: known.entry(command())}
+    for table in reversed(known.under):
+        found = {table: found}
+    return found
+
+
+def entry_text(name: str = "") -> str:
+    """The same as text, for a person to put where it belongs."""
+    if name and client(name).file.endswith(".toml"):
+        import tomlkit
+
+        return tomlkit.dumps(entry(name)).strip()
+    return json.dumps(entry(name), indent=2)
+
+
+def _record(name: str) -> str:
+    return f"mcp-{name}"
+
+
+def _patch(known: Client) -> Patch:
+    path = known.path()
+    before = read(path)
+    if path.suffix == ".toml":
+        return Patch(str(path), before, _toml(path, before, known, known.entry(command())), "mcp server")
+    table = json_table(path, before, comments=known.comments)
+    inner = table
+    for name in known.under:
+        inner = table_in(inner, name, path)
+    inner[NAME] = known.entry(command())
+    return Patch(str(path), before, json_like(table, before), "mcp server")
+
+
+def _without(known: Client, now: bytes) -> bytes:
+    path = known.path()
+    if path.suffix == ".toml":
+        return _toml(path, now, known, None)
+    table = json_table(path, now, comments=known.comments)
+    inner: Any = table
+    for name in known.under:
+        inner = inner.get(name) if isinstance(inner, dict) else None
+    if isinstance(inner, dict):
+        inner.pop(NAME, None)
+    return json_like(table, now)
+
+
+def _toml(path: Path, before: bytes | None, known: Client, wanted: dict[str, Any] | None) -> bytes:
+    """The file with our entry, or without it; its comments stay."""
+    import tomlkit
+
+    text = (before or b"").decode("utf-8", "surrogateescape")
+    try:
+        same = tomllib.loads(text)
+        document: Any = tomlkit.parse(text)
+    except (tomllib.TOMLDecodeError, tomlkit.exceptions.ParseError) as error:
+        raise UsageError(f"{path} is not valid TOML: {error}", "correct it, then try again") from error
+    table: Any = document
+    for name in known.under:
+        same = same.get(name, {}) if isinstance(same, dict) else {}
+        if name not in table:
+            table[name] = tomlkit.table(is_super_table=True)
+        table = table[name]
+    if not isinstance(table, dict) or not isinstance(same, dict):
+        raise UsageError(f"`{'.'.join(known.under)}` in {path} is no table", "correct it, then try again")
+    if same.get(NAME) == wanted:
+        return before or b""
+    if wanted is None:
+        table.pop(NAME, None)
+    else:
+        made = tomlkit.table()
+        made.update(wanted)
+        table[NAME] = made
+    out: str = tomlkit.dumps(document)
+    return out.encode("utf-8", "surrogateescape")

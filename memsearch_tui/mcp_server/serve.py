@@ -1,0 +1,104 @@
+"""Running the server: over standard input and output for one agent's session, or over HTTP on this machine behind a token."""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+import signal
+import socket
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import anyio
+from memsearch_engine.errors import Unreachable
+from memsearch_engine.home import Home, private
+
+from memsearch_tui.mcp_server.server import build, here
+
+_App = Callable[[Any, Any, Any], Awaitable[None]]
+
+
+def over_stdio() -> None:
+    """Serve until standard input is closed."""
+    server = build(here())
+
+    async def serve() -> None:
+        async def watch() -> None:
+            """A reader of standard input can't be interrupted: what ends the process ends it here."""
+            with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM) as signals:
+                async for number in signals:
+                    os._exit(128 + number)
+
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(watch)
+            await server.run_stdio_async()
+            tasks.cancel_scope.cancel()
+
+    anyio.run(serve)
+
+
+def token_file(home: Home) -> Path:
+    return home.root / "mcp.token"
+
+
+def token(home: Home) -> str:
+    """What a client has to bring, made once; in a file that its owner alone may read."""
+    path = token_file(home.ensure())
+    private(path)
+    kept = path.read_text(encoding="ascii").strip()
+    if not kept:
+        kept = secrets.token_urlsafe(32)
+        path.write_text(f"{kept}\n", encoding="ascii")
+    return kept
+
+
+class Gate:
+    """Lets nobody in without the token (ASGI)."""
+
+    def __init__(self, app: _App, token: str) -> None:
+        self._app, self._wanted = app, b"Bearer " + token.encode()
+
+    async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
+        brought = dict(scope.get("headers", ())).get(b"authorization", b"")
+        if scope["type"] == "http" and not hmac.compare_digest(brought, self._wanted):
+            body = b'{"error":"this server wants the token that `memsearch mcp --http` names"}'
+            headers = [
+                (b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), (b"www-authenticate", b"Bearer"),
+            ]  # fmt: skip
+            await send({"type": "http.response.start", "status": 401, "headers": headers})
+            await send({"type": "http.response.body", "body": body})
+            return
+        await self._app(scope, receive, send)
+
+
+def over_http(home: Home, port: int, folder: str, said: Callable[[str], None]) -> None:
+    """Serve Streamable HTTP on loopback, Host and Origin checked, until the process is ended.
+
+    Args:
+        port: 0 for any that is free.
+        folder: the project of a client that names none.
+        said: told the address once it listens.
+
+    Raises:
+        Unreachable: the port is taken.
+    """
+    import uvicorn
+    from mcp.server.transport_security import TransportSecuritySettings
+
+    listening = socket.socket()
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind(("127.0.0.1", port))
+    except OSError as error:
+        raise Unreachable(
+            f"port {port} can't be used: {error.strerror}", "name another one: --port 0 takes any"
+        ) from error
+    port = listening.getsockname()[1]
+    names = [f"127.0.0.1:{port}", f"localhost:{port}"]
+    checked = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names])
+    app = Gate(build(folder).streamable_http_app(transport_security=checked), token(home))
+    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=2)
+    said(f"http://127.0.0.1:{port}/mcp")
+    anyio.run(lambda: uvicorn.Server(config).serve(sockets=[listening]))

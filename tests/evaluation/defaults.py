@@ -1,0 +1,130 @@
+"""Why the defaults are as they are: ``python -m tests.evaluation.defaults [--final] [--folder FOLDER]``.
+
+Asks the demo's year (475 questions) and the known voices (70) once by the default and once with each of its parts taken out or put in
+another's place, and prints what that costs: right in the first five and mean reciprocal rank, of all questions together, with 95 %
+intervals of the difference (paired bootstrap, 2,000 draws; Efron and Tibshirani 1993), and how many questions were won and lost.
+``--final`` prints, at the end, the default alone on the three voices that nothing was chosen by, with Wilson's interval.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from unittest import mock
+
+import numpy as np
+from memsearch_engine.index import hubness
+from memsearch_engine.search import hybrid
+
+from tests.evaluation import voices
+from tests.evaluation.run import world
+
+_DRAWS = 2_000
+
+
+def main() -> None:
+    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args.add_argument("--folder", type=Path, help="keep the corpora and their index here")
+    args.add_argument("--routine", type=int, default=3400, help="distractor entries of the demo's year")
+    args.add_argument("--both", action="store_true", help="with the second model (the multilingual extra)")
+    args.add_argument("--final", action="store_true", help="the voices that are held out, too")
+    options = args.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.folder or Path(temporary)
+        default = ranks(folder, options.routine, both=options.both)
+        print(f"the default: {_share(default)}\n")
+        print(f"{'without':44s} {'right in five':>22s} {'MRR':>24s}   won / lost by the default")
+        for name, change in CHANGES.items():
+            with change():
+                other = ranks(folder, options.routine, both=options.both, **KEYWORDS.get(name, {}))
+            print(f"{name:44s} {_difference(default, other)}")
+        if options.final:
+            final(folder, both=options.both)
+
+
+def ranks(
+    folder: Path, routine: int, *, both: bool, mode: str = "hybrid", fusion: str = "weighted", prompts: bool = True
+) -> np.ndarray:
+    """The place of the right answer of every question, 0 for none in 50."""
+    own = folder / ("year" if prompts else "year-without-prompts")
+    with world(own, routine, prompts=prompts, both=both) as there:
+        found = [there.rank(query, mode, fusion) for query in there.queries if query["want"]]
+    found += [one.rank for one in voices.asked(folder / "voices", both=both, mode=mode, fusion=fusion)]
+    return np.array(found)
+
+
+@contextlib.contextmanager
+def _as_it_is() -> Iterator[None]:
+    yield
+
+
+def _set(module: object, name: str, value: object) -> Callable[[], contextlib.AbstractContextManager[object]]:
+    return lambda: mock.patch.object(module, name, value)
+
+
+CHANGES: dict[str, Callable[[], contextlib.AbstractContextManager[object]]] = {
+    "what a note is near to anyway taken off": _set(hubness, "_WEIGHT", 1e-9),
+    "coverage beside BM25": _set(hybrid, "_coverage", lambda catalog, rows, idf: dict.fromkeys(rows, 0.0)),
+    "what was asked, before the note": _as_it_is,
+    "more weight for words where a name is asked": _set(hybrid, "_NAMES_WEIGHT", 0.6),
+    "the newest word first": _set(hybrid, "newest_first", lambda *_: None),
+    "words (meaning alone)": _as_it_is,
+    "meaning (BM25 alone)": _as_it_is,
+    "scores (RRF by ranks)": _as_it_is,
+}
+KEYWORDS: dict[str, dict] = {
+    "what was asked, before the note": {"prompts": False},
+    "words (meaning alone)": {"mode": "dense"},
+    "meaning (BM25 alone)": {"mode": "bm25"},
+    "scores (RRF by ranks)": {"fusion": "rrf"},
+}
+
+
+def _share(found: np.ndarray) -> str:
+    return f"{_right(found).mean():.3f} right in five of {len(found)}, MRR {_reciprocal(found).mean():.3f}"
+
+
+def _right(found: np.ndarray) -> np.ndarray:
+    return ((found > 0) & (found <= 5)).astype(float)
+
+
+def _reciprocal(found: np.ndarray) -> np.ndarray:
+    return np.divide(1.0, found, out=np.zeros(len(found)), where=found > 0)
+
+
+def _difference(default: np.ndarray, other: np.ndarray) -> str:
+    """The other's less the default's, with its interval."""
+    chance = np.random.default_rng(7)
+    draws = chance.integers(0, len(default), (_DRAWS, len(default)))
+    cells = []
+    for measure in (_right, _reciprocal):
+        apart = measure(other) - measure(default)
+        low, high = np.percentile(apart[draws].mean(axis=1), (2.5, 97.5))
+        cells.append(f"{apart.mean():+.3f} ({low:+.3f} to {high:+.3f})")
+    won, lost = int((_right(default) > _right(other)).sum()), int((_right(other) > _right(default)).sum())
+    return "  ".join(f"{cell:>22s}" for cell in cells) + f"   {won} / {lost}"
+
+
+def final(folder: Path, *, both: bool) -> None:
+    """The default on what nothing was chosen by."""
+    told = list(voices.asked(folder / "voices", final=True, both=both))
+    print(f"\n{'held out':16s} {'n':>4s}  first  in five  (95 %)")
+    for kind in [*dict.fromkeys(one.query["kind"] for one in told), "all"]:
+        chosen = [one.rank for one in told if kind in (one.query["kind"], "all")]
+        n, right = len(chosen), sum(0 < rank <= 5 for rank in chosen)
+        low, high = wilson(right, n)
+        print(f"{kind:16s} {n:4d}  {sum(r == 1 for r in chosen) / n:5.2f}  {right / n:7.2f}  ({low:.2f} to {high:.2f})")
+
+
+def wilson(right: int, n: int) -> tuple[float, float]:
+    """Wilson's score interval of a share, 95 %."""
+    z, p = 1.96, right / n
+    middle, half = p + z * z / (2 * n), z * ((p * (1 - p) + z * z / (4 * n)) / n) ** 0.5
+    return (middle - half) / (1 + z * z / n), (middle + half) / (1 + z * z / n)
+
+
+if __name__ == "__main__":
+    main()
