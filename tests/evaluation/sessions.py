@@ -24,7 +24,7 @@ from memsearch_engine.search import hybrid
 from memsearch_engine.search.query import Query
 
 from tests.evaluation.recall import chats
-from tests.evaluation.recall.__main__ import world
+from tests.evaluation.recall.imported import world
 
 _NOTES = 60  # hits whose sessions are ranked
 _FIRST = datetime(2024, 1, 1, 9, tzinfo=UTC)

@@ -22,7 +22,7 @@ from memsearch_engine.search.query import parse
 from memsearch_engine.settings import Embedding, Milvus
 
 from tests.evaluation.recall import chats
-from tests.evaluation.recall.__main__ import world
+from tests.evaluation.recall.imported import world
 
 HERE = Path(__file__).parent / "questions"
 KNOWN = ("data", "embedded")

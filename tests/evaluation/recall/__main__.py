@@ -8,36 +8,26 @@ sends the prompts: of some a decision in the notes is the answer (for amended on
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import re
 import statistics
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-from memsearch_engine.capture import backfill
-from memsearch_engine.capture.keep import Keeper
-from memsearch_engine.home import Home
-from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.index.embed import load as load_embedder
-from memsearch_engine.index.space import Space
-from memsearch_engine.index.sync import scan
 from memsearch_engine.journal.origin import Origin
-from memsearch_engine.projects import Project, locate
 from memsearch_engine.recall import judge, prompt
 from memsearch_engine.recall.action import Adviser, choose
 from memsearch_engine.search import chains, hybrid
 from memsearch_engine.search.hits import Answer
 from memsearch_engine.settings import Settings
-from memsearch_engine.transcripts.evidence import Archive
 
 from tests.evaluation.confidence import area, fit, held_out
 from tests.evaluation.recall import chats
+from tests.evaluation.recall.imported import world
 from tests.evaluation.run import world as demo_world
 
 _FOLDS = 10
@@ -91,38 +81,6 @@ def main() -> None:
             misses(known)
         held_out = [asked for voice in chats.voices(chats.HELD_OUT) for asked in ask(folder, voice, options.noise)]
         table("voices held out", held_out)
-
-
-@contextlib.contextmanager
-def world(
-    folder: Path, voice: chats.Voice, turns: list[chats.Said], *, whole: bool = True
-) -> Iterator[tuple[Home, Project, Catalog, Space]]:
-    """A home in which the chats of a voice were imported and indexed. *whole*: every turn is worth a note."""
-    root = folder / voice.name
-    settings = Settings()
-    home = Home(root / "home").ensure()
-    home.ensure_socket_folder()  # Milvus Lite listens there
-    place = locate(root / "project", home)
-    project = Project(f"id-{voice.name}", voice.name, f"ms_{voice.name}_0", place.root, place.memory)
-    if not Path(place.memory).is_dir():
-        Path(place.root).mkdir(parents=True, exist_ok=True)
-        folders = chats.write(root / "agents", Path(place.root), turns)
-        keeper = Keeper(home)
-        choice = backfill.Choice(chats.AGENTS)
-        plan = backfill.plan(home, keeper, folders, choice)
-        done = backfill.run(keeper, plan, choice)
-        keeper.close()
-        assert not done.failed and done.written == (len(turns) if whole else done.written), (done, len(turns))
-    catalog = Catalog(home.cache_db, writable=True)
-    space = Space(home, settings.milvus, load_embedder(home, settings.embedding))
-    scan(catalog, project.id, [project.memory], settings, memory=project.memory, prompts=Archive(home).prompts)
-    space.embed(space.missing(catalog, project.id))
-    space.reconcile(catalog, project.id, project.collection)
-    try:
-        yield home, project, catalog, space
-    finally:
-        space.close()
-        catalog.close()
 
 
 def edits(what: str, folder: Path, voices: list[chats.Voice], noise: int) -> None:

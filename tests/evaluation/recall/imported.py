@@ -1,0 +1,52 @@
+"""A home in which a voice's chats were imported and indexed."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from memsearch_engine.capture import backfill
+from memsearch_engine.capture.keep import Keeper
+from memsearch_engine.home import Home
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.embed import load as load_embedder
+from memsearch_engine.index.space import Space
+from memsearch_engine.index.sync import scan
+from memsearch_engine.projects import Project, locate
+from memsearch_engine.settings import Settings
+from memsearch_engine.transcripts.evidence import Archive
+
+from tests.evaluation.recall import chats
+
+
+@contextlib.contextmanager
+def world(
+    folder: Path, voice: chats.Voice, turns: list[chats.Said], *, whole: bool = True
+) -> Iterator[tuple[Home, Project, Catalog, Space]]:
+    """A home in which the chats of a voice were imported and indexed. *whole*: every turn is worth a note."""
+    root = folder / voice.name
+    settings = Settings()
+    home = Home(root / "home").ensure()
+    home.ensure_socket_folder()  # Milvus Lite listens there
+    place = locate(root / "project", home)
+    project = Project(f"id-{voice.name}", voice.name, f"ms_{voice.name}_0", place.root, place.memory)
+    if not Path(place.memory).is_dir():
+        Path(place.root).mkdir(parents=True, exist_ok=True)
+        folders = chats.write(root / "agents", Path(place.root), turns)
+        keeper = Keeper(home)
+        choice = backfill.Choice(chats.AGENTS)
+        plan = backfill.plan(home, keeper, folders, choice)
+        done = backfill.run(keeper, plan, choice)
+        keeper.close()
+        assert not done.failed and done.written == (len(turns) if whole else done.written), (done, len(turns))
+    catalog = Catalog(home.cache_db, writable=True)
+    space = Space(home, settings.milvus, load_embedder(home, settings.embedding))
+    scan(catalog, project.id, [project.memory], settings, memory=project.memory, prompts=Archive(home).prompts)
+    space.embed(space.missing(catalog, project.id))
+    space.reconcile(catalog, project.id, project.collection)
+    try:
+        yield home, project, catalog, space
+    finally:
+        space.close()
+        catalog.close()
