@@ -20,6 +20,7 @@ from typing import Any
 
 import psutil
 import pytest
+from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.service import launch
@@ -186,7 +187,15 @@ class Box:
         """A connection of this process; the service was started by a command, in this box's environment."""
         if not self.home.socket.exists():
             self.ok("service", "start")
-        return launch.connect(self.home, start=False)
+
+        def connected() -> launch.Connection | None:
+            try:
+                return launch.connect(self.home, start=False)
+            except Unreachable:  # it has its socket's name, and does not listen yet
+                return None
+
+        found: launch.Connection = until(connected, 10, "the service listens")
+        return found
 
     def place(self, project: Path | None = None) -> dict[str, str]:
         root = os.path.realpath(project or self.project)

@@ -96,6 +96,8 @@ def _tools(body: dict[str, Any]) -> dict[str, dict[str, Any]]:
     named = {}
     for tool in body.get("tools") or []:
         tool = {**tool, **tool.get("function", {})}
+        for inner in tool.get("tools") or []:  # a namespace: Codex puts a server's tools into one
+            named[f"{tool.get('name')}__{inner.get('name')}"] = inner.get("parameters") or {}
         named[tool.get("name")] = tool.get("input_schema") or tool.get("parameters") or {}
     return named
 
@@ -240,7 +242,11 @@ def _handler(model: MockModel) -> type[BaseHTTPRequestHandler]:
                 )
             if plan.call:
                 name, given = plan.call
-                items.append({"type": "function_call", "id": _id("fc_"), "call_id": _id("call_"), "name": name,
+                spaces = {tool["name"]: tool for tool in body.get("tools") or [] if tool.get("tools")}
+                space = next((of for of in spaces if name.startswith(f"{of}__")), "")
+                within = {"namespace": space} if space else {}
+                items.append({"type": "function_call", "id": _id("fc_"), "call_id": _id("call_"), **within,
+                              "name": name.removeprefix(f"{space}__") if space else name,
                               "arguments": json.dumps(given), "status": "completed"})  # fmt: skip
             usage = {"input_tokens": 100, "output_tokens": 20, "total_tokens": 120,
                      "input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}}  # fmt: skip

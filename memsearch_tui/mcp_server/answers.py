@@ -1,14 +1,16 @@
 """What a model is handed: notes and conversations as plain values and as fenced text, within a number of tokens.
 
 Everything here was written by somebody else than the person who asks now: it is information, and says so; it carries where and when it
-comes from, whether it waits for the owner's word, and what has overtaken it. This module knows nothing of the protocol.
+comes from, whether it waits for the owner's word, and what has overtaken it. What notes say stands in the fence alone: clients hand their
+models either the text of an answer or its structure (Claude Code 2.1 and Codex 0.169 the latter), and both have to be fenced. This module
+knows nothing of the protocol.
 """
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import date
+from itertools import islice
 
 from memsearch_engine import Memory, MemsearchError, Note, NotFound, Turn, UsageError
 from memsearch_engine.capture.context import fenced
@@ -22,13 +24,13 @@ _TURN_TOOLS = 6
 
 @dataclass
 class Found:
-    """A note. ``trust``: '' or why it waits for the owner's word; ``overtaken_by``: the id of the newer word on its matter."""
+    """Where a note comes from. ``trust``: '' or why it waits for the owner's word; ``overtaken_by``: the id of the newer word on its
+    matter."""
 
     id: str
     day: str
     time: str
     agent: str
-    text: str
     project: str = ""
     confidence: float | None = None
     trust: str = ""
@@ -39,8 +41,9 @@ class Found:
 
 @dataclass
 class Notes:
-    """``left_out``: how many more there are; ``remark``: what to know of the answer as a whole."""
+    """``memory``: what the notes say, fenced; ``left_out``: how many more there are; ``remark``: what to know of the answer as a whole."""
 
+    memory: str
     notes: list[Found]
     remark: str = ""
     left_out: int = 0
@@ -48,12 +51,13 @@ class Notes:
 
 @dataclass
 class Opened:
-    """A note or a stretch of a conversation. ``go_on``: what to pass as ``start`` for the rest, None at its end."""
+    """A note or a stretch of a conversation: ``memory`` is what it says, fenced. ``go_on``: what to pass as ``start`` for the rest, None at
+    its end."""
 
+    memory: str
     id: str
     day: str
     agent: str
-    text: str
     trust: str = ""
     go_on: int | None = None
     is_live: bool = True
@@ -72,10 +76,10 @@ def recall(memory: Memory, query: str, limit: int, tokens: int) -> Notes:
             note = memory.note(hit.id)
         except (NotFound, UsageError):
             continue  # deleted since
-        one = _found(memory, note, hit.text)
+        one = _found(memory, note)
         one.confidence, one.overtaken_by = hit.confidence, overtaken.get(hit.id, "")
-        found.append(one)
-    return _within(found, tokens, "; ".join(remarks))
+        found.append((one, hit.text))
+    return _within(memory, found, tokens, "; ".join(remarks))
 
 
 def timeline(memory: Memory, first: str, last: str, path: str, limit: int, tokens: int) -> Notes:
@@ -83,28 +87,26 @@ def timeline(memory: Memory, first: str, last: str, path: str, limit: int, token
     if path:
         return _of_path(memory, path, limit, tokens)
     days = [file.day for file in memory.days() if (not first or file.day >= first) and (not last or file.day <= last)]
-    found = [_found(memory, note, note.title) for day in dict.fromkeys(days) for note in reversed(memory.entries(day))][
-        : limit + 1
-    ]
-    listed = _within(found[:limit], tokens)
-    listed.left_out += max(0, len(found) - limit)
-    return listed
+    notes = list(islice((n for day in dict.fromkeys(days) for n in reversed(memory.entries(day))), limit + 1))
+    listed = [(_found(memory, note), note.title) for note in notes[:limit]]
+    return _within(memory, listed, tokens, more=len(notes) > limit)
 
 
 def _of_path(memory: Memory, path: str, limit: int, tokens: int) -> Notes:
     found = []
     for act in memory.blame(path, limit=limit):
         try:
-            found.append(_found(memory, note := memory.note(act.entry), note.title))
+            note = memory.note(act.entry)
+            found.append((_found(memory, note), note.title))
         except (NotFound, UsageError):
             continue
-    return _within(found, tokens, "" if found else f"no turn that is known wrote to {path}")
+    return _within(memory, found, tokens, "" if found else f"no turn that is known wrote to {path}")
 
 
 def open_note(memory: Memory, name: str, start: int, tokens: int) -> Opened:
     note = memory.expand(name)
     part, go_on = _part(note.text, start, tokens)
-    return Opened(note.id, note.day, note.agent, part, _trust(memory, note), go_on)
+    return _opened(memory, note, part, go_on)
 
 
 def open_conversation(memory: Memory, name: str, turn: str, context: int, start: int, tokens: int) -> Opened:
@@ -113,7 +115,7 @@ def open_conversation(memory: Memory, name: str, turn: str, context: int, start:
     found = memory.transcript(name, turn=turn, context=context)
     text = "\n\n".join(_turn(one, number, found.total) for number, one in enumerate(found.turns, found.first + 1))
     part, go_on = _part(text, start, tokens)
-    return Opened(note.id, note.day, note.agent, part, _trust(memory, note), go_on, found.state == "live")
+    return _opened(memory, note, part, go_on, is_live=found.state == "live")
 
 
 def _turn(turn: Turn, number: int, total: int) -> str:
@@ -130,42 +132,20 @@ def fence(memory: Memory, text: str) -> str:
     return fenced(f"{HEAD}\n{text}", memory.home)[0]
 
 
-def as_text(memory: Memory, found: Notes) -> str:
-    """A list as a model reads it."""
-    lines = []
-    for note in found.notes:
-        facts = [note.day, note.time, note.agent or "by hand", note.project, *note.marks]
-        facts += [f"waits for the owner's word: {note.trust}"] if note.trust else []
-        facts += [f"OVERTAKEN by {note.overtaken_by}"] if note.overtaken_by else []
-        facts += [f"{note.confidence:.0%} likely"] if note.confidence is not None else []
-        cut = " […]" if note.is_cut else ""
-        lines.append(f"[mem:{note.id[:12]}] {' · '.join(fact for fact in facts if fact)}\n{note.text}{cut}")
-    if found.left_out:
-        lines.append(f"({found.left_out} more: raise `tokens` or `limit`, or narrow the question)")
-    if found.remark:
-        lines.append(f"({found.remark})")
-    return fence(memory, "\n\n".join(lines) or "nothing is noted on that")
+def _opened(memory: Memory, note: Note, text: str, go_on: int | None, *, is_live: bool = True) -> Opened:
+    trust = _trust(memory, note)
+    facts = [note.day, note.agent or "by hand"]
+    facts += [f"waits for the owner's word: {trust}"] if trust else []
+    facts += [] if is_live else ["from the kept copy: its agent has it no more"]
+    more = f"\n\n(the rest: start={go_on})" if go_on is not None else ""
+    said = fence(memory, f"[mem:{note.id[:12]}] {' · '.join(facts)}\n{text}{more}")
+    return Opened(said, note.id, note.day, note.agent, trust, go_on, is_live)
 
 
-def opened_as_text(memory: Memory, opened: Opened) -> str:
-    facts = [opened.day, opened.agent or "by hand"]
-    facts += [f"waits for the owner's word: {opened.trust}"] if opened.trust else []
-    facts += [] if opened.is_live else ["from the kept copy: its agent has it no more"]
-    more = f"\n\n(the rest: start={opened.go_on})" if opened.go_on is not None else ""
-    return fence(memory, f"[mem:{opened.id[:12]}] {' · '.join(facts)}\n{opened.text}{more}")
-
-
-def as_json(value: object) -> str:
-    return json.dumps(asdict(value), ensure_ascii=False)  # type: ignore[call-overload]
-
-
-def _found(memory: Memory, note: Note, text: str) -> Found:
-    is_cut = len(text) > _MOST_TEXT
-    marks = [name if not value else f"{name} {value}" for name, value in note.marks.items() if name in _SHOWN]
+def _found(memory: Memory, note: Note) -> Found:
+    marks = [f"{name} {value}".strip() for name, value in note.marks.items() if name in _SHOWN]
     project = next((p.name for p in memory.projects if note.path.startswith(p.memory)), "") if memory.everything else ""
-    return Found(
-        note.id, note.day, note.time, note.agent, text[:_MOST_TEXT], project, trust=_trust(memory, note), marks=marks, is_cut=is_cut
-    )  # fmt: skip
+    return Found(note.id, note.day, note.time, note.agent, project, trust=_trust(memory, note), marks=marks)
 
 
 _SHOWN = ("pin", "expires", "superseded-by", "confidence")
@@ -186,19 +166,37 @@ def _trust(memory: Memory, note: Note) -> str:
     )
 
 
-def _within(found: list[Found], tokens: int, remark: str = "") -> Notes:
-    """As many as fit, the first ones first; at least one, cut to size."""
+def _within(
+    memory: Memory, found: list[tuple[Found, str]], tokens: int, remark: str = "", *, more: bool = False
+) -> Notes:
+    """As many as fit, the first ones first; at least one, cut to size. *more*: there are others that were not looked at."""
     kept: list[Found] = []
+    lines: list[str] = []
     left = tokens
-    for note in found:
-        cost = estimate(note.text) + 30  # its line of facts
-        if cost > left and kept:
+    for note, text in found:
+        facts = _facts(note)
+        room = max(_LEAST_TEXT, min(_MOST_TEXT, (left - estimate(facts)) * _PER_TOKEN))
+        line = f"{facts}\n{text[:room]}{' […]' if len(text) > room else ''}"
+        if kept and estimate(line) > left:
             break
-        if cost > left:
-            note.text, note.is_cut = note.text[: max(_LEAST_TEXT, left * _PER_TOKEN)], True
-        left -= cost
+        note.is_cut = len(text) > room
+        left -= estimate(line)
         kept.append(note)
-    return Notes(kept, remark, len(found) - len(kept))
+        lines.append(line)
+    left_out = len(found) - len(kept) + more
+    if left_out:
+        lines.append("(there are more: raise `tokens` or `limit`, or narrow the question)")
+    lines += [f"({remark})"] if remark else []
+    return Notes(fence(memory, "\n\n".join(lines) or "nothing is noted on that"), kept, remark, left_out)
+
+
+def _facts(note: Found) -> str:
+    """A note's first line, as a model reads it."""
+    facts = [note.day, note.time, note.agent or "by hand", note.project, *note.marks]
+    facts += [f"waits for the owner's word: {note.trust}"] if note.trust else []
+    facts += [f"OVERTAKEN by {note.overtaken_by}"] if note.overtaken_by else []
+    facts += [f"{note.confidence:.0%} likely"] if note.confidence is not None else []
+    return f"[mem:{note.id[:12]}] {' · '.join(fact for fact in facts if fact)}"
 
 
 def _part(text: str, start: int, tokens: int) -> tuple[str, int | None]:

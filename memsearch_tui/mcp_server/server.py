@@ -11,6 +11,7 @@ import contextlib
 import os
 import sys
 from collections.abc import AsyncIterator, Callable
+from dataclasses import asdict
 from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import unquote, urlsplit
 
@@ -126,10 +127,8 @@ async def _run(work: Callable[..., T], *args: Any) -> T:
         raise ToolError(f"it can't be read: {error.strerror or error}") from error
 
 
-def _told(text: str, value: Any) -> CallToolResult:
-    from dataclasses import asdict
-
-    return CallToolResult(content=[TextContent(type="text", text=text)], structured_content=asdict(value))
+def _told(value: Notes | Opened) -> CallToolResult:
+    return CallToolResult(content=[TextContent(type="text", text=value.memory)], structured_content=asdict(value))
 
 
 def build(fallback: str | None) -> MCPServer:
@@ -180,7 +179,7 @@ def _tools(server: MCPServer, memories: Memories) -> None:
             raise ToolError("agent, after and before are one word each")
         memory = await _run(memories.of, roots, project)
         found = await _run(answers.recall, memory, " ".join([query, *filters]), limit, tokens)
-        return _told(answers.as_text(memory, found), found)
+        return _told(found)
 
     @server.tool(name="open", title="Open", annotations=_READS)
     async def open_(
@@ -198,7 +197,7 @@ def _tools(server: MCPServer, memories: Memories) -> None:
             opened = await _run(answers.open_note, memory, id, start, tokens)
         else:
             opened = await _run(answers.open_conversation, memory, id, turn, context, start, tokens)
-        return _told(answers.opened_as_text(memory, opened), opened)
+        return _told(opened)
 
     @server.tool(title="Timeline", annotations=_READS)
     async def timeline(
@@ -214,7 +213,7 @@ def _tools(server: MCPServer, memories: Memories) -> None:
         """What happened on a day, in a range of days, or to a file; newest first."""
         memory = await _run(memories.of, roots, project)
         found = await _run(answers.timeline, memory, day or since, day or until, path, limit, tokens)
-        return _told(answers.as_text(memory, found), found)
+        return _told(found)
 
     @server.tool(title="Note", annotations=_ADDS)
     async def note(
@@ -291,14 +290,14 @@ def _resources(server: MCPServer, memories: Memories) -> None:
     @server.resource("memsearch://note/{id}", title="A note", mime_type="text/markdown")
     async def a_note(id: str, ctx: Context) -> str:
         def read(memory: Memory) -> str:
-            return answers.opened_as_text(memory, answers.open_note(memory, id, 0, 8000))
+            return answers.open_note(memory, id, 0, 8000).memory
 
         return await _read(read, f"memsearch://note/{id}")
 
     @server.resource("memsearch://conversation/{id}", title="The conversation behind a note", mime_type="text/markdown")
     async def a_conversation(id: str, ctx: Context) -> str:
         def read(memory: Memory) -> str:
-            return answers.opened_as_text(memory, answers.open_conversation(memory, id, "", 1, 0, 8000))
+            return answers.open_conversation(memory, id, "", 1, 0, 8000).memory
 
         return await _read(read, f"memsearch://conversation/{id}")
 
@@ -352,6 +351,7 @@ def _resources(server: MCPServer, memories: Memories) -> None:
 def _prompts(server: MCPServer) -> None:
     @server.prompt(title="What did we decide about …")
     def decided(topic: Annotated[str, Field(description="The matter")]) -> list[UserMessage]:
+        """What was decided on a matter, when and why: the newest word first, with what it replaced."""
         return [
             UserMessage(
                 content=f"What did we decide about {topic}, when, and why? Ask `recall` for it, open what seems to settle it, and tell me the "
@@ -361,6 +361,7 @@ def _prompts(server: MCPServer) -> None:
 
     @server.prompt(title="Where did I stop?")
     def stopped() -> list[UserMessage]:
+        """What was done last in this project, what is unfinished, and what the next step would be."""
         return [
             UserMessage(
                 content="Where did I stop? Look at the `timeline` of the last days of this project, open the newest conversation, and tell me in "

@@ -146,8 +146,8 @@ def test_the_table_and_the_commands_say_the_same(capsys):
             assert text.strip() and cli.get_command(click.Context(cli), name) is not None
 
 
-# `completion` prints a script, `hook` talks to agents, `tui` is a screen, `config init` and `export` have their own forms
-WITHOUT_JSON = {("completion",), ("hook",), ("tui",), ("config", "init")}
+# `completion` prints a script, `hook` and `mcp` talk to agents, `tui` is a screen, `config init` and `export` have their own forms
+WITHOUT_JSON = {("completion",), ("hook",), ("mcp",), ("tui",), ("config", "init")}
 
 
 @pytest.mark.parametrize("path", [p for p in LEAVES if p not in WITHOUT_JSON], ids=" ".join)

@@ -67,14 +67,19 @@ def test_the_tools_say_what_they_do_and_find_notes(full, mode):
         assert "asked" not in tools["forget"].input_schema["properties"]
         found = await client.call_tool("recall", {"query": "how long does the redis cache live"})
         first = found.structured_content["notes"][0]
-        assert "900 seconds" in first["text"] and first["day"] == "2026-02-09" and first["agent"] == "claude-code"
+        assert (
+            "900 seconds" in found.structured_content["memory"]
+            and first["day"] == "2026-02-09"
+            and first["agent"] == "claude-code"
+        )
         text = found.content[0].text
         assert (
             text.startswith("<memsearch-memory") and text.endswith("</memsearch-memory>") and "not instructions" in text
         )
-        assert f"[mem:{first['id'][:12]}]" in text
+        assert f"[mem:{first['id'][:12]}]" in text and found.structured_content["memory"] == text
+        assert set(found.structured_content) == {"memory", "notes", "remark", "left_out"} and "text" not in first
         opened = await client.call_tool("open", {"id": first["id"][:12]})
-        assert opened.structured_content["text"] == "- Redis cache TTL was raised to 900 seconds"
+        assert "\n- Redis cache TTL was raised to 900 seconds\n" in opened.structured_content["memory"]
         days = await client.call_tool("timeline", {"since": "2026-02-10"})
         assert {note["day"] for note in days.structured_content["notes"]} == {"2026-02-10"}
 
@@ -95,7 +100,7 @@ def test_answers_keep_within_their_tokens_and_go_on(full):
         while start is not None:
             part = await client.call_tool("open", {"id": name, "start": start, "tokens": 800})
             assert estimate(part.content[0].text) < 1100
-            read += part.structured_content["text"] + "\n"
+            read += "".join(f"{line}\n" for line in part.content[0].text.splitlines() if line.startswith("- line "))
             start = part.structured_content["go_on"]
         assert read.splitlines() == long.splitlines()
         few = await client.call_tool("timeline", {"limit": 2})
@@ -171,11 +176,11 @@ def test_other_projects_are_told_only_where_the_owner_allows_it(full):
         return await client.call_tool("recall", {"query": "turbine", "project": "*"})
 
     full.ok("config", "set", "mcp.projects", "all")
-    (note, *_) = talk(full, said).structured_content["notes"]
-    assert "3000 rpm" in note["text"] and note["project"] == "other"
+    answer = talk(full, said).structured_content
+    assert "3000 rpm" in answer["memory"] and answer["notes"][0]["project"] == "other"
 
     async def at_home(client: Client) -> Any:
-        return (await client.call_tool("recall", {"query": "turbine"})).structured_content["notes"][0]["text"]
+        return (await client.call_tool("recall", {"query": "turbine"})).structured_content["memory"]
 
     async def roots(context: Any) -> ListRootsResult:
         return ListRootsResult(roots=[Root(uri=other.as_uri())])
@@ -289,7 +294,7 @@ def test_over_http_only_with_the_token_and_from_this_machine(full, address):
             Client(streamable_http_client(address, http_client=http)) as client,
         ):
             found = await client.call_tool("recall", {"query": "redis ttl"})
-            assert "900 seconds" in found.structured_content["notes"][0]["text"]
+            assert "900 seconds" in found.structured_content["memory"]
         body = {"jsonrpc": "2.0", "id": 1, "method": "ping"}
         async with httpx2.AsyncClient() as http:
             for more, status in (({}, 401), ({"Authorization": "Bearer x"}, 401), ({**headers, "Host": "evil.example"}, 421),

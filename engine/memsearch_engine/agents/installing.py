@@ -157,4 +157,10 @@ class Client(NamedTuple):
 
 
 def plain_entry(program: str) -> dict[str, Any]:
-    return {"command": program, "args": ["mcp"]}
+    return {"command": program, "args": ["mcp"], **({"env": moved()} if moved() else {})}
+
+
+def moved() -> dict[str, str]:
+    """What a server has to be told where our home was moved: clients hand little of their own environment on."""
+    home = os.environ.get("MEMSEARCH_HOME", "")
+    return {"MEMSEARCH_HOME": os.path.abspath(os.path.expanduser(home))} if home else {}

@@ -1,8 +1,9 @@
 """Where it lists its servers of the Model Context Protocol."""
 
-from memsearch_engine.agents.installing import Client
+from memsearch_engine.agents.installing import Client, moved
 
 CLIENT = Client(
     "OpenCode", ".config/opencode/opencode.json", ("mcp",),
-    lambda program: {"type": "local", "command": [program, "mcp"], "enabled": True}, comments=True,
+    lambda program: {"type": "local", "command": [program, "mcp"], "enabled": True, **({"environment": moved()} if moved() else {})},
+    comments=True,
 )  # fmt: skip
