@@ -71,11 +71,13 @@ class Watch(msgspec.Struct, kw_only=True):
 
 
 class Search(msgspec.Struct, kw_only=True):
-    """``models``: both asks multilingual-e5-small beside the installed model; auto: where it lies in ``models/``."""
+    """``models``: both asks multilingual-e5-small beside the installed model; auto: where it lies in ``models/``. ``rerank``: a cross-encoder
+    that reads the best hits again, a folder with model.onnx and tokenizer.json or a name that `memsearch models pull` knows."""
 
     fusion: Literal["weighted", "rrf"] = "weighted"
     top_k: int = 10
     models: Literal["auto", "one", "both"] = "auto"
+    rerank: str = ""
 
 
 class Mcp(msgspec.Struct, kw_only=True):

@@ -253,16 +253,19 @@ def models_pull(name: str, json_: bool) -> None:
     from memsearch_engine.settings import load
 
     home = Home.from_env().ensure()
-    files = known.pull(home, name)
+    folder = known.pull(home, name)
     if json_:
-        output.emit({"model": name, "folder": str(files.onnx.parent)})
+        output.emit({"model": name, "folder": str(folder)})
+    if name in known.RERANKERS:
+        output.say(
+            f"{name} is in {folder} - `memsearch config set search.rerank {name}` has it read the best hits again"
+        )
+        return
     beside = known.second(home, load(home))
     if beside is not None and beside.model == name:
-        output.say(
-            f"{name} is in {files.onnx.parent}: it is asked beside the installed model (`search.models one` ends that)"
-        )
+        output.say(f"{name} is in {folder}: it is asked beside the installed model (`search.models one` ends that)")
     else:
-        output.say(f"{name} is in {files.onnx.parent} - `memsearch models use {name}` switches to it")
+        output.say(f"{name} is in {folder} - `memsearch models use {name}` switches to it")
 
 
 @models.command(

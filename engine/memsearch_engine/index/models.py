@@ -124,6 +124,28 @@ def is_present(home: Home, name: str) -> bool:
     return True
 
 
+#: Cross-encoders that we know by name: their repository on the hub, and the files in it.
+RERANKERS = {
+    "ms-marco-minilm-l6": ("cross-encoder/ms-marco-MiniLM-L6-v2", ("onnx/model.onnx", "tokenizer.json")),
+}
+
+
+def reranker(home: Home, name: str) -> Path:
+    """The folder of a cross-encoder, by a path or a known name. Raises Unreachable, UsageError."""
+    folder = Path(name).expanduser()
+    if not folder.is_dir():
+        if name not in RERANKERS:
+            raise UsageError(
+                f"no cross-encoder {name!r}", f"a folder with model.onnx and tokenizer.json, or {', '.join(RERANKERS)}"
+            )
+        folder = home.models / name
+    for file in ("model.onnx", "tokenizer.json"):
+        if not (folder / file).is_file():
+            hint = f"`memsearch models pull {name}` fetches it" if name in RERANKERS else ""
+            raise Unreachable(f"the cross-encoder {name} is not on this machine ({folder / file} is missing)", hint)
+    return folder
+
+
 def second(home: Home, settings: Settings) -> Embedding | None:
     """What is asked beside the model that the settings name; None where that one stands alone. Raises Unreachable where a second one is
     wanted by name and is not here."""
@@ -173,17 +195,33 @@ def verify(files: ModelFiles) -> bool:
         return hashlib.file_digest(file, "sha256").hexdigest() == files.model.sha256
 
 
-def pull(home: Home, name: str) -> ModelFiles:
+def pull(home: Home, name: str) -> Path:
     """Bring a model into ``models/``: converted from an installed package where that is possible, else from its hub. Raises
     Unreachable with the cause where the hub can't be reached."""
+    if name in RERANKERS:
+        _fetch(home.models / name, *RERANKERS[name], "")
+        return reranker(home, name)
     model = KNOWN.get(name)
     if model is None:
-        raise UsageError(f"unknown model {name!r}", f"one of {', '.join(KNOWN)}")
+        raise UsageError(f"unknown model {name!r}", f"one of {', '.join((*KNOWN, *RERANKERS))}")
     if model.source.startswith("package:"):
-        return find(home, name)
+        return find(home, name).onnx.parent
+    folder = home.models / model.name
     if model.source.startswith("convert:") and e5.weights() is not None:
-        e5.convert(home.models / model.name)
-        return find(home, name)
+        e5.convert(folder)
+    else:
+        converts = model.source.startswith("convert:")
+        _fetch(
+            folder,
+            model.source.partition(":")[2],
+            model.files,
+            ", or [multilingual] for this one without a hub" if converts else "",
+        )
+    return find(home, name).onnx.parent
+
+
+def _fetch(folder: Path, repository: str, files: tuple[str, str], otherwise: str) -> None:
+    """Two files of a hub's repository into *folder*, as ``model.onnx`` and ``tokenizer.json``. *otherwise*: another way to have them."""
     # else its client tells the hub which agent runs it, and fetches a list of agents for that; read when it is imported
     os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
     try:
@@ -191,21 +229,17 @@ def pull(home: Home, name: str) -> ModelFiles:
     except ImportError as error:
         raise Unreachable(
             "fetching models needs the hub extra",
-            "pip install 'memsearch-tui[hub]'"
-            + (", or [multilingual] for this one without a hub" if model.source.startswith("convert:") else "")
-            + ", then try again",
+            "pip install 'memsearch-tui[hub]'" + otherwise + ", then try again",
         ) from error
-    network.check(model.source.partition(":")[2] or model.source)
-    folder = home.models / model.name
+    network.check(repository)
     folder.mkdir(parents=True, exist_ok=True)
-    for source, target in zip(model.files, ("model.onnx", "tokenizer.json")):
+    for source, target in zip(files, ("model.onnx", "tokenizer.json")):
         try:
-            fetched = hf_hub_download(model.source.partition(":")[2], source, local_dir=folder / "hub")
+            fetched = hf_hub_download(repository, source, local_dir=folder / "hub")
         except Exception as error:  # the hub's client raises a dozen kinds for "no network"
             raise Unreachable(
-                f"could not fetch {model.name} from {model.source}: {type(error).__name__}: {str(error)[:200]}",
+                f"could not fetch {folder.name} from hub:{repository}: {type(error).__name__}: {str(error)[:200]}",
                 "check the network, or put model.onnx and tokenizer.json into a folder and name it as embedding.model",
             ) from error
         (folder / target).unlink(missing_ok=True)
         Path(fetched).rename(folder / target)
-    return find(home, name)

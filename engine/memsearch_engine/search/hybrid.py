@@ -16,7 +16,7 @@ import re
 import time
 from collections.abc import Set
 from datetime import date
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,7 @@ from memsearch_engine.amendments import NOTHING, Said
 from memsearch_engine.errors import UsageError
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.chunk import with_asked
 from memsearch_engine.index.hubness import Near, Question, Typical
 from memsearch_engine.index.rows import Row
 from memsearch_engine.index.space import Space
@@ -33,6 +34,9 @@ from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.query import Query
 from memsearch_engine.search.rank import NEWEST_AMONG, newest_first, order
 from memsearch_engine.search.rarity import weights
+
+if TYPE_CHECKING:
+    from memsearch_engine.index.rerank import CrossEncoder
 
 Asked = tuple[Space, Question]  # a model's space, and the query as that model has it
 Key = tuple[str, str]  # (project id, chunk id): two projects may hold the same words
@@ -49,6 +53,8 @@ _NAME = re.compile(r"\w[_./:@#-]\w|[a-z][A-Z]|\d{2}|[A-Z]{2}|`")
 _FOREIGN_DENSE_WEIGHT = 0.05
 #: How the first and a second model share in the meaning: where the first one speaks the query's script, and where it doesn't.
 _SHARES = {True: (0.6, 0.4), False: (_FOREIGN_DENSE_WEIGHT, 1.0)}
+#: Hits that a cross-encoder reads again.
+_READ_AGAIN = 20
 #: So much of the notes a second model must know before it is asked.
 _KNOWS = 0.98
 #: A note that is full of a term scores this for it, times the term's idf: BM25's k1 + 1, shortened for being long.
@@ -82,11 +88,13 @@ def search(
     fusion: str = "weighted",
     said: Said = NOTHING,
     second: Space | None = None,
+    rerank: CrossEncoder | None = None,
 ) -> Answer:
     """Answer *query* in *mode*. Without a space, or for a query without words, the answer is lexical and says so.
 
     Args:
-        said: what the owner says of which note amends which; second: another model's space, beside the first one.
+        said: what the owner says of which note amends which; second: another model's space, beside the first one; rerank: reads the
+            best hits again.
     """
     if mode not in MODES or fusion not in FUSIONS:
         raise UsageError(f"unknown mode {mode!r} or fusion {fusion!r}", f"modes: {', '.join(MODES)}")
@@ -96,7 +104,7 @@ def search(
         if mode != "lexical" and not query.is_empty:
             answer.reason = "the index is not open yet"
     else:
-        answer = _fused(catalog, space, projects, query, limit, mode, fusion, said, second)
+        answer = _fused(catalog, space, projects, query, limit, mode, fusion, said, second, rerank)
     answer.took_ms = round((time.perf_counter() - start) * 1000, 2)
     return answer
 
@@ -111,6 +119,7 @@ def _fused(
     fusion: str,
     said: Said,
     second: Space | None,
+    rerank: CrossEncoder | None,
 ) -> Answer:
     today = date.today().isoformat()
     fetch = max(_OVERFETCH, limit * 4) * (10 if query.is_picky else 1)
@@ -177,7 +186,9 @@ def _fused(
     reason = f"meaning is being made: {held} of {total} chunks so far" if held < total else ""
     reason = reason or ("the index has not taken in the newest changes yet" if behind else "")
     reason = "; ".join(part for part in (reason, query.remark) if part)
-    hits = order(query, found, max(limit, NEWEST_AMONG), today)
+    hits = order(query, found, max(limit, _READ_AGAIN if rerank else NEWEST_AMONG), today)
+    if rerank:
+        hits[:_READ_AGAIN] = _read_again(rerank, query.text, hits[:_READ_AGAIN])
     if covered:
         if not query.is_prompt:  # there the notes themselves are compared (``chains``), whatever is asked
             newest_first(query, hits, _vectors(space, projects, hits[:NEWEST_AMONG]), terms, said)
@@ -187,6 +198,18 @@ def _fused(
     for hit in hits:  # only for what is shown: it reads the whole text
         hit.reasons = [*_reasons(hit, terms), *hit.reasons]
     return Answer(mode, hits, reason, corrected, lexical.absent(catalog, query, corrected))
+
+
+def _read_again(rerank: CrossEncoder, question: str, hits: list[Hit]) -> list[Hit]:
+    """*hits* in the order in which a cross-encoder puts them. Their scores stay with the places: they tell how far these lie apart."""
+    fits = rerank.score(question, [with_asked(hit.row.asked, hit.row.embedded) for hit in hits])
+    scores = [hit.score for hit in hits]
+    ordered = sorted(zip(fits, hits), key=lambda pair: -pair[0])
+    for rank, ((fit, hit), score) in enumerate(zip(ordered, scores), 1):
+        hit.reasons.append(f"read beside the question: {fit:.2f} (it was {hit.rank})")
+        hit.scores["read"] = round(fit, 4)
+        hit.rank, hit.score = rank, score
+    return [hit for _, hit in ordered]
 
 
 def _nearest(asked: Asked, projects: list[Project], query: Query, fetch: int) -> dict[Key, Near]:

@@ -12,7 +12,7 @@ import time
 from collections import deque
 from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -53,6 +53,9 @@ from memsearch_engine.transcripts.evidence import Archive
 from memsearch_engine.transcripts.locate import find_session
 from memsearch_engine.transcripts.model import input_text
 
+if TYPE_CHECKING:
+    from memsearch_engine.index.rerank import CrossEncoder
+
 log = logging.getLogger("memsearch.service")
 _TICK_S = 1.0
 _OPENING_S = 0.3  # that a search waits for an index that is opened again after a failure
@@ -77,6 +80,8 @@ class Engine:
         self.stopping = threading.Event()
         self.version = 0  # grows with every change that a screen should show
         self._changed = threading.Condition()
+        self._reading = threading.Lock()
+        self._rerank: tuple[str, CrossEncoder | None, str] = "", None, ""  # what was named, what it is, why it is none
         #: Of the last searches (never what they were).
         self._asked_in_english: deque[bool] = deque(maxlen=_QUERIES)
         self.registry = Registry(home)
@@ -355,6 +360,22 @@ class Engine:
             self.indexer.ready.wait(_OPENING_S if indexer.problem else call.remaining())
         return self._found(parsed, scope, limit, mode, fusion or self.settings.search.fusion)
 
+    def _cross_encoder(self) -> CrossEncoder | None:
+        """What reads the best hits again, where the owner named one that can be used."""
+        wanted = self.settings.search.rerank
+        with self._reading:
+            if self._rerank[0] != wanted:
+                self._rerank = wanted, None, ""
+                if wanted:
+                    try:
+                        from memsearch_engine.index.rerank import CrossEncoder
+
+                        self._rerank = wanted, CrossEncoder(self.home, wanted), ""
+                    except MemsearchError as error:
+                        log.warning("no cross-encoder: %s", error)
+                        self._rerank = wanted, None, f"{error} ({error.hint})" if error.hint else str(error)
+            return self._rerank[1]
+
     def _found(self, parsed: Query, scope: list[Project], limit: int, mode: str, fusion: str) -> Answer:
         """What the index answers; words alone where it can't."""
         indexer = self.indexer
@@ -362,7 +383,16 @@ class Engine:
         try:
             space = None if behind else indexer.space
             answer = hybrid.search(
-                indexer.catalog, space, scope, parsed, limit, mode, fusion, self.amendments.said(), indexer.second
+                indexer.catalog,
+                space,
+                scope,
+                parsed,
+                limit,
+                mode,
+                fusion,
+                self.amendments.said(),
+                indexer.second,
+                self._cross_encoder(),
             )
             if behind and answer.mode == "lexical" and mode != "lexical":
                 answer.reason = "the notes are being read into a new index; words were compared"
@@ -609,6 +639,7 @@ class Engine:
         ]
         memories = {os.path.realpath(project.memory) for project in projects}
         unwatched = [(root, why) for root, why in indexer.watcher.problems.items() if root in memories]
+        problems += [{"what": self._rerank[2], "fix": ""}] if self._rerank[2] else []
         problems += [{"what": f"not watched: {root}: {why}", "fix": ""} for root, why in unwatched]
         problems += [{"what": f"{path}: {reason}", "fix": "memsearch index"} for path, reason in unread]
         return {
