@@ -133,10 +133,9 @@ def _print_talks(answer: Answer, talks: list[Talk]) -> None:
         if len(talk.hits) > _NOTES_SHOWN:
             output.echo(output.style(f"    and {len(talk.hits) - _NOTES_SHOWN} more", dim=True))
     if talks:
-        first = talks[0].hits[0].row.chunk_id
-        output.say(
-            f"{many(len(talks), 'conversation')} ({answer.mode}) - `memsearch transcript {first}` opens the first at its best turn"
-        )
+        first, by_hand = talks[0].hits[0].row.chunk_id, not talks[0].session
+        how = f"`memsearch {'expand' if by_hand else 'transcript'} {first}` opens the first"
+        output.say(f"{many(len(talks), 'conversation')} ({answer.mode}) - {how}")
     else:
         output.say("nothing found - `--all` searches all projects")
 

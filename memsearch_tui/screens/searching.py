@@ -141,7 +141,7 @@ class Searching(_Base):
         self._preview()
         self._show_calendar(hits.days)
         if self._moved:  # the row under the cursor stays where the eye is
-            self.entries.hold(row)
+            self.entries.hold(max(row, 1) if grouped else row)  # a heading belongs to its first row
         found = sum(hits.days.values())
         remarks = [f"{word} → {', '.join(near)}" for word, near in answer.corrected.items()]
         remarks += [f"no note has {', '.join(answer.absent)}"] if answer.absent else []

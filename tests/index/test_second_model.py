@@ -104,7 +104,7 @@ def test_doctor_and_health_say_what_a_second_model_would_bring(box):
     box.index()
     second = health(box)["second"]
     assert (
-        not second["asked"] and "20% of the notes are not English" in second["advice"] and "180 MB" in second["advice"]
+        not second["asked"] and "20% of the notes are not English" in second["advice"] and "150 MB" in second["advice"]
     )
     assert f"memsearch models pull {second['name']}" in second["fix"]
     assert ("pip install" in second["fix"]) != HAS_WEIGHTS

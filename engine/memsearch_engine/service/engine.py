@@ -583,7 +583,7 @@ class Engine:
             what = f"{notes:.0%} of the notes are" if notes >= asked else f"{asked:.0%} of what was searched lately is"
             advice = (
                 f"{what} not English, which the installed model hardly knows: {models.SECOND} beside it finds {models.SECOND_BRINGS}, "
-                "for 180 MB of memory"
+                "for 150 MB of memory"
             )
             if not models.convertible(self.home, models.SECOND):
                 fix = f"pip install 'memsearch-tui[multilingual]', then {fix}"
