@@ -399,7 +399,7 @@ def type_name(hint: Any) -> str:
         return " | ".join(typing.get_args(hint))
     if isinstance(hint, types.GenericAlias | types.UnionType):
         return str(hint)
-    return hint.__name__
+    return str(hint.__name__)
 
 
 #: What a ``provider`` may say beside a name under ``llm.providers``; who summarises, also ``extractive``.

@@ -11,6 +11,7 @@ import contextlib
 import os
 import sqlite3
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import msgspec
 
@@ -212,14 +213,14 @@ class Actions:
         query = "SELECT 1 FROM turns WHERE agent=? AND session=? AND at<=? AND outside LIMIT 1"
         return any(self._read(query, (act.agent, act.session, act.at)))
 
-    def _acts(self, memories: list[str], what: str, values: list, limit: int = 2000) -> list[Act]:
+    def _acts(self, memories: list[str], what: str, values: list[Any], limit: int = 2000) -> list[Act]:
         where, more = _in(memories)
         query = (
             f"SELECT {_COLUMNS} FROM {_FROM} WHERE {what} AND {where} ORDER BY t.at DESC, t.turn DESC, a.n DESC LIMIT ?"
         )
         return [_act(row) for row in self._read(query, [*values, *more, limit])]
 
-    def _read(self, query: str, values: Iterable = ()) -> Iterator[tuple]:
+    def _read(self, query: str, values: Iterable[Any] = ()) -> Iterator[tuple[Any, ...]]:
         if not self.path.exists():
             return
         uri = self.path.absolute().as_uri()
@@ -234,10 +235,10 @@ class Actions:
                 return
 
 
-def _of(turn: Turn, memory: str) -> tuple[list[tuple], list[tuple[int, str]]]:
+def _of(turn: Turn, memory: str) -> tuple[list[tuple[Any, ...]], list[tuple[int, str]]]:
     """Rows of ``acts`` and of ``signs`` without the turn's number."""
     root = memory.removesuffix("/.memsearch/memory")
-    acts: list[tuple] = []
+    acts: list[tuple[Any, ...]] = []
     signs: list[tuple[int, str]] = []
     settled = turn.status == "done" or not turn.tools
     for n, tool in enumerate(turn.tools[:_MOST_ACTS]):
@@ -274,7 +275,7 @@ def _whole(value: object) -> object:
     return value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
 
 
-def _act(row: tuple) -> Act:
+def _act(row: tuple[Any, ...]) -> Act:
     values = dict(zip(Act.__struct_fields__, row))
     return Act(**values | {"outside": bool(values["outside"]), "failed": bool(values["failed"])})
 

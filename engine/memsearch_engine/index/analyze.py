@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from functools import lru_cache
+from typing import Any
 
 #: Function words that say nothing about a note. Question words are here too: queries are often questions.
 STOP_WORDS = frozenset(
@@ -176,7 +177,7 @@ _MAX_TERM = 80
 
 
 @lru_cache(maxsize=1)
-def _stemmer():
+def _stemmer() -> Any:
     import snowballstemmer  # 14 ms, once
 
     return snowballstemmer.stemmer("english")

@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -212,7 +212,7 @@ class Catalog:
             db.execute("COMMIT")
             self._writes += 1
 
-    def query(self, sql: str, values: Iterable = ()) -> list[tuple]:
+    def query(self, sql: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
         try:
             return self._db().execute(sql, tuple(values)).fetchall()
         except sqlite3.DatabaseError as error:
@@ -533,7 +533,7 @@ class Catalog:
                 if self._looking is None:
                     self._looking = self._connect()
                     self._connections.append(self._looking)
-                return self._looking.execute("PRAGMA data_version").fetchone()[0]
+                return int(self._looking.execute("PRAGMA data_version").fetchone()[0])
         except sqlite3.DatabaseError as error:  # the file was deleted, say
             raise CatalogBroken(str(error)) from error
 

@@ -265,4 +265,4 @@ def _pieces(proto: Any, weights: _Weights) -> bytes:
     rules = model.normalizer_spec
     rules.name = "identity"
     rules.add_dummy_prefix, rules.remove_extra_whitespaces, rules.escape_whitespaces = True, False, True
-    return model.SerializeToString()
+    return bytes(model.SerializeToString())

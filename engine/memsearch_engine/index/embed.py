@@ -19,7 +19,7 @@ import urllib.request
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from email.utils import parsedate_to_datetime
-from typing import Protocol
+from typing import Any, Protocol
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -139,7 +139,8 @@ def _http_fingerprint(settings: Embedding) -> str:
 
 def _unit(vectors: np.ndarray) -> np.ndarray:
     norms = np.linalg.norm(vectors, axis=-1, keepdims=True)
-    return (vectors / np.maximum(norms, 1e-12)).astype(np.float32)
+    unit: np.ndarray = (vectors / np.maximum(norms, 1e-12)).astype(np.float32)
+    return unit
 
 
 def _step_back() -> None:
@@ -281,7 +282,8 @@ class HttpEmbedder:
         self.dimension = int(self._request(["dimension"]).shape[1])
 
     def query(self, text: str) -> np.ndarray:
-        return self._request([text], asks=True)[0]
+        vector: np.ndarray = self._request([text], asks=True)[0]
+        return vector
 
     def passages(self, texts: list[str], cancelled: Callable[[], bool] = lambda: False) -> np.ndarray:
         done: list[np.ndarray] = []
@@ -304,7 +306,7 @@ class HttpEmbedder:
 
     def _request(self, texts: list[str], *, asks: bool = False) -> np.ndarray:
         """Vectors of *texts*, (n, dimension). *asks*: they are questions, not passages."""
-        body: dict = {
+        body: dict[str, Any] = {
             "model": self.name,
             "input": [text[:_MAX_TEXT_CHARS] if text.strip() else "-" for text in texts],
         }  # empty ones are refused
@@ -353,7 +355,7 @@ class HttpEmbedder:
             time.sleep(pause)  # the service asked for patience; nothing could be awaited instead
         raise AssertionError("unreachable")
 
-    def _vectors(self, answer: dict, count: int) -> np.ndarray:
+    def _vectors(self, answer: dict[str, Any], count: int) -> np.ndarray:
         try:
             data = sorted(answer["data"], key=lambda item: item.get("index", 0))
             vectors = np.array([item["embedding"] for item in data], np.float32)

@@ -124,7 +124,8 @@ class Sample:
         """A question's vector as it is compared with notes'."""
         if question.script is None:
             return question.vector
-        return self.framed(question.vector[None], [question.script])[0]
+        framed: np.ndarray = self.framed(question.vector[None], [question.script])[0]
+        return framed
 
     def typical(self, question: Question) -> Typical:
         """How near the collection's notes are to a query in general."""

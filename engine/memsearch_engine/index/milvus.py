@@ -148,7 +148,7 @@ class Milvus:
         )
 
     def upsert(self, collection: str, rows: Iterable[StoreRow]) -> None:
-        batch: list[dict] = []
+        batch: list[dict[str, Any]] = []
         size = 0
         for row in rows:
             batch.append(

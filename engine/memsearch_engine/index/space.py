@@ -421,7 +421,7 @@ class Space:
         """Make Milvus hold what the catalog holds and has a vector for. Returns (written, deleted) rows."""
         self._behind.add(collection)
         self._compare(collection)
-        wanted: dict[str, tuple] = {}
+        wanted: dict[str, tuple[Any, ...]] = {}
         for row in catalog.query(
             "SELECT c.chunk_id, c.text_hash, e.day, e.agent, e.session, e.kind, c.id FROM chunks c"
             " JOIN entries e ON e.id=c.entry WHERE e.project=? ORDER BY e.day",
@@ -529,7 +529,8 @@ class Space:
         with self._lock:
             if (resident := self._resident.get(collection)) is not None:
                 return len(resident.ids)
-            return self._db.execute("SELECT count(*) FROM stored WHERE collection=?", (collection,)).fetchone()[0]
+            found = self._db.execute("SELECT count(*) FROM stored WHERE collection=?", (collection,)).fetchone()
+            return int(found[0])
 
     # -- search ---------------------------------------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -107,7 +108,7 @@ def _refresh(
     project: str,
     root: str,
     file: DayFile,
-    known: tuple | None,
+    known: tuple[Any, ...] | None,
     settings: Settings,
     force: bool,
     prompts: Prompts,
@@ -160,7 +161,7 @@ def _kept(listing: Listing, root: str, settings: Settings, *, own: bool) -> list
     ignored: dict[str, bool] = {}
     if not own and chosen and os.path.isdir(root):
         names = _IGNORE_FILES if chosen is True else tuple(chosen)
-        rules: dict[str, list] = {}  # folder -> its ignore files
+        rules: dict[str, list[Any]] = {}  # folder -> its ignore files
         for file in listing.files:
             ignored[file.path] = _is_ignored(file.path, root, names, rules)
     return [
@@ -171,7 +172,7 @@ def _kept(listing: Listing, root: str, settings: Settings, *, own: bool) -> list
     ]
 
 
-def _is_ignored(path: str, root: str, names: tuple[str, ...], rules: dict[str, list]) -> bool:
+def _is_ignored(path: str, root: str, names: tuple[str, ...], rules: dict[str, list[Any]]) -> bool:
     """As git decides it: the last pattern that matches wins, and deeper files come later, so that they can take files back in."""
     verdict = False
     folder = root
@@ -185,7 +186,7 @@ def _is_ignored(path: str, root: str, names: tuple[str, ...], rules: dict[str, l
     return verdict
 
 
-def _ignore_specs(folder: str, names: tuple[str, ...]) -> list:
+def _ignore_specs(folder: str, names: tuple[str, ...]) -> list[Any]:
     import pathspec
 
     found = []

@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -241,7 +242,7 @@ class History:
         )
         return [path for (path,) in self._execute(query).fetchall()]
 
-    def _execute(self, query: str, values: tuple = ()) -> sqlite3.Cursor:
+    def _execute(self, query: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
         """Raises Unreachable, with a way out where the file is damaged."""
         try:
             with self._lock:
@@ -356,7 +357,7 @@ class History:
         order = "DESC" if newest_first else "ASC"
         return self._select(f"batch=? AND state=? ORDER BY seq {order}", (newest[0].batch, state))
 
-    def _select(self, where: str, values: tuple) -> list[Change]:
+    def _select(self, where: str, values: tuple[Any, ...]) -> list[Change]:
         rows = self._execute(f"SELECT seq,{','.join(_COLUMNS)} FROM changes WHERE {where}", values).fetchall()
         return [Change(seq=row[0], **dict(zip(_COLUMNS, row[1:]))) for row in rows]
 
@@ -374,7 +375,7 @@ def _unusable(path: Path, error: Exception) -> Unreachable:
     return Unreachable(f"the undo history {path} can't be used: {error}", "nothing was changed")
 
 
-def _scope(memory: str, entry_id: str) -> tuple[str, tuple]:
+def _scope(memory: str, entry_id: str) -> tuple[str, tuple[Any, ...]]:
     if entry_id:
         return "entry_id=?", (entry_id,)
     if memory:

@@ -105,8 +105,8 @@ def _post_as_known(provider: Provider, body: dict[str, Any], timeout_s: float) -
 def _was_cut(kind: str, answer: Any) -> bool:
     """Whether the answer ended at its limit: thinking counts against it, and may have left no room for words."""
     if kind == "anthropic":
-        return answer.get("stop_reason") == "max_tokens"
-    return answer["choices"][0].get("finish_reason") == "length"
+        return bool(answer.get("stop_reason") == "max_tokens")
+    return bool(answer["choices"][0].get("finish_reason") == "length")
 
 
 def configured(llm: Llm, provider: str, model: str = "") -> tuple[Provider, str]:

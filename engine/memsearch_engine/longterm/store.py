@@ -10,7 +10,7 @@ import re
 import sqlite3
 import time
 from collections.abc import Callable, Iterable, Set
-from typing import Literal
+from typing import Any, Literal
 
 import msgspec
 
@@ -164,7 +164,7 @@ class Store:
         of rank alone changes no file."""
         uses = totals(self.home)
 
-        def rank(memory: SessionMemory) -> tuple:
+        def rank(memory: SessionMemory) -> tuple[Any, ...]:
             use = uses.get(memory.id)
             return memory.id in pinned, use.score if use else 0.0, memory.last_used(use), memory.watermark, memory.id
 

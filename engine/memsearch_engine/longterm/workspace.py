@@ -15,9 +15,10 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -249,7 +250,8 @@ class Baseline:
                 )
         return changes
 
-    def _tree(self):
+    def _tree(self) -> tuple[dict[str, Any], Callable[[Any], bytes]]:
+        """Path -> name of its content, and what gives that content; nothing where there is no baseline that can be read."""
         from dulwich.errors import NotGitRepository
         from dulwich.object_store import iter_tree_contents
         from dulwich.refs import Ref

@@ -25,6 +25,7 @@ from memsearch_engine.errors import UsageError
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import with_asked
+from memsearch_engine.index.embed import Embedder
 from memsearch_engine.index.hubness import Near, Question, Typical
 from memsearch_engine.index.rows import Row
 from memsearch_engine.index.space import Space
@@ -293,7 +294,7 @@ def _rate(
     confidence.rate(hits)
 
 
-def _speaks(embedder, text: str) -> bool:
+def _speaks(embedder: Embedder, text: str) -> bool:
     """Whether the model can be expected to understand the script of *text*."""
     if getattr(getattr(embedder, "model", None), "languages", "") != "English":
         return True

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from datetime import date
 from pathlib import Path
+from typing import Any
 
 from memsearch_engine import inside
 from memsearch_engine.index import analyze
@@ -127,7 +128,7 @@ def ranked(catalog: Catalog, project: Project, terms: list[str], limit: int, wan
     return list(best.items())
 
 
-def _conditions(projects: list[Project], wanted: Filter) -> tuple[str, list]:
+def _conditions(projects: list[Project], wanted: Filter) -> tuple[str, list[Any]]:
     """What can be asked of a catalog's entry ``e``, as SQL with its values."""
     where, values = [f"e.project IN ({','.join('?' * len(projects))})"], [project.id for project in projects]
     for column, names in (("e.agent", wanted.agents), ("e.kind", wanted.kinds)):
@@ -303,7 +304,7 @@ def _from_files(catalog: Catalog | None, files: list[tuple[Project, DayFile]], q
     return hits
 
 
-def _frequencies(catalog: Catalog | None, terms: list[str], scored: list) -> tuple[dict[str, int], int]:
+def _frequencies(catalog: Catalog | None, terms: list[str], scored: list[Any]) -> tuple[dict[str, int], int]:
     """In how many chunks each term is, and how many there are: as the catalog knows, so that scores compare."""
     local = {term: sum(term in counts for _, counts, _, _ in scored) for term in terms}
     if catalog is None:

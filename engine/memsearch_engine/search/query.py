@@ -10,6 +10,7 @@ from __future__ import annotations
 import calendar
 import re
 from datetime import date, timedelta
+from typing import Any
 
 import msgspec
 
@@ -152,7 +153,7 @@ def parse(raw: str, today: date | None = None) -> Query:
     query.cut = len(raw) > MAX_QUERY
     text = raw[:MAX_QUERY]
     words: list[str] = []
-    fields: dict = {"agents": [], "sessions": [], "kinds": [], "first_day": "", "last_day": ""}
+    fields: dict[str, Any] = {"agents": [], "sessions": [], "kinds": [], "first_day": "", "last_day": ""}
     for match in _TOKEN.finditer(text):
         value = match["quoted"] if match["quoted"] is not None else match["word"]
         key, negative = match["key"] or "", bool(match["neg"])
@@ -182,7 +183,7 @@ def parse(raw: str, today: date | None = None) -> Query:
     return query
 
 
-def _apply(query: Query, fields: dict, key: str, value: str, negative: bool, today: date) -> bool:
+def _apply(query: Query, fields: dict[str, Any], key: str, value: str, negative: bool, today: date) -> bool:
     """Use a ``key:value``; False where it is no filter after all."""
     if not value:
         return False

@@ -63,7 +63,7 @@ def _last_words(home: Home) -> str:
     return lines[-1] if lines else "it left no word in its log"
 
 
-def launch(home: Home) -> subprocess.Popen:
+def launch(home: Home) -> subprocess.Popen[bytes]:
     """Start the service detached, stdio on /dev/null. A second one exits by itself."""
     try:
         home.ensure()

@@ -10,6 +10,7 @@ import hashlib
 import sqlite3
 import time
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import msgspec
 
@@ -237,7 +238,7 @@ class Archive:
         status.bytes = self.path.stat().st_size if self.path.exists() else 0
         return status
 
-    def _read(self, query: str, values: tuple = ()) -> Iterator[tuple]:
+    def _read(self, query: str, values: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
         if not self.path.exists():
             return
         uri = self.path.absolute().as_uri()

@@ -158,8 +158,9 @@ def _named(turn: str, facts: dict[str, str], stamp: str) -> str:
 
 def _parent(source: Any) -> str:
     while isinstance(source, dict) and source:
-        if isinstance(source.get("parent_thread_id"), str):
-            return source["parent_thread_id"]
+        parent = source.get("parent_thread_id")
+        if isinstance(parent, str):
+            return parent
         source = next(iter(source.values()))
     return ""
 
