@@ -62,7 +62,7 @@ class Gate:
 
     async def __call__(self, scope: dict[str, Any], receive: Any, send: Any) -> None:
         brought = dict(scope.get("headers", ())).get(b"authorization", b"")
-        if scope["type"] == "http" and not hmac.compare_digest(brought, self._wanted):
+        if scope["type"] != "lifespan" and not hmac.compare_digest(brought, self._wanted):
             body = b'{"error":"this server wants the token that `memsearch mcp --http` names"}'
             headers = [
                 (b"content-type", b"application/json"), (b"content-length", b"%d" % len(body)), (b"www-authenticate", b"Bearer"),

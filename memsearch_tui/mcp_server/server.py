@@ -10,6 +10,7 @@ import asyncio
 import contextlib
 import os
 import sys
+import threading
 from collections.abc import AsyncIterator, Callable
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, TypeVar
@@ -34,8 +35,7 @@ from mcp.types import (
     TextContent,
     ToolAnnotations,
 )
-from memsearch_engine import Conflict, Memory, MemsearchError, NotFound, __version__
-from memsearch_engine.settings import load
+from memsearch_engine import Conflict, Memory, MemsearchError, Note, NotFound, __version__
 from pydantic import BaseModel, Field
 
 from memsearch_tui.mcp_server import answers
@@ -81,6 +81,14 @@ class Memories:
         """
         self._fallback = fallback
         self._open: dict[tuple[str, str], Memory] = {}
+        self._lock = threading.Lock()
+        #: id of a note -> its hash when the person was asked about it
+        self.asked_about: dict[str, str] = {}
+
+    @property
+    def is_at_home(self) -> bool:
+        """Whether every client so far works in the folder of this process, so that what names no client is about that one."""
+        return all(folder == self._fallback for folder, _ in self._open)
 
     def of(self, roots: ListRootsResult, project: str = "") -> Memory:
         folder = next((path for root in roots.roots if (path := _folder(str(root.uri)))), self._fallback)
@@ -88,15 +96,19 @@ class Memories:
             raise ToolError(
                 "this client says of no folder that it works there (roots): start `memsearch mcp` without --http"
             )
-        key = folder, project
-        if key not in self._open:
-            own = Memory(folder)
-            if project and project not in (own.project.name, own.project.slug) and load(own.home).mcp.projects != "all":
+        with self._lock:
+            if (folder, "") not in self._open:
+                self._open[folder, ""] = Memory(folder)
+            own = self._open[folder, ""]
+            if project in ("", own.project.name, own.project.slug):
+                return own
+            if not answers.sees_all(own):  # asked each time: the owner may take it back
                 raise ToolError(
                     "other projects are not told here: `memsearch config set mcp.projects all` is their owner's word for it"
                 )
-            self._open[key] = Memory(folder, home=own.home, project=project or None) if project else own
-        return self._open[key]
+            if (folder, project) not in self._open:
+                self._open[folder, project] = Memory(folder, home=own.home, project=project)
+            return self._open[folder, project]
 
     def close(self) -> None:
         for memory in self._open.values():
@@ -244,26 +256,36 @@ def _tools(server: MCPServer, memories: Memories) -> None:
     ) -> str:  # fmt: skip
         """Delete a note, after the person has been asked. It can be undone (`memsearch undo`)."""
         if not (isinstance(asked, AcceptedElicitation) and asked.data.yes):
+            memories.asked_about.clear()
             return "kept: the person said no"
         memory = await _run(memories.of, roots)
-        seen = await _run(memory.note, id)
+        seen = await _run(_as_asked, memories, memory, id)
         await _run(memory.delete, seen)
         return f"deleted {seen.id[:12]}; `memsearch undo` brings it back"
 
     @server.tool(title="Correct", annotations=_DESTROYS)
     async def correct(
         id: Annotated[str, Field(min_length=4, description="Of the note.")],
-        text: Annotated[str, Field(min_length=1, max_length=8000, description="What it shall say instead, as markdown.")],
+        text: Annotated[str, Field(min_length=1, max_length=4000, description="What it shall say instead, as markdown.")],
         roots: Roots,
         asked: Annotated[ElicitationResult[Confirm],Resolve(ask_to_change)],
     ) -> str:  # fmt: skip
         """Put other words into a note, after the person has been asked. It can be undone (`memsearch undo`)."""
         if not (isinstance(asked, AcceptedElicitation) and asked.data.yes):
+            memories.asked_about.clear()
             return "kept: the person said no"
         memory = await _run(memories.of, roots)
-        seen = await _run(memory.note, id)
+        seen = await _run(_as_asked, memories, memory, id)
         made = await _run(lambda: memory.edit(seen.id, text, if_match=seen.hash, path=seen.path))
         return f"{made.id[:12]} says it now; `memsearch undo` takes that back"
+
+
+def _as_asked(memories: Memories, memory: Memory, id: str) -> Note:
+    """The note, as it stood when the person was asked. Raises Conflict where it has changed."""
+    note = answers.note_of(memory, id)
+    if memories.asked_about.pop(note.id, "") != note.hash:
+        raise ToolError("the note has changed since the person was asked: open it, and ask again")
+    return note
 
 
 async def _ask(
@@ -277,9 +299,12 @@ async def _ask(
             f"this client can't ask the person, and a model's word is not enough: the person can run `{command}`"
         )
     memory = await _run(memories.of, roots)
-    seen = await _run(memory.note, id)
+    seen = await _run(answers.note_of, memory, id)
+    memories.asked_about.setdefault(
+        seen.id, seen.hash
+    )  # the first question's: a client of the newer protocol asks twice
     instead = f"\n\nto:\n{text}" if text else ""
-    return Elicit(f"{verb} this note of {seen.day} {seen.time}?\n\n{seen.text[:1500]}{instead[:1500]}", Confirm)
+    return Elicit(f"{verb} this note of {seen.day} {seen.time}?\n\n{seen.text}{instead}", Confirm)
 
 
 def _resources(server: MCPServer, memories: Memories) -> None:
@@ -306,6 +331,8 @@ def _resources(server: MCPServer, memories: Memories) -> None:
         return await _read(lambda memory: memory.context().text, "memsearch://long-term")
 
     async def _read(read: Callable[[Memory], str], uri: str) -> str:
+        if not memories.is_at_home:
+            raise ResourceNotFoundError(f"{uri}: this client works in another folder: ask by the tools, which know it")
         try:
             memory = await _run(memories.of, ListRootsResult(roots=[]))
             return await asyncio.to_thread(read, memory)
@@ -321,6 +348,8 @@ def _resources(server: MCPServer, memories: Memories) -> None:
         cursor = str((ctx.params or {}).get("cursor") or "0")
         if not cursor.isdecimal():
             raise MCPError(code=INVALID_PARAMS, message=f"no cursor of ours: {cursor[:40]}")
+        if not memories.is_at_home:
+            return ListResourcesResult(resources=[])
         start = int(cursor)
         memory = await _run(memories.of, ListRootsResult(roots=[]))
         days = list(dict.fromkeys(file.day for file in await _run(memory.days)))
@@ -337,6 +366,8 @@ def _resources(server: MCPServer, memories: Memories) -> None:
         argument: CompletionArgument,
         context: CompletionContext | None,
     ) -> Completion | None:
+        if not memories.is_at_home:
+            return None
         memory = await _run(memories.of, ListRootsResult(roots=[]))
         if argument.name == "day":
             names = list(dict.fromkeys(file.day for file in await _run(memory.days)))

@@ -150,6 +150,27 @@ def test_the_person_is_asked_before_a_note_goes_and_a_client_that_can_not_ask_is
     assert "Redis" in full.ok("show", "2026-02-09").out
 
 
+def test_what_the_person_agreed_to_is_what_was_shown(full):
+    (name,) = [e["entry_id"] for e in full.ok("entries", "--json").json["entries"] if "Redis" in e["content"]]
+    shown: list[str] = []
+
+    async def meanwhile(context: Any, wanted: Any) -> ElicitResult:
+        shown.append(wanted.message)
+        await asyncio.to_thread(full.ok, "edit", name, "--text", "- Redis cache TTL is 1200 seconds since today")
+        return ElicitResult(action="accept", content={"yes": True})
+
+    async def correct(client: Client) -> Any:
+        return await client.call_tool("correct", {"id": name, "text": "- harmless\n" + "x" * 3000 + " the end"})
+
+    refused = talk(full, correct, elicitation_callback=meanwhile)
+    assert (
+        refused.is_error
+        and "changed" in refused.content[0].text
+        and "1200 seconds" in full.ok("show", "2026-02-09").out
+    )
+    assert "the end" in shown[0]  # all of it
+
+
 def test_errors_are_answers_with_the_next_step(full):
     async def said(client: Client) -> None:
         lost = await client.call_tool("open", {"id": "0123456789ab"})
@@ -175,6 +196,27 @@ def test_other_projects_are_told_only_where_the_owner_allows_it(full):
     async def said(client: Client) -> Any:
         return await client.call_tool("recall", {"query": "turbine", "project": "*"})
 
+    (theirs,) = full.ok("entries", "--json", cwd=other).json["entries"]
+
+    async def by_the_back_door(client: Client) -> None:
+        """A filter in the query, an id from elsewhere, a deletion, a resource."""
+        asked = await client.call_tool("recall", {"query": "turbine project:*"})
+        assert asked.is_error and "mcp.projects" in asked.content[0].text
+        name = theirs["entry_id"]
+        for tool, more in (
+            ("open", {}),
+            ("open", {"what": "conversation"}),
+            ("forget", {}),
+            ("correct", {"text": "- x"}),
+        ):
+            answer = await client.call_tool(tool, {"id": name, **more})
+            assert answer.is_error and "3000 rpm" not in answer.content[0].text, (tool, answer)
+        with pytest.raises(MCPError):
+            await client.read_resource(f"memsearch://note/{name}")
+
+    asked: list[str] = []
+    talk(full, by_the_back_door, elicitation_callback=answering(True, asked))
+    assert asked == [] and "3000 rpm" in full.ok("show", "2026-02-11", cwd=other).out
     full.ok("config", "set", "mcp.projects", "all")
     answer = talk(full, said).structured_content
     assert "3000 rpm" in answer["memory"] and answer["notes"][0]["project"] == "other"

@@ -334,6 +334,19 @@ class Catalog:
         )
         return [row[0] for row in rows]
 
+    def whole_texts(self, chunk_rows: Iterable[int]) -> dict[int, str]:
+        """Catalog id of a chunk -> all that is embedded of its entry, before anything is asked (``chunk.text_of``)."""
+        return {
+            chunk: "\n".join(
+                text
+                for (text,) in self.query(
+                    "SELECT embedded FROM chunks WHERE entry=(SELECT entry FROM chunks WHERE id=?) ORDER BY part",
+                    (chunk,),
+                )
+            )
+            for chunk in chunk_rows
+        }
+
     def set_asked(self, asked: Mapping[int, str | None]) -> None:
         """Note what is embedded before first chunks (catalog id -> that, '' for nothing, None: not looked for), as long as they are
         there."""

@@ -85,6 +85,11 @@ def chunks_of(entry: Entry, max_chars: int = 1500, asked: str = "") -> list[Chun
     return found
 
 
+def text_of(entry: Entry) -> str:
+    """All that is embedded of an entry, before anything is asked."""
+    return "\n".join(chunk.embedded for chunk in chunks_of(entry))
+
+
 def asked_before(note: str, prompt: str) -> str:
     """What of a turn's prompt is embedded before its note; '' where that is nothing, or the note says it itself.
 

@@ -247,7 +247,9 @@ class Space:
     def is_damage(self, error: Exception) -> bool:
         """Whether an error says that what we keep is damaged. What a server says, or a full disk, says nothing of the kind."""
         if isinstance(error, sqlite3.DatabaseError):
-            return not isinstance(error, sqlite3.OperationalError)
+            return not isinstance(
+                error, sqlite3.OperationalError | sqlite3.ProgrammingError
+            )  # a lock, a full disk; closed meanwhile
         return not self.store.is_shared and not isinstance(error, MemoryError | OSError)
 
     def rebuild(self) -> None:

@@ -17,7 +17,7 @@ import msgspec
 from memsearch_engine import inside
 from memsearch_engine.ids import digest
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.index.chunk import asked_before, chunks_of
+from memsearch_engine.index.chunk import asked_before, chunks_of, text_of
 from memsearch_engine.journal.files import DayFile, Listing, list_files
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.parse import parse
@@ -48,7 +48,7 @@ def scan(
     memory: str = "",
     force: bool = False,
     progress: Progress | None = None,
-    prompts: Prompts = lambda names: {},
+    prompts: Prompts | None = None,
 ) -> Scan:
     """Bring the catalog up to what is on disk under *roots*.
 
@@ -56,6 +56,7 @@ def scan(
         roots: folders or files; *memory* among them is the project's own memory folder, to which ignore files of the
             repository don't apply.
         force: read every file again, also those whose time stamp is as it was.
+        prompts: what was asked is embedded before notes; None where nothing is.
     """
     result = Scan(failed=[])
     known = catalog.files(project)
@@ -111,7 +112,7 @@ def _refresh(
     known: tuple[Any, ...] | None,
     settings: Settings,
     force: bool,
-    prompts: Prompts,
+    prompts: Prompts | None,
 ) -> bool:
     if known and not force:
         before, content_hash, state = known
@@ -130,7 +131,7 @@ def _refresh(
         catalog.touch_file(project, file)
         return False
     document = parse(data, Path(file.path).stem)
-    asked = _asked(catalog, project, document.entries, prompts)
+    asked = _asked(catalog, project, document.entries, prompts) if prompts else {}
     entries = [
         (entry, asked.get(entry.id), chunks_of(entry, settings.chunking.max_chars, asked.get(entry.id) or ""))
         for entry in document.entries
@@ -146,7 +147,7 @@ def _asked(catalog: Catalog, project: str, entries: list[Entry], prompts: Prompt
     asked = {entry.id: before[entry.id][1] for entry in turns if before.get(entry.id, ("", ""))[0] == entry.hash}
     unknown = {(entry.agent, entry.session, entry.turn): entry for entry in turns if entry.id not in asked}
     found = prompts(list(unknown))
-    return asked | {unknown[name].id: asked_before(unknown[name].body, prompt) for name, prompt in found.items()}
+    return asked | {unknown[name].id: asked_before(text_of(unknown[name]), prompt) for name, prompt in found.items()}
 
 
 def _kept(listing: Listing, root: str, settings: Settings, *, own: bool) -> list[DayFile]:

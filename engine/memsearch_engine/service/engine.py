@@ -55,6 +55,7 @@ from memsearch_engine.transcripts.model import input_text
 
 if TYPE_CHECKING:
     from memsearch_engine.index.rerank import CrossEncoder
+    from memsearch_engine.index.space import Space
 
 log = logging.getLogger("memsearch.service")
 _TICK_S = 1.0
@@ -376,24 +377,31 @@ class Engine:
                         self._rerank = wanted, None, f"{error} ({error.hint})" if error.hint else str(error)
             return self._rerank[1]
 
+    def _asked(
+        self, space: Space | None, scope: list[Project], parsed: Query, limit: int, mode: str, fusion: str
+    ) -> Answer:
+        """By both models, where there are two; by the first alone where the second one fails."""
+        catalog, said, reads = self.indexer.catalog, self.amendments.said(), self._cross_encoder()
+        second = self.indexer.second
+        if second is not None:
+            try:
+                return hybrid.search(catalog, space, scope, parsed, limit, mode, fusion, said, second, reads)
+            except MemsearchError:
+                raise
+            except Exception as error:  # where the first one's is at fault, it fails again below
+                failed = error
+        answer = hybrid.search(catalog, space, scope, parsed, limit, mode, fusion, said, None, reads)
+        if second is not None:
+            self.indexer.without_second(failed)
+        return answer
+
     def _found(self, parsed: Query, scope: list[Project], limit: int, mode: str, fusion: str) -> Answer:
         """What the index answers; words alone where it can't."""
         indexer = self.indexer
         behind = indexer.is_behind(scope)
         try:
             space = None if behind else indexer.space
-            answer = hybrid.search(
-                indexer.catalog,
-                space,
-                scope,
-                parsed,
-                limit,
-                mode,
-                fusion,
-                self.amendments.said(),
-                indexer.second,
-                self._cross_encoder(),
-            )
+            answer = self._asked(space, scope, parsed, limit, mode, fusion)
             if behind and answer.mode == "lexical" and mode != "lexical":
                 answer.reason = "the notes are being read into a new index; words were compared"
         except OtherLength as error:

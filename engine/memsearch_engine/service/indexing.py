@@ -225,7 +225,7 @@ class Indexer:
         """Whether a second model is to be opened or closed."""
         if self.next is not None or self._replaced:
             return False  # the first one's change comes first; they may be the same
-        if self.second is not None and not self.second.is_current():
+        if self.second is not None and (self._second_failed or not self.second.is_current()):
             return True
         try:
             wanted = models.second(self.home, self.settings)
@@ -236,12 +236,22 @@ class Indexer:
             self._second_failed = ""
         return (wanted is None) != (self.second is None) and not self._second_failed
 
+    def without_second(self, error: Exception) -> None:
+        """The second model failed: it is asked no more until the settings change or the service starts anew."""
+        log.error("the second model is asked no more: %s", error, exc_info=error)
+        self._second_failed = f"{type(error).__name__}: {error}"
+        self._jobs.put(_SECOND)
+
     def _see_to_second(self) -> None:
         """Open the second model's space, or close it."""
         if not self._is_second_due():
             return
         if self.second is not None:
             closing, self.second = self.second, None
+            for work in list(self._works):  # nothing is written to it any more
+                work.spaces = [(space, missing) for space, missing in work.spaces if space is not closing]
+                if not work.left():
+                    self._finish(work)
             threading.Timer(_RETIRE_S, closing.close).start()
             return
         try:
@@ -450,31 +460,27 @@ class Indexer:
 
     @property
     def _prompts_wanted(self) -> bool:
-        """Whether what users had asked is given to the model that embeds: it may be somebody else's."""
-        chosen, embedding = self.settings.indexing.prompts, self.settings.embedding
+        """Whether what users had asked is given to the model that embeds and to the store: they may be somebody else's."""
+        chosen, embedding, uri = self.settings.indexing.prompts, self.settings.embedding, self.settings.milvus.uri
         is_here = embedding.provider == "onnx" or network.is_local(embedding.base_url or "elsewhere")
-        return chosen == "on" or (chosen == "auto" and is_here)
+        return chosen == "on" or (chosen == "auto" and is_here and (not uri or network.is_local(uri)))
 
     def _look_for_prompts(self) -> None:
         """Find the prompts behind some notes that have none, and have those embedded anew; their old vectors serve meanwhile."""
         project = self._without_prompts[-1]
         try:
-            if self._prompts_wanted:
-                rows = self.catalog.not_asked(project.id, _PROMPTS_AT_ONCE)
-                is_done, asked = not rows, self._asked_in(rows)
-            else:
-                asked = dict.fromkeys(self.catalog.with_asked(project.id, _PROMPTS_AT_ONCE))
-                is_done = not asked
+            rows = self.catalog.not_asked(project.id, _PROMPTS_AT_ONCE) if self._prompts_wanted else []
+            is_done, asked = not rows, self._asked_in(rows)
             self.catalog.set_asked(asked)
         except Exception:  # what is not found today is looked for at the next start
             log.exception("the prompts of %s are not searched", project.slug)
             is_done, asked = True, {}
         if is_done:
             self._without_prompts.pop()
-        elif any(text != "" for text in asked.values()):
+        elif any(asked.values()):
             self.enqueue(Job(project, []))
 
-    def _asked_in(self, rows: list[Row]) -> dict[int, str | None]:
+    def _asked_in(self, rows: list[Row]) -> dict[int, str]:
         """What is embedded before the chunks *rows*, as far as there is time to find it."""
         end = time.monotonic() + _PROMPTS_S
         names = {row.id: (row.agent, row.session, row.turn) for row in rows}
@@ -483,7 +489,8 @@ class Indexer:
         found |= prompts.live(
             self.home, left, lambda: time.monotonic() > end or not self._jobs.empty() or self._stopping.is_set()
         )
-        return {row.id: asked_before(row.text, found[names[row.id]]) for row in rows if names[row.id] in found}
+        known = [row.id for row in rows if names[row.id] in found]
+        return {row: asked_before(text, found[names[row]]) for row, text in self.catalog.whole_texts(known).items()}
 
     def _finish(self, work: _Work) -> None:
         self._works.remove(work)
@@ -632,8 +639,10 @@ class Indexer:
             memory=project.memory,
             force=job.force,
             progress=lambda done, total: self._report(call, project, "reading", done, total),
-            prompts=Archive(self.home).prompts if self._prompts_wanted else lambda names: {},
+            prompts=Archive(self.home).prompts if self._prompts_wanted else None,
         )
+        while not self._prompts_wanted and (unwanted := self.catalog.with_asked(project.id, _PROMPTS_AT_ONCE)):
+            self.catalog.set_asked(dict.fromkeys(unwanted))  # before anything of it is embedded or stored
         found.failed += bad
         self._read.add(project.id)
         if found.changed or found.removed:
@@ -668,10 +677,10 @@ class Indexer:
         try:
             look()
         except MemsearchError as error:
-            self._give_up(work, error)
+            self._give_up(work, space, error)
         except Exception as error:
             if not space.is_damage(error):
-                self._give_up(work, error)
+                self._give_up(work, space, error)
                 return
             log.exception("the index of %s is damaged and built again", project.slug)
             space.rebuild()
@@ -702,11 +711,11 @@ class Indexer:
             work.embedded += len(made)
             work.deleted += space.reconcile(self.catalog, project.id, project.collection)[1]
         except MemsearchError as error:  # the embedding service can't be reached
-            self._give_up(work, error)
+            self._give_up(work, space, error)
             missing.clear()
         except Exception as error:
             if not space.is_damage(error):
-                self._give_up(work, error)
+                self._give_up(work, space, error)
                 missing.clear()
                 return
             log.exception("the index of %s is damaged and built again", project.slug)
@@ -719,8 +728,11 @@ class Indexer:
             for _, left in work.spaces:
                 left.clear()
 
-    def _give_up(self, work: _Work, error: Exception) -> None:
-        """Words are found all the same; meaning is tried again in a while."""
+    def _give_up(self, work: _Work, space: Space, error: Exception) -> None:
+        """Words are found all the same; meaning is tried again in a while. Without the second model the first one serves alone."""
+        if space is self.second:
+            self.without_second(error)
+            return
         reason = str(error) if isinstance(error, MemsearchError) else f"{type(error).__name__}: {error}"
         if not isinstance(error, MemsearchError) and self.settings.milvus.uri:
             reason = f"Milvus at {self.settings.milvus.uri}: {said_by(error)}"
