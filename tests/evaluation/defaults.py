@@ -69,7 +69,7 @@ CHANGES: dict[str, Callable[[], contextlib.AbstractContextManager[object]]] = {
     "what a note is near to anyway taken off": _set(hubness, "_WEIGHT", 1e-9),
     "coverage beside BM25": _set(hybrid, "_coverage", lambda catalog, rows, idf: dict.fromkeys(rows, 0.0)),
     "what was asked, before the note": _as_it_is,
-    "more weight for words where a name is asked": _set(hybrid, "_NAMES_WEIGHT", 0.6),
+    "more weight for words where a name is asked": _set(hybrid, "_NAMES_WEIGHT", 0.5),
     "the newest word first": _set(hybrid, "newest_first", lambda *_: None),
     "words (meaning alone)": _as_it_is,
     "meaning (BM25 alone)": _as_it_is,

@@ -26,7 +26,7 @@ _ROWS = 2_048
 _LEAST_DEVIATION = 0.08
 #: So many notes of a script count as much as ordinary texts do: the mean of two notes says little, and of a script in which no note is
 #: written, a query may be.
-_ORDINARY = 4
+_ORDINARY = 16
 
 
 class Near(NamedTuple):

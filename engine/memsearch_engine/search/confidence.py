@@ -13,8 +13,8 @@ from memsearch_engine.search.hits import Hit
 
 _MOST_LEAD = 0.2
 FEATURES = ("above", "speaks", "coverage", "lead", "behind", "first", "newer")
-BIAS = -2.85
-WEIGHTS = (0.21, -0.4, 1.1, 24.05, 7.16, 1.68, 0.62)
+BIAS = -2.93
+WEIGHTS = (0.17, -0.28, 1.35, 23.35, 7.37, 1.79, 0.54)
 
 
 def features(hits: list[Hit]) -> list[tuple[float, ...]]:

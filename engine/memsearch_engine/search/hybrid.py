@@ -48,7 +48,7 @@ _WORTH_SAYING = 0.02
 _OVERFETCH = 100
 #: How much a full word match weighs beside a cosine of 1 (chosen on tests/evaluation, see README): more where the
 #: query has something that is only ever written one way (an identifier, a path, a ticket, an error's name).
-_WORDS_WEIGHT, _NAMES_WEIGHT = 0.6, 1.0
+_WORDS_WEIGHT, _NAMES_WEIGHT = 0.5, 1.0
 _NAME = re.compile(r"\w[_./:@#-]\w|[a-z][A-Z]|\d{2}|[A-Z]{2}|`")
 #: A model that knows only English says little about other scripts.
 _FOREIGN_DENSE_WEIGHT = 0.05
