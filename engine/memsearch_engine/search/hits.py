@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from memsearch_engine.search.sessions import Talk
 
 #: Confidences, see ``search/confidence.py``.
-_DOUBTFUL, _UNSURE = 0.05, 0.28
+_DOUBTFUL, _UNSURE = 0.05, 0.32
 _COMMENT = re.compile(r"<!--.*-->")
 
 
