@@ -214,17 +214,7 @@ class Box:
             connection.close()
 
     def processes(self) -> list[psutil.Process]:
-        """Every running service process of this home."""
-        found = []
-        for process in psutil.process_iter():
-            with contextlib.suppress(psutil.Error):
-                if process.status() == psutil.STATUS_ZOMBIE:
-                    continue
-                if "memsearch_engine.service.server" not in " ".join(process.cmdline()):
-                    continue
-                if process.environ().get("MEMSEARCH_HOME") == str(self.home.root):
-                    found.append(process)
-        return found
+        return services(self.home)
 
     def service(self) -> psutil.Process:
         found = self.processes()
@@ -235,13 +225,32 @@ class Box:
         return self.home.log.read_text(errors="replace") if self.home.log.exists() else ""
 
     def clean(self) -> None:
-        with contextlib.suppress(Exception):
-            launch.stop(self.home, 10)
-        left = self.processes()
-        for process in left:
-            with contextlib.suppress(psutil.Error):
-                process.kill()
-        psutil.wait_procs(left, 10)
+        end_services(self.home)
+
+
+def services(home: Home) -> list[psutil.Process]:
+    """Every running service process of a home."""
+    found = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error):
+            if process.status() == psutil.STATUS_ZOMBIE:
+                continue
+            if "memsearch_engine.service.server" not in " ".join(process.cmdline()):
+                continue
+            if process.environ().get("MEMSEARCH_HOME") == str(home.root):
+                found.append(process)
+    return found
+
+
+def end_services(home: Home) -> None:
+    """Leave none running: one that a hook has just started does not answer yet, and can't be told to stop."""
+    with contextlib.suppress(Exception):
+        launch.stop(home, 10)
+    left = services(home)
+    for process in left:
+        with contextlib.suppress(psutil.Error):
+            process.kill()
+    psutil.wait_procs(left, 10)
 
 
 @pytest.fixture(autouse=True)

@@ -15,11 +15,10 @@ from memsearch_engine.capture.worker import events
 from memsearch_engine.home import Home
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.secrets.scan import redact
-from memsearch_engine.service import launch
 from memsearch_engine.settings import Capture, Settings
 from memsearch_engine.transcripts.model import ToolCall, Turn
 
-from tests.conftest import until
+from tests.conftest import end_services, until
 
 SAMPLES = Path(__file__).parent.parent / "samples" / "claude-code"
 SESSION = "11111111-1111-4111-8111-111111111111"
@@ -47,7 +46,7 @@ def place(tmp_path, monkeypatch):
     monkeypatch.delenv("MEMSEARCH_DIR", raising=False)
     monkeypatch.chdir(project)
     yield Place(project, transcript, Home(tmp_path / "home"))
-    launch.stop(Home(tmp_path / "home"))
+    end_services(Home(tmp_path / "home"))
 
 
 class Place:
