@@ -255,11 +255,10 @@ def _tools(server: MCPServer, memories: Memories) -> None:
         asked: Annotated[ElicitationResult[Confirm], Resolve(ask_to_delete)],
     ) -> str:  # fmt: skip
         """Delete a note, after the person has been asked. It can be undone (`memsearch undo`)."""
-        if not (isinstance(asked, AcceptedElicitation) and asked.data.yes):
-            memories.asked_about.clear()
-            return "kept: the person said no"
         memory = await _run(memories.of, roots)
-        seen = await _run(_as_asked, memories, memory, id)
+        seen = await _run(_consented, memories, memory, id, asked)
+        if seen is None:
+            return "kept: the person said no"
         await _run(memory.delete, seen)
         return f"deleted {seen.id[:12]}; `memsearch undo` brings it back"
 
@@ -271,19 +270,21 @@ def _tools(server: MCPServer, memories: Memories) -> None:
         asked: Annotated[ElicitationResult[Confirm],Resolve(ask_to_change)],
     ) -> str:  # fmt: skip
         """Put other words into a note, after the person has been asked. It can be undone (`memsearch undo`)."""
-        if not (isinstance(asked, AcceptedElicitation) and asked.data.yes):
-            memories.asked_about.clear()
-            return "kept: the person said no"
         memory = await _run(memories.of, roots)
-        seen = await _run(_as_asked, memories, memory, id)
+        seen = await _run(_consented, memories, memory, id, asked)
+        if seen is None:
+            return "kept: the person said no"
         made = await _run(lambda: memory.edit(seen.id, text, if_match=seen.hash, path=seen.path))
         return f"{made.id[:12]} says it now; `memsearch undo` takes that back"
 
 
-def _as_asked(memories: Memories, memory: Memory, id: str) -> Note:
-    """The note, as it stood when the person was asked. Raises Conflict where it has changed."""
+def _consented(memories: Memories, memory: Memory, id: str, asked: ElicitationResult[Confirm]) -> Note | None:
+    """The note, as it stood when the person was asked; None where they said no. Raises ToolError where it has changed."""
     note = answers.note_of(memory, id)
-    if memories.asked_about.pop(note.id, "") != note.hash:
+    shown = memories.asked_about.pop(note.id, "")  # of this note alone: other clients' questions stand
+    if not (isinstance(asked, AcceptedElicitation) and asked.data.yes):
+        return None
+    if shown != note.hash:
         raise ToolError("the note has changed since the person was asked: open it, and ask again")
     return note
 

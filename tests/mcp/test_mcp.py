@@ -146,7 +146,7 @@ def test_the_person_is_asked_before_a_note_goes_and_a_client_that_can_not_ask_is
     assert "600 seconds" in asked[-1] and "600 seconds" in full.ok("show", "2026-02-09").out
     gone = talk(full, forget, elicitation_callback=answering(True, asked))
     assert "undo" in gone.content[0].text and "Redis" not in full.ok("show", "2026-02-09").out
-    full.ok("undo", "--yes") if full.run("undo").code else None
+    full.ok("undo")
     assert "Redis" in full.ok("show", "2026-02-09").out
 
 
@@ -169,6 +169,32 @@ def test_what_the_person_agreed_to_is_what_was_shown(full):
         and "1200 seconds" in full.ok("show", "2026-02-09").out
     )
     assert "the end" in shown[0]  # all of it
+
+
+def test_a_no_to_one_note_leaves_what_was_shown_of_another(full):
+    entries = full.ok("entries", "--json").json["entries"]
+    (wanted,) = [e["entry_id"] for e in entries if "Redis" in e["content"]]
+    other = next(e["entry_id"] for e in entries if e["entry_id"] != wanted)
+
+    async def both(client: Client) -> tuple[Any, Any]:
+        gone = asyncio.create_task(client.call_tool("forget", {"id": wanted}))
+        await shown.wait()
+        kept = await client.call_tool("forget", {"id": other})
+        refused.set()
+        return await gone, kept
+
+    async def person(context: Any, question: Any) -> ElicitResult:
+        if "Redis" not in question.message:
+            return ElicitResult(action="decline")
+        shown.set()
+        await refused.wait()
+        await asyncio.to_thread(full.ok, "edit", wanted, "--text", "- Redis cache TTL is 1200 seconds since today")
+        return ElicitResult(action="accept", content={"yes": True})
+
+    shown, refused = asyncio.Event(), asyncio.Event()
+    gone, kept = talk(full, both, elicitation_callback=person)
+    assert "kept" in kept.content[0].text
+    assert gone.is_error and "changed" in gone.content[0].text and "1200 seconds" in full.ok("show", "2026-02-09").out
 
 
 def test_errors_are_answers_with_the_next_step(full):
