@@ -1,4 +1,4 @@
-"""Durable databases, brought to the layout of this program when they are opened.
+"""What all SQLite files here share when they are opened: write-ahead logging, and durable ones brought to this program's layout.
 
 A database says its layout in ``PRAGMA user_version`` (SQLite, pragma.html#pragma_user_version): how many of its steps were done.
 Steps are only ever added at the end. All that a file has not seen are done in one transaction with the number that they lead to, so
@@ -19,7 +19,28 @@ from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import private
 
 _LEFT_S = 3600.0
+_TRY_AGAIN_S = 0.005
 Step = Callable[[sqlite3.Connection], None]
+
+
+def write_ahead(db: sqlite3.Connection, within_s: float = 20.0) -> None:
+    """Let readers and one writer of *db* work at the same time.
+
+    Only the first connection to a new file changes anything, and while it does SQLite answers SQLITE_BUSY to others at once: its
+    busy timeout is not heeded where waiting could be a deadlock (SQLite, c3ref/busy_handler.html). Hence the tries.
+
+    Raises:
+        sqlite3.Error: the file is no database, or it was in use for *within_s* seconds.
+    """
+    until = time.monotonic() + within_s
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(_TRY_AGAIN_S)
 
 
 def bring_up(db: sqlite3.Connection, path: Path, steps: Sequence[Step], backups: Path) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home, private
-from memsearch_engine.migrate import bring_up, tables_of
+from memsearch_engine.migrate import bring_up, tables_of, write_ahead
 
 _BUSY_S = 20
 
@@ -31,7 +31,7 @@ def connect(home: Home, schema: str) -> sqlite3.Connection:
     db = sqlite3.connect(home.state_db, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
     try:
         bring_up(db, home.state_db, _STEPS, home.backups)
-        db.execute("PRAGMA journal_mode=WAL")
+        write_ahead(db)
         db.execute("PRAGMA synchronous=NORMAL")
         db.executescript(schema)
     except (sqlite3.Error, Unreachable):

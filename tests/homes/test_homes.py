@@ -6,12 +6,13 @@ import json
 import sqlite3
 import subprocess
 import sys
+import threading
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from memsearch_engine.journal import history
-from memsearch_engine.migrate import bring_up, layout_of, tables_of
+from memsearch_engine.migrate import bring_up, layout_of, tables_of, write_ahead
 from memsearch_engine.state import _STEPS
 
 from tests.conftest import Box
@@ -161,6 +162,25 @@ def test_a_step_that_fails_leaves_the_layout_before(tmp_path):
         assert layout_of(db) == 2
     with closing(sqlite3.connect(backups / "x.db.layout1")) as db:
         assert layout_of(db) == 1 and tables_of(db) == {"kept"} and db.execute("SELECT a FROM kept").fetchall() == []
+
+
+def test_the_first_to_open_a_new_database_makes_nobody_fail(tmp_path):
+    """SQLite answers "locked" at once, whatever its timeout, to who asks for write-ahead logging while another writes without it."""
+    path, tried = tmp_path / "x.db", threading.Event()
+    first = sqlite3.connect(path, isolation_level=None)
+    second = sqlite3.connect(path, timeout=20, isolation_level=None, check_same_thread=False)
+    with closing(first), closing(second):
+        first.execute("CREATE TABLE kept (a)")
+        first.execute("BEGIN IMMEDIATE")
+        with pytest.raises(sqlite3.OperationalError, match="locked"):
+            second.execute("PRAGMA journal_mode=WAL")
+        second.set_trace_callback(lambda _: tried.set())
+        waiting = threading.Thread(target=write_ahead, args=(second,))
+        waiting.start()
+        assert tried.wait(20)
+        first.execute("COMMIT")
+        waiting.join(20)
+        assert second.execute("PRAGMA journal_mode").fetchone() == ("wal",)
 
 
 def test_every_insert_names_its_columns():

@@ -18,6 +18,7 @@ import msgspec
 from memsearch_engine.actions import work
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home, private
+from memsearch_engine.migrate import write_ahead
 from memsearch_engine.transcripts.model import Turn
 
 _LAYOUT = 1
@@ -139,7 +140,7 @@ class Actions:
             private(self.path)
             db = sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
             try:
-                db.execute("PRAGMA journal_mode=WAL")
+                write_ahead(db)
                 db.execute("PRAGMA synchronous=NORMAL")
                 db.execute("PRAGMA secure_delete=ON")
                 db.execute("BEGIN IMMEDIATE")

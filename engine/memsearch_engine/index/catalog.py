@@ -21,6 +21,7 @@ from memsearch_engine.errors import Unreachable
 from memsearch_engine.index.rows import Row, Title, decode_marks
 from memsearch_engine.journal.files import DayFile
 from memsearch_engine.journal.model import Entry
+from memsearch_engine.migrate import write_ahead
 
 if TYPE_CHECKING:
     from memsearch_engine.index.chunk import Chunk
@@ -147,7 +148,7 @@ class Catalog:
     def _connect(self) -> sqlite3.Connection:
         if self.writable:
             db = sqlite3.connect(self.path, timeout=20, isolation_level=None, check_same_thread=False)
-            db.execute("PRAGMA journal_mode=WAL")
+            write_ahead(db)
             db.execute("PRAGMA synchronous=NORMAL")
             db.execute("PRAGMA foreign_keys=ON")
             return db

@@ -19,7 +19,7 @@ import msgspec
 
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import private
-from memsearch_engine.migrate import bring_up, tables_of
+from memsearch_engine.migrate import bring_up, tables_of, write_ahead
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS changes (
@@ -136,7 +136,7 @@ class History:
                 raise _unusable(self._path, error) from error
             try:
                 bring_up(db, self._path, _STEPS, self._path.parent / "backups")
-                db.execute("PRAGMA journal_mode=WAL")
+                write_ahead(db)
                 db.execute("PRAGMA synchronous=FULL")
                 db.executescript(_SCHEMA)
                 _catch_up(db)

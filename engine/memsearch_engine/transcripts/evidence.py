@@ -16,7 +16,7 @@ import msgspec
 
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home, private
-from memsearch_engine.migrate import bring_up
+from memsearch_engine.migrate import bring_up, write_ahead
 from memsearch_engine.transcripts.model import ToolCall, Turn, TurnName
 
 _SCHEMA = """
@@ -170,7 +170,7 @@ class Archive:
                 except Unreachable:
                     db.close()
                     raise
-                db.execute("PRAGMA journal_mode=WAL")
+                write_ahead(db)
                 db.execute("PRAGMA secure_delete=ON")  # what is scrubbed leaves no trace in free pages
                 db.executescript(_SCHEMA)
             except (sqlite3.Error, OSError) as error:

@@ -32,6 +32,7 @@ from memsearch_engine.journal.files import list_files, read_day
 from memsearch_engine.longterm import workspace
 from memsearch_engine.longterm.jobs import learning
 from memsearch_engine.longterm.workspace import Baseline
+from memsearch_engine.migrate import write_ahead
 from memsearch_engine.projects import Project
 from memsearch_engine.secrets.scan import Finding, find
 from memsearch_engine.service import launch
@@ -360,7 +361,7 @@ def _clean_database(path: Path, forms: Forms) -> None:
     db = sqlite3.connect(path, timeout=_LOCK_S, isolation_level=None)
     try:
         db.execute("PRAGMA secure_delete=ON")
-        db.execute("PRAGMA journal_mode=WAL")
+        write_ahead(db)
         db.create_function("scrubbed", 1, lambda value: _scrubbed_value(value, forms), deterministic=True)
         db.execute("BEGIN IMMEDIATE")
         tables = [
