@@ -26,6 +26,7 @@ from memsearch_engine.projects import Project
 from memsearch_engine.search import hybrid, lexical
 from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.query import parse
+from memsearch_engine.service.comparing import compare_all
 from memsearch_engine.settings import Embedding, Settings
 
 from memsearch_tui.demo import build, stories
@@ -115,6 +116,7 @@ def world(folder: Path, routine: int, model: str = "", *, prompts: bool = True, 
         for one in filter(None, (space, second)):
             one.embed(one.missing(catalog, project.id))
             one.reconcile(catalog, project.id, project.collection)
+        compare_all(catalog, space, project)
     ids = {story.id: story.entry_id for story in stories()}
     queries = [json.loads(line) for line in (HERE / "queries.jsonl").read_text(encoding="utf-8").splitlines()]
     try:

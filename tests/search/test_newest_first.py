@@ -79,14 +79,14 @@ def test_another_matter_and_another_project_are_not_moved(ask):
     newer, older = hits["id-shop", "2026-03-20"], hits["id-fork", "2026-01-05"]
     same = {(hit.row.project, hit.row.chunk_id): np.ones(1) for hit in hits.values()}
     found = [older, newer]
-    newest_first(parse(text), found, same, [], {})
+    newest_first(parse(text), found, same, [], {}, {})
     assert found == [older, newer]
     found = [hits["id-shop", "2026-01-05"], newer]
     newest_first(
-        parse(text), found, same, [], {(found[0].id, newer.id): False}
+        parse(text), found, same, [], {(found[0].id, newer.id): False}, {}
     )  # the owner says that it is about something else
     assert found[1] is newer
-    newest_first(parse(text), found, same, [], {})
+    newest_first(parse(text), found, same, [], {}, {})
     assert found[0] is newer
 
 

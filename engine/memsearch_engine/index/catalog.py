@@ -65,6 +65,18 @@ CREATE INDEX entries_not_asked ON entries(project, day, time) WHERE asked IS NUL
 COMMIT;
 """
 
+#: Which notes were compared with those near to them, by which model's vectors, and which was found to amend which (``search.chains``). Made
+#: where it is missing: programs from before it don't mind.
+_LINKS = """
+CREATE TABLE IF NOT EXISTS compared (
+  project TEXT NOT NULL, entry_id TEXT NOT NULL, hash TEXT NOT NULL, space TEXT NOT NULL,
+  PRIMARY KEY (project, entry_id, hash, space)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS links (
+  project TEXT NOT NULL, older TEXT NOT NULL, newer TEXT NOT NULL, sure REAL NOT NULL, shared BLOB NOT NULL,
+  PRIMARY KEY (project, older, newer)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS links_newer ON links(project, newer);
+"""
+
 #: What a hit is made of: one row per chunk, joined with its entry and file.
 HIT_COLUMNS = """c.id, c.chunk_id, c.text, c.embedded, c.start_line, c.end_line, c.part, e.entry_id, e.hash, e.project,
  e.day, e.time, e.agent, e.session, e.turn, e.kind, e.heading, e.level, e.title, e.anchors, e.marks, f.path,
@@ -78,6 +90,16 @@ class CatalogBroken(Unreachable):
     def __init__(self, reason: str, *, is_ours: bool = False) -> None:
         super().__init__(reason, "`memsearch doctor --fix` builds it again; the notes are untouched")
         self.is_ours = is_ours
+
+
+class Link(msgspec.Struct, frozen=True):
+    """One note amends another, as their words tell. ``sure``: how likely, 0 to 1; ``shared``: their rarest common words."""
+
+    project: str
+    older: str
+    newer: str
+    sure: float
+    shared: list[str]
 
 
 class Catalog:
@@ -177,6 +199,10 @@ class Catalog:
             if not self.writable:
                 raise CatalogBroken("it is of an earlier version", is_ours=True)
             db.executescript(_ADDED)
+        if self.writable:
+            db.executescript(_LINKS)
+        elif not db.execute("SELECT count(*) FROM sqlite_master WHERE name='links'").fetchone()[0]:
+            raise CatalogBroken("it is of an earlier version", is_ours=True)
         if self.writable and tables:
             problem = db.execute("PRAGMA quick_check(1)").fetchone()[0]
             if problem != "ok":
@@ -364,6 +390,63 @@ class Catalog:
                 db.execute("UPDATE chunks SET text_hash=? WHERE id=?", (text_hash(searched), chunk))
                 words = (" ".join(analyze.terms(searched)), analyze.words(searched), chunk)
                 db.execute("UPDATE words SET terms=?, written=? WHERE rowid=?", words)
+
+    # -- what amends what -----------------------------------------------------------------------------------
+
+    def not_compared(self, project: str, space: str, after: int, limit: int) -> list[Row]:
+        """First chunks of dated entries that were not compared as they are now, in the order of their catalog ids, from after *after*."""
+        rows = self.query(
+            f"SELECT {HIT_COLUMNS} FROM {HIT_FROM} WHERE c.id IN (SELECT c.id FROM chunks c JOIN entries e ON e.id=c.entry"
+            " WHERE e.project=? AND c.part=0 AND e.day<>'' AND c.id>? AND NOT EXISTS (SELECT 1 FROM compared k"
+            " WHERE k.project=e.project AND k.entry_id=e.entry_id AND k.hash=e.hash AND k.space=?) ORDER BY c.id LIMIT ?)"
+            " ORDER BY c.id",
+            (project, after, space, limit),
+        )
+        return [Row.of(row) for row in rows]
+
+    def is_compared(self, row: Row, space: str) -> bool:
+        values = (row.project, row.entry_id, row.hash, space)
+        return bool(self.query("SELECT 1 FROM compared WHERE project=? AND entry_id=? AND hash=? AND space=?", values))
+
+    def put_links(self, rows: Iterable[Row], space: str, links: Iterable[Link]) -> None:
+        """Note that *rows* were compared as they are, and all that was found of them; what was known of them before goes."""
+        with self.transaction() as db:
+            for row in rows:
+                db.execute(
+                    "DELETE FROM links WHERE project=? AND (older=? OR newer=?)", (row.project, *[row.entry_id] * 2)
+                )
+                db.execute("DELETE FROM compared WHERE project=? AND entry_id=?", (row.project, row.entry_id))
+                db.execute(
+                    "INSERT OR REPLACE INTO compared (project, entry_id, hash, space) VALUES (?,?,?,?)",
+                    (row.project, row.entry_id, row.hash, space),
+                )
+            db.executemany(
+                "INSERT OR REPLACE INTO links (project, older, newer, sure, shared) VALUES (?,?,?,?,?)",
+                [(k.project, k.older, k.newer, k.sure, msgspec.json.encode(k.shared)) for k in links],
+            )
+
+    def links(self, project: str, *, older: str = "", newer: str = "") -> list[Link]:
+        """What was found to amend what in a project, the surest first: of all notes, or of one as the older or as the newer one."""
+        where, value = ("AND older=?", older) if older else ("AND newer=?", newer) if newer else ("AND ''=?", "")
+        rows = self.query(
+            f"SELECT older, newer, sure, shared FROM links WHERE project=? {where} ORDER BY sure DESC", (project, value)
+        )
+        return [Link(project, one, two, sure, msgspec.json.decode(shared)) for one, two, sure, shared in rows]
+
+    def forget_links(self, project: str) -> None:
+        """Forget what was found of entries that are not there any more."""
+        gone = [
+            name
+            for (name,) in self.query(
+                "SELECT DISTINCT entry_id FROM compared WHERE project=? AND entry_id NOT IN (SELECT entry_id FROM entries WHERE project=?)",
+                (project, project),
+            )
+        ]
+        if gone:
+            with self.transaction() as db:
+                for name in gone:
+                    db.execute("DELETE FROM compared WHERE project=? AND entry_id=?", (project, name))
+                    db.execute("DELETE FROM links WHERE project=? AND (older=? OR newer=?)", (project, name, name))
 
     def touch_file(self, project: str, file: DayFile) -> None:
         """The content is the same, only its time stamp moved."""

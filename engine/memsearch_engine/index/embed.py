@@ -106,6 +106,14 @@ def load(home: Home, settings: Embedding) -> Embedder:
     return HttpEmbedder(settings)
 
 
+def speaks(embedder: Embedder, text: str) -> bool:
+    """Whether the model can be expected to understand the script of *text*."""
+    if getattr(getattr(embedder, "model", None), "languages", "") != "English":
+        return True
+    letters = [sign for sign in text if sign.isalpha()]
+    return sum(sign.isascii() for sign in letters) >= 0.7 * len(letters)
+
+
 def ordinary(embedder: Embedder) -> dict[str, np.ndarray] | None:
     """By script (``analyze.script``) the mean vector of ordinary texts, of a model whose vectors all point one way; None for others."""
     if not getattr(getattr(embedder, "model", None), "one_way", False):

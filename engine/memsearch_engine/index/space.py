@@ -154,6 +154,21 @@ class Resident:
         best = best[np.argsort(-scores[best], kind="stable")]
         return [(str(self.ids[i]), Near(float(cosines[i]), float(special[i]))) for i in best if np.isfinite(scores[i])]
 
+    def neighbours(self, chunk_ids: list[str], limit: int) -> dict[str, list[tuple[str, float]]]:
+        """Chunk -> (chunk id, how near, see ``Typical.above``) of those nearest to it; the chunks that are not here are left out."""
+        places = self._place(chunk_ids)
+        cosines = self.matrix[places] @ self.matrix.T
+        scores = cosines + self.special
+        count = min(limit + 1, len(self.ids))
+        best = np.argpartition(scores, -count, axis=1)[:, -count:]
+        found = {}
+        for row, place in enumerate(places):
+            typical = self.sample.typical(Question(self.matrix[place]))
+            found[str(self.ids[place])] = [
+                (str(self.ids[i]), typical.above(float(scores[row, i]))) for i in best[row] if i != place
+            ]
+        return found
+
 
 class Space:
     """One open space. All writes come from one thread; searches may come from any."""
@@ -626,6 +641,18 @@ class Space:
         if not self.store.compares_vectors:
             return self._resident_of(collection).vectors(chunk_ids)
         return self._kept(collection, chunk_ids)
+
+    def neighbours(self, collection: str, chunk_ids: list[str], limit: int) -> dict[str, list[tuple[str, float]]]:
+        """Chunk -> (chunk id, how near) of those nearest to it; chunks that the store does not hold are left out. How near is in standard
+        deviations above the collection's other notes: the cosines of two models can't be compared."""
+        if not self.store.compares_vectors:
+            return self._resident_of(collection).neighbours(chunk_ids, limit)
+        found = {}
+        for chunk_id, vector in self._kept(collection, chunk_ids).items():
+            question = Question(vector)
+            typical, near = self.typical(collection, question), self.nearest(collection, question, limit + 1, Filter())
+            found[chunk_id] = [(name, typical.above(lies.score)) for name, lies in near if name != chunk_id]
+        return found
 
     def typical(self, collection: str, question: Question) -> Typical:
         """How near a project's notes are to it in general."""

@@ -1,35 +1,52 @@
 """Which note is a newer word on the matter of an older one, whatever was asked.
 
-Two notes are on one matter when they are alike, the newer one has much of what is special about the older one, and both have words
-that hardly any other note has. A logistic regression over these three says how likely one amends the other; weights and precision:
-``python -m tests.evaluation.recall --chains``. The owner's word outweighs it. No model is asked, and nothing is changed: notes only take
-another place.
+Two notes are on one matter when they are alike and both have words that hardly any other note has. One that repeats the other, or is one of
+many of its kind (the tenth version that was raised), amends nothing; words of change ("instead of", "any more", "raised to") say that it
+does. A logistic regression over these says how likely one amends the other; weights and precision over every pair of four sets of notes:
+``python -m tests.evaluation.recall --chains``. The service compares notes when it has nothing else to do (``service/comparing.py``), and the
+catalog keeps what was found. The owner's word outweighs it. No model is asked, and nothing is changed: notes only take another place.
 """
 
 from __future__ import annotations
 
 import math
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import msgspec
-import numpy as np
 
 from memsearch_engine.amendments import NOTHING, Said
-from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.index.hubness import Question
-from memsearch_engine.index.rows import Filter, Row
+from memsearch_engine.index.catalog import Catalog, Link
+from memsearch_engine.index.embed import speaks
+from memsearch_engine.index.rows import Row
 from memsearch_engine.index.space import Space
 from memsearch_engine.projects import Project
 from memsearch_engine.search.hits import Hit
 from memsearch_engine.search.rarity import idf_of, weights
 
-FEATURES = ("alike", "kept", "rare")
-BIAS = -12.37
-WEIGHTS = (11.98, 19.51, 0.59)
+#: How near the newer one's vector is, in standard deviations above other notes' (``Typical.above``); the share of the newer one's weight of words that the older one has; how many rare words they share; how many other notes
+#: share as much (logarithm); how many words of change the newer one has (logarithm); whether there are few notes, among which none lies
+#: far above the others and any word is rare.
+FEATURES = ("alike", "repeats", "rare", "crowd", "change", "few")
+BIAS = -8.49
+WEIGHTS = (2.13, -8.08, 0.66, -1.76, 1.30, 4.04)
 ENOUGH = 0.6
+#: What is less likely is not kept: nobody is asked about it.
+KEPT = 0.3
 #: So many hits are looked at for something newer, among so many of their nearest notes, as often as one is found.
 _AMONG, _NEAREST, _STEPS = 3, 25, 3
 _MOST_WORDS = 60
 _RARE = 3  # a word that so many notes have at most
+_MANY = 200  # chunks
+_SHOWN = 6  # words that two notes have in common
+_AS_MUCH = 0.8  # of what a pair shares, for another note to share as much
+_CHANGE = re.compile(
+    r"\b(?:no longer|any ?more|instead of|rather than|changed?|rais\w+|lower(?:ed|s)?|reduc\w+|increas\w+|revert\w*|replac\w+|used to"
+    r"|go(?:es)? back|went back|drop(?:ped|s)?|retired?|amend\w*|supersed\w*|revisit\w*|rework\w*|soften\w*|loosen\w*|tighten\w*"
+    r"|w(?:as|ere) \d\S*|turned out|now|(?:is|are) gone|removed|moved|upgraded|migrated|left|closed|switch\w*|new rule|from \S+ to \S+)\b",
+    re.IGNORECASE,
+)
 
 
 def newest(catalog: Catalog, space: Space, project: Project, hits: list[Hit], said: Said = NOTHING) -> None:
@@ -97,41 +114,91 @@ def _amends(catalog: Catalog, space: Space, project: Project, hit: Hit, said: Sa
 
 
 def candidates(catalog: Catalog, space: Space, project: Project, older: Row, said: Said) -> list[tuple[Row, float]]:
-    """Newer notes near to a note, each with how likely it amends it: 1 or 0 where the owner has said so."""
-    found = {row.entry_id: (row, likely(values)) for row, values in compared(catalog, space, project, older)}
+    """Newer notes that may amend a note, each with how likely it does: 1 or 0 where the owner has said so."""
+    if catalog.is_compared(older, space.fingerprint):
+        sure = {link.newer: link.sure for link in catalog.links(project.id, older=older.entry_id)}
+    else:  # the comparing has not come to it yet
+        sure = {
+            link.newer: link.sure for link in compare(catalog, space, project, [older]) if link.older == older.entry_id
+        }
     for (one, newer), amends in said.items():
-        if one == older.entry_id and (amends or newer in found):
-            row = found[newer][0] if newer in found else next(iter(catalog.by_entry(newer)), None)
-            if row is not None:
-                found[newer] = row, float(amends)
-    return list(found.values())
+        if one == older.entry_id and (amends or newer in sure):
+            sure[newer] = float(amends)
+    rows = ((next(iter(catalog.by_entry(newer)), None), value) for newer, value in sure.items())
+    return [(row, value) for row, value in rows if row is not None]
 
 
 def likely(values: tuple[float, ...]) -> float:
     return 1 / (1 + math.exp(-(BIAS + sum(weight * value for weight, value in zip(WEIGHTS, values)))))
 
 
-def compared(catalog: Catalog, space: Space, project: Project, older: Row) -> list[tuple[Row, tuple[float, ...]]]:
-    """Newer notes near to a note, each with its ``FEATURES``: the cosine, the share of the older one's weight of words that the newer one
-    has, and how many rare words they share."""
-    vector = space.vectors(project.collection, [older.chunk_id]).get(older.chunk_id)
-    if vector is None or not older.day:
+def compare(catalog: Catalog, space: Space, project: Project, rows: list[Row]) -> list[Link]:
+    """What the notes of *rows* (first chunks) may amend, and what may amend them, among the notes nearest to each: as likely as it looks
+    from the side from which it looks less so, since only from one of them it may be seen that a note is one of many."""
+    found = {pair.names: pair for pair in pairs(catalog, space, project, rows) if likely(pair.features) >= KEPT}
+    if not found:
         return []
-    near = dict(space.nearest(project.collection, Question(np.asarray(vector)), _NEAREST, Filter()))
-    rows = {
-        chunk_id: row for chunk_id, row in catalog.by_chunk_id(near, project.id).items()
-        if (row.day, row.time) > (older.day, older.time) and row.entry_id != older.entry_id
-    }  # fmt: skip
-    if not rows:
-        return []
-    has = catalog.terms([older.id, *(row.id for row in rows.values())])
-    idf = weights(catalog, sorted(has.get(older.id, ())))
+    seen = {row.entry_id for row in rows}
+    across = {
+        note.entry_id: note for pair in found.values() for note in (pair.older, pair.newer) if note.entry_id not in seen
+    }
+    sure = {names: likely(pair.features) for names, pair in found.items()}
+    for pair in pairs(catalog, space, project, list(across.values())):
+        if pair.names in sure:
+            sure[pair.names] = min(sure[pair.names], likely(pair.features))
+    return [
+        Link(project.id, *names, round(sure[names], 3), pair.shared)
+        for names, pair in found.items()
+        if sure[names] >= KEPT
+    ]
+
+
+class Pair(NamedTuple):
+    """Two notes that are near to each other, with their ``FEATURES`` and their rarest common words."""
+
+    older: Row
+    newer: Row
+    features: tuple[float, ...]
+    shared: list[str]
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Ids of the older and the newer entry."""
+        return self.older.entry_id, self.newer.entry_id
+
+
+def pairs(catalog: Catalog, space: Space, project: Project, rows: list[Row]) -> Iterator[Pair]:
+    """Each note of *rows* with those nearest to it that are not of its minute and have not the very same words. Notes in a script that the
+    model does not speak are left out: to it, they are all alike."""
+    rows = [row for row in rows if speaks(space.embedder, row.embedded)]
+    near = space.neighbours(project.collection, [row.chunk_id for row in rows], _NEAREST)
+    known = catalog.by_chunk_id({name for names in near.values() for name, _ in names}, project.id)
+    has = catalog.terms({row.id for row in (*rows, *known.values())})
+    idf = weights(catalog, sorted(set().union(*has.values())))
+    weight = {row: sum(idf[term] for term in terms) or 1.0 for row, terms in has.items()}
     total = catalog.query("SELECT count(*) FROM chunks")[0][0]
-    rare = idf_of(_RARE, total)
-    weight = sum(idf.values()) or 1.0
-    found: list[tuple[Row, tuple[float, ...]]] = []
-    for chunk_id, row in rows.items():
-        shared = [idf[term] for term in idf.keys() & has.get(row.id, set())]
-        kept = sum(shared) / weight
-        found.append((row, (near[chunk_id].cosine, kept, float(sum(value >= rare for value in shared)))))
-    return found
+    rare, few = idf_of(_RARE, total), 1 - min(1.0, total / _MANY)
+    for row in rows:
+        others = [(known[name], alike) for name, alike in near.get(row.chunk_id, ()) if name in known]
+        others = [
+            (other, alike)
+            for other, alike in others
+            if other.day and other.entry_id != row.entry_id and speaks(space.embedder, other.embedded)
+        ]
+        shared = {other.id: has.get(row.id, set()) & has.get(other.id, set()) for other, _ in others}
+        shares = {name: sum(idf[term] for term in terms) for name, terms in shared.items()}
+        for other, alike in others:
+            older, newer = sorted((row, other), key=lambda note: (note.day, note.time))
+            if (older.day, older.time) == (newer.day, newer.time) or has.get(older.id) == has.get(newer.id):
+                continue
+            share, words = shares[other.id], sorted(shared[other.id], key=lambda term: (-idf[term], term))
+            crowd = sum(value >= _AS_MUCH * share for value in shares.values()) - 1
+            count = sum(idf[term] >= rare for term in words)
+            change = math.log1p(len(changes(newer)))
+            features = (alike, share / weight[newer.id], float(count), math.log1p(crowd), change, few)
+            yield Pair(older, newer, features, words[:_SHOWN])
+
+
+def changes(note: Row) -> list[str]:
+    """The words of change that a note's first chunk has, and what its user asked, each once."""
+    return list(dict.fromkeys(found.lower() for found in _CHANGE.findall(f"{note.asked} {note.embedded}")))

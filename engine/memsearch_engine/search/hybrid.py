@@ -25,12 +25,12 @@ from memsearch_engine.errors import UsageError
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import with_asked
-from memsearch_engine.index.embed import Embedder
+from memsearch_engine.index.embed import speaks
 from memsearch_engine.index.hubness import Near, Question, Typical
 from memsearch_engine.index.rows import Row
 from memsearch_engine.index.space import Space
 from memsearch_engine.projects import Project
-from memsearch_engine.search import confidence, lexical
+from memsearch_engine.search import chains, confidence, lexical
 from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.query import Query
 from memsearch_engine.search.rank import NEWEST_AMONG, newest_first, order
@@ -159,9 +159,9 @@ def _fused(
     compared: Set[Key] = rows.keys() if mode == "hybrid" and fusion == "weighted" else listed
     for one, by_one in zip(asked, near):
         by_one |= _cosines(one, projects, compared - by_one.keys())
-    speaks = _speaks(space.embedder, query.text)
+    is_spoken = speaks(space.embedder, query.text)
     dense = {key: Meant(*(by_one.get(key) for by_one in near)) for key in set().union(*near)}
-    meant = {key: found.score(speaks) for key, found in dense.items()}
+    meant = {key: found.score(is_spoken) for key, found in dense.items()}
     in_list = {key: score for key, score in meant.items() if key in listed}
     ranks = {name: _ranks(found) for name, found in (("dense", in_list), ("bm25", words)) if found}
     rows = {key: row for key, row in rows.items() if query.admits(row, today)}
@@ -192,8 +192,9 @@ def _fused(
         hits[:_READ_AGAIN] = _read_again(rerank, query.text, hits[:_READ_AGAIN])
     if covered:
         if not query.is_prompt:  # there the notes themselves are compared (``chains``), whatever is asked
-            newest_first(query, hits, _vectors(space, projects, hits[:NEWEST_AMONG]), terms, said)
-        understood = list(enumerate(asked))[0 if speaks else 1 :]
+            vectors = _vectors(space, projects, hits[:NEWEST_AMONG])
+            newest_first(query, hits, vectors, terms, said, _amending(catalog, hits[:NEWEST_AMONG]))
+        understood = list(enumerate(asked))[0 if is_spoken else 1 :]
         _rate(hits, covered, understood, {project.id: project for project in projects}, dense)
     hits = hits[:limit]
     for hit in hits:  # only for what is shown: it reads the whole text
@@ -269,6 +270,16 @@ def _vectors(space: Space, projects: list[Project], hits: list[Hit]) -> dict[Key
     return found
 
 
+def _amending(catalog: Catalog, hits: list[Hit]) -> dict[tuple[str, str], float]:
+    """(older, newer) -> how likely one of *hits* amends another, as far as it was found when they were compared."""
+    return {
+        (link.older, link.newer): link.sure
+        for hit in hits
+        for link in catalog.links(hit.row.project, older=hit.id)
+        if link.sure >= chains.ENOUGH
+    }
+
+
 def _rate(
     hits: list[Hit], covered: dict[Key, float], asked: list[tuple[int, Asked]], projects: dict[str, Project],
     dense: dict[Key, Meant],
@@ -292,14 +303,6 @@ def _rate(
                 sum(share * one for share, one in zip(_SHARES[True], lies)) if len(lies) > 1 else lies[0], 3
             )
     confidence.rate(hits)
-
-
-def _speaks(embedder: Embedder, text: str) -> bool:
-    """Whether the model can be expected to understand the script of *text*."""
-    if getattr(getattr(embedder, "model", None), "languages", "") != "English":
-        return True
-    letters = [sign for sign in text if sign.isalpha()]
-    return sum(sign.isascii() for sign in letters) >= 0.7 * len(letters)
 
 
 def _ranks(found: dict[Key, float]) -> dict[Key, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from memsearch_engine.amendments import Said
@@ -25,13 +26,19 @@ NEWEST_AMONG = 5
 
 
 def newest_first(
-    query: Query, hits: list[Hit], vectors: dict[tuple[str, str], np.ndarray], terms: list[str], said: Said
+    query: Query,
+    hits: list[Hit],
+    vectors: dict[tuple[str, str], np.ndarray],
+    terms: list[str],
+    said: Said,
+    found: Mapping[tuple[str, str], float],
 ) -> None:
     """Put the newest word on a matter before older ones, in place: what was decided last holds. Not where the past is asked for, nor
     before a note that has a name or number of the query which the newer one hasn't.
 
     Args:
-        hits: in order; vectors: (project id, chunk id) -> of length 1; terms: the query's; said: the owner's words on what amends what.
+        hits: in order; vectors: (project id, chunk id) -> of length 1; terms: the query's; said: the owner's words on what amends what;
+        found: (older, newer) -> how likely the words of these notes say so, whatever is asked.
     """
     if query.about_then:
         return
@@ -47,9 +54,10 @@ def newest_first(
             amends = said.get((older.id, hit.id))
             if amends is None:
                 has_names = not names or named[older.row.chunk_id] <= named[hit.row.chunk_id]
-                is_enough = cosine >= alike and hit.score >= share * older.score
-                amends = is_enough and has_names and _is_newer(hit, older)
-                why = f"alike {cosine:.2f}"
+                sure = found.get((older.id, hit.id), 0.0)
+                is_enough = cosine >= alike and hit.score >= share * older.score and _is_newer(hit, older)
+                amends = has_names and (bool(sure) or is_enough)
+                why = f"amends that, {sure:.0%} sure" if sure else f"alike {cosine:.2f}"
             else:
                 why = "as you said"
             if amends:

@@ -36,6 +36,7 @@ from memsearch_engine.index.sync import Scan, scan
 from memsearch_engine.index.watch import Watcher
 from memsearch_engine.projects import Project
 from memsearch_engine.registry import Registry
+from memsearch_engine.service.comparing import Comparer
 from memsearch_engine.settings import Embedding, Milvus, Settings, load
 from memsearch_engine.transcripts.evidence import Archive
 
@@ -147,6 +148,7 @@ class Indexer:
         self._reopen_at, self._pause_s = 0.0, _AGAIN_S
         self._absent: dict[str, float] = {}  # root -> when a folder that is not there is looked for again
         self._works: list[_Work] = []  # read, and not wholly embedded
+        self._comparer = Comparer()
         self._without_prompts: list[Project] = []  # whose notes may lack the prompts of their turns
         self._done_before: dict[str, tuple[float, IndexResult]] = {}  # root -> when and what, in the background
         self._lock = threading.RLock()
@@ -383,18 +385,20 @@ class Indexer:
 
     def _worker(self) -> None:
         """Words first for everybody, then meaning, the smallest work first and a slice at a time: a note in one project does not
-        wait for twenty thousand in another. With nothing else to do, older notes get the prompts of their turns."""
+        wait for twenty thousand in another. With nothing else to do, older notes get the prompts of their turns, and all are compared."""
         self._open_space()
         self._warm()
         self._see_to_second()
         while not self._stopping.is_set():
             try:
-                job = self._jobs.get(block=not self._works and not self._without_prompts)
+                job = self._jobs.get(block=not (self._works or self._without_prompts or self._may_compare))
             except queue.Empty:
                 if self._works:
                     self._advance(min(self._works, key=_Work.left))
-                else:
+                elif self._without_prompts:
                     self._look_for_prompts()
+                elif self.space is not None:
+                    self._comparer.step(self.catalog, self.space)
                 continue
             if job is None:
                 return
@@ -412,6 +416,11 @@ class Indexer:
                 self._see_to_second()
             elif self._is_wanted(job):
                 self._begin(job)
+
+    @property
+    def _may_compare(self) -> bool:
+        """Whether notes are to be compared, and the vectors are those that will serve."""
+        return self.next is None and self._comparer.is_due(self.space)
 
     def _is_wanted(self, job: Job) -> bool:
         with self._lock:
@@ -508,6 +517,7 @@ class Indexer:
         except Exception as error:
             log.exception("index of %s failed", job.project.root)
             job.error = job.error or error
+        self._comparer.note(job.project)
         if work.embedded >= _EMBED_SLICE:
             give_back_memory()
         self._end(job)

@@ -21,14 +21,13 @@ import numpy as np
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.recall import judge, prompt
 from memsearch_engine.recall.action import Adviser, choose
-from memsearch_engine.search import chains, hybrid
+from memsearch_engine.search import hybrid
 from memsearch_engine.search.hits import Answer
 from memsearch_engine.settings import Settings
 
 from tests.evaluation.confidence import area, fit, held_out
-from tests.evaluation.recall import chats
+from tests.evaluation.recall import chats, linked
 from tests.evaluation.recall.imported import world
-from tests.evaluation.run import world as demo_world
 
 _FOLDS = 10
 _FILE = re.compile(
@@ -66,7 +65,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
         if options.chains:
-            amendments(folder, options.noise)
+            linked.table(folder, options.noise)
             return
         if options.files:
             for what, names in (("voices that the rule was made on", ()), ("voices held out", chats.HELD_OUT)):
@@ -191,61 +190,6 @@ def fitted(asked: list[Asked]) -> None:
     print(f"{'enough':>7s} {'told where something bears':>27s} {'the right one':>14s} {'false':>6s} {'notes':>6s}")
     for enough in (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5, 0.6):
         print(f"{enough:7.2f} {(best[cases] >= enough).mean():27.2f} {(found[cases] >= enough).mean():14.2f} {(best[~cases] >= enough).mean():6.2f} {(rated >= enough).sum():6d}")  # fmt: skip
-
-
-def amendments(folder: Path, noise: int) -> None:
-    """Fit ``search/chains.py`` on the voices that are not held out and on the demo's year, and print its precision there (topics held
-    out) and on the voices held out.
-
-    Of each decision and amendment of a voice, the newer ones among its nearest notes are judged: one of them is its amendment, or none.
-    Of the demo's year, where nearly everything is a decision, those pairs are judged that amendments.tsv names.
-    """
-    known, year, others = pairs(folder, noise, ()), demo_pairs(folder), pairs(folder, noise, chats.HELD_OUT)
-    values, right, folds = (np.concatenate(parts) for parts in zip(known, year))
-    bias, weights = fit(values, right)
-    print("BIAS =", round(bias, 2), " WEIGHTS =", tuple(weights.round(2).tolist()), chains.FEATURES)
-    rated, count = held_out(values, right, folds), len(known[1])
-    held = np.array([chains.likely(tuple(row)) for row in others[0]])
-    levels = (0.5, 0.6, 0.7, 0.8)
-    print(f"{'right of said at':24s} {'pairs':>6s} {'amend':>6s}  " + "  ".join(f"{level:>10}" for level in levels))
-    for what, said, right in (
-        ("voices", rated[:count], known[1]), ("the demo's year", rated[count:], year[1]), ("voices held out", held, others[1])
-    ):  # fmt: skip
-        cells = [f"{right[said >= level].sum()} of {(said >= level).sum()}" for level in levels]
-        print(f"{what:24s} {len(right):6d} {right.sum():6d}  " + "  ".join(f"{cell:>10s}" for cell in cells))
-
-
-def demo_pairs(folder: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """As ``pairs``, of stories of the demo's year among routine notes."""
-    values, right, folds = [], [], []
-    lines = (chats.HERE / "amendments.tsv").read_text(encoding="utf-8").splitlines()
-    with demo_world(folder / "year", 1000) as there:
-        for number, line in enumerate(lines):
-            older, newer, how = line.split("\t")
-            (row, *_) = there.catalog.by_entry(there.ids[older])
-            project = next(project for project in there.projects.values() if project.id == row.project)
-            near = {r.entry_id: values for r, values in chains.compared(there.catalog, there.space, project, row)}
-            if there.ids[newer] in near:
-                values.append(near[there.ids[newer]])
-                right.append(how == "amends")
-                folds.append(number % _FOLDS)
-    return np.array(values), np.array(right), np.array(folds)
-
-
-def pairs(folder: Path, noise: int, names: tuple[str, ...]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Features of pairs (older, newer), whether the newer one amends the older, and the fold of their topic."""
-    values, right, folds = [], [], []
-    for voice in chats.voices(names):
-        turns, decided = chats.told(voice, noise)
-        with world(folder, voice, turns) as (_, project, catalog, space):
-            for topic, said in enumerate(decided.values()):
-                for turn in said:
-                    (older, *_) = catalog.by_entry(turn.entry)
-                    for row, features in chains.compared(catalog, space, project, older):
-                        values.append(features)
-                        right.append(turn is said[0] and row.entry_id == said[-1].entry)
-                        folds.append(topic % _FOLDS)
-    return np.array(values), np.array(right), np.array(folds)
 
 
 def misses(asked: list[Asked]) -> None:

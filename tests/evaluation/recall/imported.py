@@ -14,6 +14,7 @@ from memsearch_engine.index.embed import load as load_embedder
 from memsearch_engine.index.space import Space
 from memsearch_engine.index.sync import scan
 from memsearch_engine.projects import Project, locate
+from memsearch_engine.service.comparing import compare_all
 from memsearch_engine.settings import Settings
 from memsearch_engine.transcripts.evidence import Archive
 
@@ -45,6 +46,7 @@ def world(
     scan(catalog, project.id, [project.memory], settings, memory=project.memory, prompts=Archive(home).prompts)
     space.embed(space.missing(catalog, project.id))
     space.reconcile(catalog, project.id, project.collection)
+    compare_all(catalog, space, project)
     try:
         yield home, project, catalog, space
     finally:

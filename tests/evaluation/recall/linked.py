@@ -1,0 +1,121 @@
+"""How well amendments are told from other notes: every pair of notes that the service would compare, from both sides.
+
+Four sets: each voice's chats, where the second word on a decision amends the first and no other pair does; the demo's year, where nearly
+everything is a decision, so that those pairs alone are judged that amendments.tsv names; and short notes as people write them (short.tsv).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.space import Space
+from memsearch_engine.projects import Project
+from memsearch_engine.search import chains
+
+from tests.evaluation.confidence import fit, held_out
+from tests.evaluation.recall import chats, short
+from tests.evaluation.recall.imported import world
+from tests.evaluation.run import world as demo_world
+
+_FOLDS, _AT_ONCE = 10, 32
+_FEW = 48  # ordinary turns of a project that has just begun
+_AMONG = "mobile"  # the voice between whose turns the short notes stand
+
+
+class Judged(NamedTuple):
+    """A pair as the service meets it. ``names``: ids of the older and the newer entry; ``fold``: of its topic."""
+
+    names: tuple[str, str]
+    features: tuple[float, ...]
+    amends: bool
+    fold: int
+
+
+def table(folder: Path, noise: int) -> None:
+    """Fit ``search/chains.py`` and print its precision: topics held out, and on the voices held out with the weights that are shipped."""
+    sets = {
+        "voices": [pair for voice in chats.voices() for pair in _of_voice(folder, voice, noise)],
+        "voices, few turns": [pair for voice in chats.voices() for pair in _of_voice(folder / "few", voice, _FEW)],
+        "the demo's year": _of_year(folder),
+        "short notes": _of_short(folder, noise),
+    }
+    known = [pair for pairs in sets.values() for pair in pairs]
+    values, right = np.array([pair.features for pair in known]), np.array([pair.amends for pair in known])
+    bias, weights = fit(values, right)
+    print("BIAS =", round(bias, 2), " WEIGHTS =", tuple(weights.round(2).tolist()), chains.FEATURES)
+    rated = iter(held_out(values, right, np.array([pair.fold for pair in known])))
+    levels = (0.4, 0.5, 0.6, 0.7, 0.8)
+    print(f"{'right of said at':18s} {'pairs':>6s} {'amend':>6s}  " + "  ".join(f"{level:>10}" for level in levels))
+    everything: list[tuple[Judged, float]] = []
+    for what, pairs in sets.items():
+        everything += _line(what, [(pair, float(next(rated))) for pair in pairs], levels)
+    for what, where, turns in (("held out", folder, noise), ("held out, few", folder / "few", _FEW)):
+        others = [pair for voice in chats.voices(chats.HELD_OUT) for pair in _of_voice(where, voice, turns)]
+        everything += _line(what, [(pair, chains.likely(pair.features)) for pair in others], levels)
+    _line("all", everything, levels)
+
+
+def _line(what: str, rated: list[tuple[Judged, float]], levels: tuple[float, ...]) -> list[tuple[Judged, float]]:
+    """Print a set's line, each pair counted once: as the side sees it that is less sure, which is what ``chains.compare`` does."""
+    best: dict[tuple[str, str], tuple[Judged, float]] = {}
+    for pair, sure in rated:
+        if pair.names not in best or best[pair.names][1] > sure:
+            best[pair.names] = pair, sure
+    pairs = list(best.values())
+    said = [[pair for pair, sure in pairs if sure >= level] for level in levels]
+    cells = [f"{sum(pair.amends for pair in found)} of {len(found)}" for found in said]
+    print(
+        f"{what:18s} {len(pairs):6d} {sum(pair.amends for pair, _ in pairs):6d}  "
+        + "  ".join(f"{cell:>10s}" for cell in cells)
+    )
+    return pairs
+
+
+def _of_voice(folder: Path, voice: chats.Voice, noise: int) -> list[Judged]:
+    turns, decided = chats.told(voice, noise)
+    right = {(said[0].entry, said[-1].entry) for said in decided.values() if len(said) > 1}
+    topics = {turn.entry: number for number, said in enumerate(decided.values()) for turn in said}
+    with world(folder, voice, turns) as (_, project, catalog, space):
+        return list(_every(catalog, space, project, right, topics))
+
+
+def _of_short(folder: Path, noise: int) -> list[Judged]:
+    (voice,) = chats.voices((_AMONG,))
+    _, decided = chats.told(voice, noise)
+    with short.world(folder, voice, noise) as (_, project, catalog, space):
+        written = short.written()
+        right = {(pair.older, pair.newer) for pair in written if pair.amends}
+        right |= {(short.turn_id(said[0]), short.turn_id(said[-1])) for said in decided.values() if len(said) > 1}
+        topics = {name: number for number, pair in enumerate(written) for name in (pair.older, pair.newer)}
+        topics |= {short.turn_id(turn): number for number, said in enumerate(decided.values()) for turn in said}
+        return list(_every(catalog, space, project, right, topics))
+
+
+def _every(
+    catalog: Catalog, space: Space, project: Project, right: set[tuple[str, str]], topics: dict[str, int]
+) -> Iterator[Judged]:
+    rows = catalog.not_compared(project.id, "none", 0, 1_000_000)
+    for start in range(0, len(rows), _AT_ONCE):
+        for pair in chains.pairs(catalog, space, project, rows[start : start + _AT_ONCE]):
+            names = pair.older.entry_id, pair.newer.entry_id
+            fold = topics.get(names[0], int(names[0][:6], 36)) % _FOLDS
+            yield Judged(names, pair.features, names in right, fold)
+
+
+def _of_year(folder: Path) -> list[Judged]:
+    found = []
+    lines = (chats.HERE / "amendments.tsv").read_text(encoding="utf-8").splitlines()
+    with demo_world(folder / "year", 1000) as there:
+        for number, line in enumerate(lines):
+            older, newer, how = line.split("\t")
+            names = there.ids[older], there.ids[newer]
+            for row in (next(iter(there.catalog.by_entry(name))) for name in names):
+                project = next(project for project in there.projects.values() if project.id == row.project)
+                for pair in chains.pairs(there.catalog, there.space, project, [row]):
+                    if (pair.older.entry_id, pair.newer.entry_id) == names:
+                        found.append(Judged(names, pair.features, how == "amends", number % _FOLDS))
+    return found
