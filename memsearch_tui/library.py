@@ -23,6 +23,7 @@ from memsearch_engine.search.hits import Answer
 if TYPE_CHECKING:  # what the first frame does not need
     from collections.abc import Sequence
 
+    from memsearch_engine import Amendment
     from memsearch_engine.index.rows import Row
     from memsearch_engine.journal.history import Change
     from memsearch_engine.journal.model import Document
@@ -245,6 +246,10 @@ class Library:
         if key not in self._evidence:
             self._evidence[key] = self.memory.evidence(entry)
         return self._evidence[key]
+
+    def amendments(self, entry: Entry) -> list[Amendment]:
+        """What the entry amends and what amends it, as far as that is likely enough to be heeded. Called by threads."""
+        return [found for found in self.memory.amendments(entry.id) if found.holds]
 
     def conversation(self, entry: Entry, day: str = "") -> Excerpt:
         """The conversation around the entry's turn; where it lacks that, around the one nearest to when the entry of *day* was noted

@@ -8,12 +8,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
-from memsearch_engine import Memory
+from memsearch_engine import Hit, Memory
 
 from memsearch_tui import drafts
 from memsearch_tui.counted import many
 
 if TYPE_CHECKING:
+    from memsearch_engine.index.rows import Row
     from memsearch_engine.trust.inbox import Held
 
 _MOST_SHOWN = 40
@@ -33,7 +34,7 @@ class Case(msgspec.Struct, frozen=True):
         notes: ids of the entries that it is about; sessions: that it comes from. They can be opened.
     """
 
-    kind: Literal["longterm", "held", "repair", "secret", "draft", "unread"]
+    kind: Literal["longterm", "held", "repair", "amends", "secret", "draft", "unread"]
     key: str
     title: str
     detail: list[Line]
@@ -57,6 +58,7 @@ TITLES = {
     "longterm": "long-term memory",
     "held": "waits for your word",
     "repair": "could be mended",
+    "amends": "a newer word?",
     "secret": "secret",
     "draft": "unsaved edit",
     "unread": "can't be read",
@@ -66,7 +68,7 @@ TITLES = {
 def cases(memory: Memory, secrets: bool = False) -> list[Case]:
     """Everything that wants a decision; *secrets*: looked for too, which takes seconds. Raises MemsearchError, OSError."""
     found = [*_proposed(memory), *_drafts(memory), *_held(memory), *_unread(memory)]
-    return found + (_secrets(memory) if secrets else []) + _repairs(memory)
+    return found + (_secrets(memory) if secrets else []) + _repairs(memory) + _amendments(memory)
 
 
 def decide(memory: Memory, case: Case, yes: bool, text: str | None = None) -> Decision:
@@ -228,6 +230,41 @@ def _decide_repair(memory: Memory, case: Case, yes: bool, text: str | None) -> D
     return Decision("mended · u takes it back", partial(_undo, memory, case.notes[0]))
 
 
+def _amendments(memory: Memory) -> list[Case]:
+    found = []
+    for pair in memory.amendments():
+        detail: list[Line] = [
+            [(f"{pair.sure:.0%} sure that the newer one amends the older", "warn")],
+            [(pair.why, "dim")],
+        ]
+        for what, row in (("newer", pair.newer), ("older", pair.older)):
+            detail += [[], [(f"{what}  {row.day} {row.time}  {row.entry_id[:8]}", "strong")]]
+            detail += [[(f"  {line}", "text")] for line in _said(row).splitlines()[:12]]
+        detail += [[], [("what is amended comes after the newer word, and sessions are told the newer one", "dim")]]
+        names = (pair.newer.entry_id, pair.older.entry_id)
+        title = f"{pair.newer.day}  {pair.newer.title}"
+        found.append(
+            Case("amends", "/".join(names), title, detail, "it amends", "it does not", subject=names, notes=names)
+        )
+    return found
+
+
+def _said(row: Row) -> str:
+    """A note's own lines, without heading, anchors and marks."""
+    return Hit(0, 0.0, row).text
+
+
+def _decide_amends(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:
+    newer, older = case.subject
+    before = memory.amends(newer, older, yes)
+
+    def back() -> str:
+        memory.amends(newer, older, before)
+        return "it waits again"
+
+    return Decision(("noted: it amends" if yes else "noted: it is about something else") + " · u takes it back", back)
+
+
 # -- secrets ------------------------------------------------------------------------------------------------
 
 
@@ -314,6 +351,7 @@ _DECIDERS = {
     "longterm": _decide_longterm,
     "held": _decide_held,
     "repair": _decide_repair,
+    "amends": _decide_amends,
     "secret": _decide_secret,
     "draft": _decide_draft,
     "unread": lambda memory, case, yes, text: Decision(""),

@@ -23,6 +23,7 @@ __version__ = "0.4.0"
 _PUBLIC = {
     "Absence": "search.explain",
     "Act": "actions.index",
+    "Amendment": "search.linked",
     "Answer": "search.hits",
     "Change": "journal.history",
     "Conflict": "errors",
@@ -70,6 +71,7 @@ if TYPE_CHECKING:
     from memsearch_engine.search.chains import Word
     from memsearch_engine.search.explain import Absence
     from memsearch_engine.search.hits import Answer, Hit
+    from memsearch_engine.search.linked import Amendment
     from memsearch_engine.search.sessions import Talk
     from memsearch_engine.transcripts.locate import Excerpt
     from memsearch_engine.transcripts.model import ToolCall, Turn

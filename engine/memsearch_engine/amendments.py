@@ -38,6 +38,15 @@ def say(home: Home, older: str, newer: str, amends: bool | None) -> bool | None:
     return bool(row[0]) if row else None
 
 
+def said(home: Home) -> Said:
+    """All that he has said. Raises Unreachable."""
+    with using(home, SCHEMA) as db:
+        return {
+            (older, newer): bool(amends)
+            for older, newer, amends in db.execute("SELECT older, newer, amends FROM amendments")
+        }
+
+
 class Amendments:
     """The owner's words for a process that asks at every search: one connection, read again when somebody wrote."""
 

@@ -40,6 +40,7 @@ if TYPE_CHECKING:  # a search through the service needs none of these
     from memsearch_engine.receipts import Receipt
     from memsearch_engine.search.chains import Word
     from memsearch_engine.search.explain import Absence
+    from memsearch_engine.search.linked import Amendment
     from memsearch_engine.search.sections import Section
     from memsearch_engine.transcripts.locate import Excerpt
     from memsearch_engine.transcripts.model import Conversation
@@ -504,6 +505,27 @@ class Memory:
         if names[0] == names[1]:
             raise UsageError("a note does not amend itself")
         return say(self.home, names[0], names[1], yes)
+
+    def amendments(self, name: str = "", *, limit: int = 20) -> list[Amendment]:
+        """What was found to amend what when notes were compared, and what the owner has said of it.
+
+        Args:
+            name: a note: what it amends and what amends it, the surest first. Without it: what is likely but not clear, and waits for the
+                owner's word (``amends``), the newest first.
+
+        Raises:
+            NotFound: no such entry.
+        """
+        from memsearch_engine.amendments import said
+        from memsearch_engine.search import linked
+
+        if self.catalog is None:
+            return []
+        if not name:
+            return linked.undecided(self.catalog, said(self.home), sorted({p.id for p in self.projects}), limit)
+        section = self.section(name)
+        project = section.project.id if section.project else self.project.id
+        return linked.of_note(self.catalog, said(self.home), project, section.entry.id)[:limit]
 
     # -- what was done --------------------------------------------------------------------------------------
 

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import click
-from memsearch_engine import Memory, Note, UsageError, dialect, inside
+from memsearch_engine import Memory, Note, Unreachable, UsageError, dialect, inside
 from memsearch_engine.search.hits import Answer, Hit
 
 from memsearch_tui.cli import output
@@ -14,7 +14,7 @@ from memsearch_tui.cli.options import as_json, by_the_peer, memory_at, scope, to
 from memsearch_tui.counted import many
 
 if TYPE_CHECKING:
-    from memsearch_engine import Talk
+    from memsearch_engine import Amendment, Talk
     from memsearch_engine.index.rows import Row
     from memsearch_engine.search.sections import Section
     from memsearch_engine.transcripts.model import Turn
@@ -240,7 +240,13 @@ def expand(
     entry = found.entry
     note_read(memory.home, entry.agent, entry.session)
     opened(memory.home, entry.id)
+    amendments = _amendments(memory, entry.id)
+    newer = [pair for pair in amendments if pair.older.entry_id == entry.id]
     shown = {**note_json(Note.of(entry, found.path)), "chunk_hash": _chunk_of(found), "heading": entry.heading}
+    shown |= {
+        "overtaken_by": [pair.newer.entry_id for pair in newer],
+        "amends": [pair.older.entry_id for pair in amendments if pair not in newer],
+    }
     if lines is not None or not section:
         shown |= _around(found, lines or 0, section)
     if json_ or bare:
@@ -250,6 +256,9 @@ def expand(
     output.echo(output.style(f"Source: {found.path} (lines {shown['start_line']}-{shown['end_line']})", dim=True))
     if entry.anchor:
         output.echo(f"Session: {entry.session}  Turn: {entry.turn}\n{entry.anchor.kind.title()}: {entry.anchor.path}")
+    for pair in amendments:
+        other, what = (pair.newer, "Overtaken by") if pair in newer else (pair.older, "Amends")
+        output.echo(f"{what}: {other.entry_id} of {other.day}, {output.safe(other.title)} ({output.safe(pair.why)})")
     output.echo("")
     output.echo(shown["content"])
     if entry.anchor and entry.anchor.path:
@@ -467,7 +476,8 @@ def trace(query: tuple[str, ...], json_: bool) -> int:
 
     Which note amends which is told from their words; `memsearch amends` corrects that, `memsearch supersede` marks a note for good.
     """
-    words = Memory().trace(" ".join(query))
+    memory = Memory()
+    words = memory.trace(" ".join(query))
     days = {word.row.entry_id: word.row.day for word in words}
     if json_:
         notes = [{**_entry_json(word.row), "replaces": word.replaces} for word in words]
@@ -478,7 +488,12 @@ def trace(query: tuple[str, ...], json_: bool) -> int:
         output.echo(output.style(f"{row.day} {row.time or '     '}  {row.agent or 'note'}  {row.entry_id}", bold=True))
         for older, sure in sorted(word.replaces.items(), key=lambda item: days.get(item[0], "")):
             if older in days:
-                output.echo(output.style(f"  amends {older} of {days[older]} ({sure:.0%} sure)", dim=True))
+                why = next(
+                    (f": {pair.why}" for pair in _amendments(memory, row.entry_id) if pair.older.entry_id == older), ""
+                )
+                output.echo(
+                    output.style(f"  amends {older} of {days[older]} ({sure:.0%} sure){output.safe(why)}", dim=True)
+                )
         for line in row.text.splitlines():
             if line.strip() and not line.startswith(("#", "<!--")):
                 output.echo(f"  {output.safe(line)}")
@@ -490,25 +505,65 @@ def trace(query: tuple[str, ...], json_: bool) -> int:
 
 
 @click.command(
-    epilog="\b\nExamples:\n  memsearch amends 3fa9c1d2 0b77e1aa          the first is the newer word on the second's matter\n  memsearch amends 3fa9c1d2 0b77e1aa --no     it is not"
+    epilog="\b\nExamples:\n  memsearch amends                            pairs that wait for your word\n  memsearch amends 3fa9c1d2                   what this note amends, and what amends it\n  memsearch amends 3fa9c1d2 0b77e1aa          the first is the newer word on the second's matter\n  memsearch amends 3fa9c1d2 0b77e1aa --no     it is not"
 )
-@click.argument("newer")
-@click.argument("older")
+@click.argument("newer", required=False)
+@click.argument("older", required=False)
 @click.option("--no", "verdict", flag_value="no", help="It is about something else.")
 @click.option("--off", "verdict", flag_value="off", help="Let their words tell again.")
 @as_json
-def amends(newer: str, older: str, verdict: str | None, json_: bool) -> None:
+def amends(newer: str | None, older: str | None, verdict: str | None, json_: bool) -> int:
     """Say whether the note NEWER amends the note OLDER; it outweighs what their words tell. Both stay as they are.
 
-    `memsearch trace` shows what amends what.
+    Without OLDER, show what was found when notes were compared. `memsearch trace` shows a whole matter.
     """
+    memory = Memory()
+    if newer is None or older is None:
+        if verdict:
+            raise UsageError("a word on what amends what needs both notes", "memsearch amends NEWER OLDER --no")
+        return _show_amendments(memory.amendments(newer or ""), json_)
     said = {"no": False, "off": None, None: True}[verdict]
-    before = Memory().amends(newer, older, said)
+    before = memory.amends(newer, older, said)
     if json_:
         output.emit({"newer": newer, "older": older, "amends": said, "before": before})
     else:
         what = {True: "amends", False: "does not amend", None: "may or may not amend"}[said]
         output.say(f"{newer} {what} {older}")
+    return 0
+
+
+def _amendments(memory: Memory, name: str) -> list[Amendment]:
+    """What a note amends and what amends it, as far as it is heeded; a note can be read without it."""
+    try:
+        return [pair for pair in memory.amendments(name) if pair.holds]
+    except Unreachable:
+        return []
+
+
+def _show_amendments(found: list[Amendment], json_: bool) -> int:
+    if json_:
+        pairs = [
+            {
+                "newer": _entry_json(pair.newer), "older": _entry_json(pair.older), "sure": pair.sure, "said": pair.said,
+                "shared": pair.shared, "changes": pair.changes, "holds": pair.holds,
+            }
+            for pair in found
+        ]  # fmt: skip
+        output.emit({"amendments": pairs})
+        return 0
+    for pair in found:
+        output.echo(
+            output.style(f"{pair.newer.entry_id} amends {pair.older.entry_id}", bold=True) + f"  {pair.sure:.0%} sure"
+        )
+        for row in (pair.newer, pair.older):
+            output.echo(f"  {row.day} {row.time or '     '}  {output.safe(row.title)}")
+        output.echo(output.style(f"  {output.safe(pair.why)}", dim=True))
+    output.say(
+        "`memsearch amends NEWER OLDER` confirms one, `--no` rejects it"
+        if found
+        else "nothing was found, or all of it was decided"
+    )
+    return 0
 
 
 def _entry_json(row: Row) -> dict[str, Any]:

@@ -156,6 +156,10 @@ def _opened(memory: Memory, note: Note, text: str, go_on: int | None, *, is_live
     trust = _trust(memory, note)
     facts = [note.day, note.agent or "by hand"]
     facts += [f"waits for the owner's word: {trust}"] if trust else []
+    newer = next(
+        (pair.newer for pair in memory.amendments(note.id) if pair.holds and pair.older.entry_id == note.id), None
+    )
+    facts += [f"OVERTAKEN by {newer.entry_id} of {newer.day}"] if newer else []
     facts += [] if is_live else ["from the kept copy: its agent has it no more"]
     more = f"\n\n(the rest: start={go_on})" if go_on is not None else ""
     said = fence(memory, f"[mem:{note.id[:12]}] {' · '.join(facts)}\n{text}{more}")

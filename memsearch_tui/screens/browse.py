@@ -40,6 +40,10 @@ from memsearch_tui.widgets.lines import LineList, Row, TextView, mark_words
 from memsearch_tui.widgets.query import FilterSuggester, QueryBox
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from memsearch_engine import Amendment
+
     from memsearch_tui.palette import Command
 
 LEVELS = ("entries", "section", "turn")
@@ -551,19 +555,36 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
     def _show_section(self) -> None:
         if self.entry is None or self.item is None:
             return
+        self._draw_section()
+        # no coroutines yet: one that the next row replaces may never run
+        beside = partial(self._show_amendments, self.entry)
+        self.run_worker(beside, exclusive=True, group="amendments")  # type: ignore[arg-type]
+        if self.has_class("-wide"):
+            said = partial(self._show_said, self.entry)
+            self.run_worker(said, exclusive=True, group="said")  # type: ignore[arg-type]
+
+    def _draw_section(self, amendments: Sequence[Amendment] = ()) -> None:
+        assert self.entry is not None and self.item is not None
         evidence = self.library.evidence(self.entry)
         self.reader.border_title = "section"
         self.reader.border_subtitle = (
             f"conversation {evidence} · enter opens it" if evidence in ("live", "archived") else ""
         )
         self.reader.show(
-            render.entry_rows(self.entry, self.item.day, self.library.short(self.item.path), evidence),
+            render.entry_rows(self.entry, self.item.day, self.library.short(self.item.path), evidence, amendments),
             marks=self._marks(),
+            keep_place=bool(amendments),
         )
-        if self.has_class("-wide"):
-            # no coroutine yet: one that the next row replaces may never run
-            said = partial(self._show_said, self.entry)
-            self.run_worker(said, exclusive=True, group="said")  # type: ignore[arg-type]
+
+    async def _show_amendments(self, entry: Entry) -> None:
+        """What amends the note, or what it amends, once the cursor rests on it."""
+        await asyncio.sleep(_SAID_REST_S)
+        try:
+            found = await away(partial(self.library.amendments, entry))
+        except MemsearchError:  # the note tells without it
+            return
+        if found and self.entry is entry and self.level != "turn" and not self.editing:
+            self._draw_section(found)
 
     async def _show_said(self, entry: Entry) -> None:
         """The turn behind the note, once the cursor rests on it."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from memsearch_engine.agents import registry
 from memsearch_engine.journal.model import Entry
@@ -12,6 +14,9 @@ from rich.cells import cell_len
 
 from memsearch_tui.widgets.diff import diff_tone, is_diff
 from memsearch_tui.widgets.lines import Row
+
+if TYPE_CHECKING:
+    from memsearch_engine import Amendment
 
 _INLINE = re.compile(r"(`[^`]+`)|(\*\*[^*]+\*\*)|(https?://\S+)")
 _BULLET = re.compile(r"^(\s*)([-*+]|\d+\.)\s+")
@@ -169,7 +174,7 @@ def inline(text: str) -> Row:
     return [*row, (text[position:], "text")]
 
 
-def entry_rows(entry: Entry, day: str, path: str, evidence: str) -> list[Row]:
+def entry_rows(entry: Entry, day: str, path: str, evidence: str, amendments: Sequence[Amendment] = ()) -> list[Row]:
     """L2: the whole section with what is known of it."""
     head: Row = [
         (f"{day} {entry.time or 'note'}  ", "strong"),
@@ -186,6 +191,15 @@ def entry_rows(entry: Entry, day: str, path: str, evidence: str) -> list[Row]:
                 (f"  session {entry.session[:13]}", "dim"),
             ]
         )
+    for found in amendments:
+        is_older = found.older.entry_id == entry.id
+        other, what = (found.newer, "overtaken by ") if is_older else (found.older, "amends ")
+        row: Row = [
+            (what, "warn" if is_older else "good"),
+            (f"{other.day} {other.title}", "text"),
+            (f"  {found.why}", "dim"),
+        ]
+        rows.append(row)
     rows += [[], *markdown(entry.body), [], [(f"{path}:{entry.start_line}", "dim")], [(f"entry {entry.id}", "dim")]]
     return rows
 

@@ -51,6 +51,14 @@ def test_starts_on_demand_and_stop_leaves_nothing(box):
     assert [p.name for p in box.home.run.iterdir() if p.is_socket()] == []
 
 
+def test_a_service_that_is_only_starting_is_stopped_too(box: Box):
+    box.home.ensure()
+    process = launch.launch(box.home)
+    assert box.ok("service", "stop", "--json").json["stopped"] is True
+    process.wait(20)
+    assert box.processes() == []
+
+
 def test_it_is_detached_from_who_started_it(box):
     box.ok("service", "start")
     process = box.service()

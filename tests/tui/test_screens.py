@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 
 from memsearch_engine import Memory
+from memsearch_engine.index.catalog import Catalog, Link
+from memsearch_engine.index.sync import scan
 from memsearch_engine.journal.write import Target
 from memsearch_engine.longterm.review import Hunk, Proposal, propose
+from memsearch_engine.settings import Settings
 from textual.widgets import Input
 
 from memsearch_tui.app import MemsearchApp
@@ -339,5 +343,37 @@ def test_what_was_read_at_once_is_not_overwritten_by_the_waiting_line(world, mon
         await app.screen.reload()
         TextScreen.on_mount(app.screen)
         assert "97 %" in seen(app) and "reading" not in seen(app)
+
+    drive(app, steps)
+
+
+def test_a_note_says_what_has_overtaken_it(world):
+    memory = Memory(str(world.project), home=world.home)
+    with contextlib.closing(Catalog(world.home.cache_db, writable=True)) as catalog:
+        scan(catalog, memory.project.id, [memory.project.memory], Settings(), memory=memory.project.memory)
+        newer, older = (next(iter(note.id for note in memory.entries(file.day))) for file in memory.days()[:2])
+        catalog.put_links(catalog.by_entry(older), "s", [Link(memory.project.id, older, newer, 0.9, [])])
+    app = world.app()
+
+    async def steps(pilot):
+        for key, words in (("end", "overtaken by"), ("home", "amends ")):
+            await pilot.press(key)
+            while app.screen.item.entry_id not in (older, newer):
+                await pilot.press("up" if key == "end" else "down")
+            await settled(pilot)
+            assert words in shown(app)
+
+    drive(app, steps)
+
+
+def test_undo_stands_on_what_it_brought_back(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("down")
+        gone = app.screen.item.key
+        await pilot.press("d", "u")
+        await settled(pilot)
+        assert app.screen.item.key == gone
 
     drive(app, steps)

@@ -5,6 +5,7 @@ Nothing is fetched. memsearch's own plugins do the same work: beside one of them
 
 from __future__ import annotations
 
+import abc
 import os
 import re
 import shutil
@@ -45,7 +46,7 @@ def _lasting(path: str) -> bool:
     return not (active and path.startswith(active + os.sep))
 
 
-class Installer:
+class Installer(abc.ABC):
     """One agent's own configuration: the class ``Installer`` of the module ``installer`` of its package is one of these."""
 
     name = ""
@@ -56,9 +57,9 @@ class Installer:
         """What we bring for it: ``skills/`` and its own files."""
         return bundled() / self.name
 
+    @abc.abstractmethod
     def patches(self, *, replace_peer: bool) -> list[Patch]:
         """What installing changes, nothing where all of it stands. *replace_peer*: switch memsearch's own plugin off."""
-        raise NotImplementedError
 
     def peer(self) -> list[str]:
         """Where memsearch's own plugin is active."""

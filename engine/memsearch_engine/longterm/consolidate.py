@@ -7,6 +7,7 @@ proposed; what has been consolidated moves on after that, so a run that died any
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shutil
@@ -17,9 +18,11 @@ from pathlib import Path
 
 import msgspec
 
+from memsearch_engine.amendments import said
 from memsearch_engine.capture.suspicion import orders
 from memsearch_engine.errors import MemsearchError, SettingsError, Unreachable
 from memsearch_engine.home import Home
+from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.llm import native, spend, tools
 from memsearch_engine.llm.reply import ModelError, Reply
@@ -30,6 +33,7 @@ from memsearch_engine.longterm.facts import facts
 from memsearch_engine.longterm.jobs import NOTHING_TO_DO, Claim, Jobs, Refusal
 from memsearch_engine.longterm.store import SCHEMA, SessionMemory, Store
 from memsearch_engine.registry import Registry
+from memsearch_engine.search import linked
 from memsearch_engine.settings import Settings
 from memsearch_engine.usage import cited
 
@@ -38,6 +42,7 @@ _INLINE_TOKENS = 20_000  # of a diff that is shown at once
 _READ_SIGNS = 60_000
 _LISTED = 2_000
 _HITS = 200
+_NOTES = 200  # of a session, that are looked at for a newer word
 
 
 class Result(msgspec.Struct):
@@ -97,6 +102,24 @@ def run(
         shutil.rmtree(home.longterm_staging, ignore_errors=True)
 
 
+def overtaken(home: Home, memories: list[SessionMemory]) -> dict[str, list[str]]:
+    """Memory's id -> lines on what its session noted and a later one of *memories* amends (``search.linked``). Nothing where no catalog is."""
+    catalog = Catalog.open_readonly(home.cache_db)
+    if catalog is None:
+        return {}
+    found: dict[str, list[str]] = {}
+    with contextlib.closing(catalog):
+        spoken, sessions = said(home), {(memory.agent, memory.session): memory.id for memory in memories}
+        for memory in memories:
+            for row in catalog.of_session(memory.project, memory.agent, memory.session, _NOTES):
+                for pair in linked.of_note(catalog, spoken, memory.project, row.entry_id):
+                    later = sessions.get((pair.newer.agent, pair.newer.session))
+                    if pair.holds and pair.older.entry_id == row.entry_id and later:
+                        line = f"overtaken: {row.day} {row.title} | since {pair.newer.day}, [mem:{later}]: {pair.newer.title}"
+                        found.setdefault(memory.id, []).append(" ".join(line.split()))
+    return found
+
+
 class _Run:
     def __init__(
         self, home: Home, settings: Settings, jobs: Jobs, claim: Claim, pinned: Set[str], stop: Callable[[], bool] | None,
@@ -147,7 +170,7 @@ class _Run:
                 target.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(path, target)
         workspace.prune_resources(self.folder, self.clock())
-        workspace.write_inputs(self.home, self.folder, selected)
+        workspace.write_inputs(self.home, self.folder, selected, overtaken(self.home, selected))
 
     def _overlay(self, waiting: review.Proposal | None) -> None:
         """Put what waits for review into the folder: the next proposal takes its place, and must not lose it."""

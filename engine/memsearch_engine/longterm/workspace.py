@@ -15,9 +15,10 @@ import shutil
 import stat
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -150,8 +151,10 @@ def artifacts(home: Home, folder: Path) -> dict[str, str]:
 # -- inputs -------------------------------------------------------------------------------------------------
 
 
-def write_inputs(home: Home, folder: Path, memories: list[SessionMemory]) -> None:
-    """Make the evidence files say exactly what *memories* say."""
+def write_inputs(
+    home: Home, folder: Path, memories: list[SessionMemory], overtaken: Mapping[str, list[str]] = MappingProxyType({})
+) -> None:
+    """Make the evidence files say exactly what *memories* say. *overtaken*: by id, what of one a later session has replaced, in lines."""
     check_root(folder)
     summaries = folder / SUMMARIES
     summaries.mkdir(mode=0o700, exist_ok=True)
@@ -161,7 +164,7 @@ def write_inputs(home: Home, folder: Path, memories: list[SessionMemory]) -> Non
             path.unlink()
     for name, text in wanted.items():
         _write_changed(home, folder, f"{SUMMARIES}/{name}", text)
-    _write_changed(home, folder, RAW, _raw(memories))
+    _write_changed(home, folder, RAW, _raw(memories, overtaken))
 
 
 def _write_changed(home: Home, folder: Path, name: str, text: str) -> None:
@@ -178,7 +181,7 @@ def _recap(memory: SessionMemory) -> str:
     return "\n".join([*head, "", memory.summary.strip(), ""])
 
 
-def _raw(memories: list[SessionMemory]) -> str:
+def _raw(memories: list[SessionMemory], overtaken: Mapping[str, list[str]]) -> str:
     lines = ["# Raw memories", ""]
     if not memories:
         lines.append("No session has taught anything yet.")
@@ -186,7 +189,7 @@ def _raw(memories: list[SessionMemory]) -> str:
         project = f"{memory.project_name} ({memory.project[:8]})" if memory.project else "none"
         lines += [
             f"## [mem:{memory.id}]", f"updated_at: {_iso(memory.watermark)}", f"agent: {memory.agent}", f"project: {project}",
-            f"rollout_summary_file: {SUMMARIES}/{memory.stem}.md", "", memory.raw_memory.strip(), "",
+            f"rollout_summary_file: {SUMMARIES}/{memory.stem}.md", *overtaken.get(memory.id, ()), "", memory.raw_memory.strip(), "",
         ]  # fmt: skip
     return "\n".join(lines).rstrip() + "\n"
 

@@ -10,7 +10,6 @@ catalog keeps what was found. The owner's word outweighs it. No model is asked, 
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -23,6 +22,7 @@ from memsearch_engine.index.rows import Row
 from memsearch_engine.index.space import Space
 from memsearch_engine.projects import Project
 from memsearch_engine.search.hits import Hit
+from memsearch_engine.search.linked import ENOUGH, KEPT, changes
 from memsearch_engine.search.rarity import idf_of, weights
 
 #: How near the newer one's vector is, in standard deviations above other notes' (``Typical.above``); the share of the newer one's weight of words that the older one has; how many rare words they share; how many other notes
@@ -31,9 +31,6 @@ from memsearch_engine.search.rarity import idf_of, weights
 FEATURES = ("alike", "repeats", "rare", "crowd", "change", "few")
 BIAS = -8.49
 WEIGHTS = (2.13, -8.08, 0.66, -1.76, 1.30, 4.04)
-ENOUGH = 0.6
-#: What is less likely is not kept: nobody is asked about it.
-KEPT = 0.3
 #: So many hits are looked at for something newer, among so many of their nearest notes, as often as one is found.
 _AMONG, _NEAREST, _STEPS = 3, 25, 3
 _MOST_WORDS = 60
@@ -41,12 +38,6 @@ _RARE = 3  # a word that so many notes have at most
 _MANY = 200  # chunks
 _SHOWN = 6  # words that two notes have in common
 _AS_MUCH = 0.8  # of what a pair shares, for another note to share as much
-_CHANGE = re.compile(
-    r"\b(?:no longer|any ?more|instead of|rather than|changed?|rais\w+|lower(?:ed|s)?|reduc\w+|increas\w+|revert\w*|replac\w+|used to"
-    r"|go(?:es)? back|went back|drop(?:ped|s)?|retired?|amend\w*|supersed\w*|revisit\w*|rework\w*|soften\w*|loosen\w*|tighten\w*"
-    r"|w(?:as|ere) \d\S*|turned out|now|(?:is|are) gone|removed|moved|upgraded|migrated|left|closed|switch\w*|new rule|from \S+ to \S+)\b",
-    re.IGNORECASE,
-)
 
 
 def newest(catalog: Catalog, space: Space, project: Project, hits: list[Hit], said: Said = NOTHING) -> None:
@@ -135,7 +126,7 @@ def likely(values: tuple[float, ...]) -> float:
 def compare(catalog: Catalog, space: Space, project: Project, rows: list[Row]) -> list[Link]:
     """What the notes of *rows* (first chunks) may amend, and what may amend them, among the notes nearest to each: as likely as it looks
     from the side from which it looks less so, since only from one of them it may be seen that a note is one of many."""
-    found = {pair.names: pair for pair in pairs(catalog, space, project, rows) if likely(pair.features) >= KEPT}
+    found = {pair.names: pair for pair in pairs(catalog, space, project, rows, KEPT) if likely(pair.features) >= KEPT}
     if not found:
         return []
     seen = {row.entry_id for row in rows}
@@ -167,24 +158,27 @@ class Pair(NamedTuple):
         return self.older.entry_id, self.newer.entry_id
 
 
-def pairs(catalog: Catalog, space: Space, project: Project, rows: list[Row]) -> Iterator[Pair]:
+def pairs(catalog: Catalog, space: Space, project: Project, rows: list[Row], least: float = 0.0) -> Iterator[Pair]:
     """Each note of *rows* with those nearest to it that are not of its minute and have not the very same words. Notes in a script that the
-    model does not speak are left out: to it, they are all alike."""
+    model does not speak are left out: to it, they are all alike.
+
+    Args:
+        least: pairs that can't be as likely as this are left out: how rare all words of a note are takes time to find out.
+    """
     rows = [row for row in rows if speaks(space.embedder, row.embedded)]
     near = space.neighbours(project.collection, [row.chunk_id for row in rows], _NEAREST)
     known = catalog.by_chunk_id({name for names in near.values() for name, _ in names}, project.id)
+    known = {name: row for name, row in known.items() if row.day and speaks(space.embedder, row.embedded)}
     has = catalog.terms({row.id for row in (*rows, *known.values())})
-    idf = weights(catalog, sorted(set().union(*has.values())))
-    weight = {row: sum(idf[term] for term in terms) or 1.0 for row, terms in has.items()}
+    idf = weights(catalog, sorted(set().union(*(has.get(row.id, set()) for row in rows))))
     total = catalog.query("SELECT count(*) FROM chunks")[0][0]
     rare, few = idf_of(_RARE, total), 1 - min(1.0, total / _MANY)
+    found: list[
+        tuple[Pair, float]
+    ] = []  # without what the newer one repeats, of which all words count; and what they share
     for row in rows:
         others = [(known[name], alike) for name, alike in near.get(row.chunk_id, ()) if name in known]
-        others = [
-            (other, alike)
-            for other, alike in others
-            if other.day and other.entry_id != row.entry_id and speaks(space.embedder, other.embedded)
-        ]
+        others = [(other, alike) for other, alike in others if other.entry_id != row.entry_id]
         shared = {other.id: has.get(row.id, set()) & has.get(other.id, set()) for other, _ in others}
         shares = {name: sum(idf[term] for term in terms) for name, terms in shared.items()}
         for other, alike in others:
@@ -195,10 +189,10 @@ def pairs(catalog: Catalog, space: Space, project: Project, rows: list[Row]) -> 
             crowd = sum(value >= _AS_MUCH * share for value in shares.values()) - 1
             count = sum(idf[term] >= rare for term in words)
             change = math.log1p(len(changes(newer)))
-            features = (alike, share / weight[newer.id], float(count), math.log1p(crowd), change, few)
-            yield Pair(older, newer, features, words[:_SHOWN])
-
-
-def changes(note: Row) -> list[str]:
-    """The words of change that a note's first chunk has, and what its user asked, each once."""
-    return list(dict.fromkeys(found.lower() for found in _CHANGE.findall(f"{note.asked} {note.embedded}")))
+            pair = Pair(older, newer, (alike, 0.0, float(count), math.log1p(crowd), change, few), words[:_SHOWN])
+            if likely(pair.features) >= least:
+                found.append((pair, share))
+    idf |= weights(catalog, sorted(set().union(*(has.get(pair.newer.id, set()) for pair, _ in found)) - idf.keys()))
+    for pair, share in found:
+        repeats = share / (sum(idf[term] for term in has.get(pair.newer.id, ())) or 1.0)
+        yield pair._replace(features=(pair.features[0], repeats, *pair.features[2:]))

@@ -30,8 +30,9 @@ from memsearch_engine.index.hubness import Near, Question, Typical
 from memsearch_engine.index.rows import Row
 from memsearch_engine.index.space import Space
 from memsearch_engine.projects import Project
-from memsearch_engine.search import chains, confidence, lexical
+from memsearch_engine.search import confidence, lexical
 from memsearch_engine.search.hits import Answer, Hit
+from memsearch_engine.search.linked import ENOUGH
 from memsearch_engine.search.query import Query
 from memsearch_engine.search.rank import NEWEST_AMONG, newest_first, order
 from memsearch_engine.search.rarity import weights
@@ -276,7 +277,7 @@ def _amending(catalog: Catalog, hits: list[Hit]) -> dict[tuple[str, str], float]
         (link.older, link.newer): link.sure
         for hit in hits
         for link in catalog.links(hit.row.project, older=hit.id)
-        if link.sure >= chains.ENOUGH
+        if link.sure >= ENOUGH
     }
 
 

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -15,6 +16,9 @@ from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.service import protocol
 from memsearch_engine.service.connection import CONNECT_S, Connection, ServiceHung
+
+if TYPE_CHECKING:
+    import psutil
 
 
 def connect(home: Home, *, start: bool = True, wait_s: float = 10.0) -> Connection:
@@ -98,7 +102,7 @@ def stop(home: Home, wait_s: float = 15.0) -> bool:
     except ServiceHung:
         _end(home, signal.SIGKILL)
     except Unreachable:
-        return False
+        return _end_starting(home, wait_s)
     if _ended(home, wait_s):
         return True
     _end(home, signal.SIGKILL)
@@ -116,6 +120,26 @@ def _ended(home: Home, wait_s: float) -> bool:
     return False
 
 
+def _end_starting(home: Home, wait_s: float) -> bool:
+    """End a service that a hook or a command has started and that does not listen yet. Returns whether there was one."""
+    import psutil
+
+    starting = []
+    for process in psutil.process_iter():
+        with contextlib.suppress(psutil.Error, OSError):
+            if _is_service(process) and process.environ().get("MEMSEARCH_HOME") == str(home.root):
+                process.terminate()
+                starting.append(process)
+    _, left = psutil.wait_procs(starting, wait_s)
+    for process in left:
+        process.kill()
+    return bool(starting)
+
+
+def _is_service(process: psutil.Process) -> bool:
+    return "memsearch_engine.service.server" in process.cmdline() and process.uids().real == os.getuid()
+
+
 def _end(home: Home, number: int) -> None:
     """Send a signal to the process that says it is this home's service, if it is one."""
     import psutil
@@ -123,7 +147,7 @@ def _end(home: Home, number: int) -> None:
     try:
         pid = int(msgspec.json.decode(home.service_pid.read_bytes())["pid"])
         process = psutil.Process(pid)
-        if "memsearch_engine.service.server" in process.cmdline() and process.uids().real == os.getuid():
+        if _is_service(process):
             process.send_signal(number)
     except (OSError, ValueError, KeyError, TypeError, msgspec.DecodeError, psutil.Error):
         return
