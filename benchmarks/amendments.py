@@ -1,4 +1,4 @@
-"""What it costs to find what amends what: `python -m benchmarks.amendments --chunks 1000 10000`.
+"""What it costs to find what amends what: `python benchmarks/amendments.py --chunks 1000 10000`.
 
 Notes of the demo's kind with random vectors (`fill.py`) are compared in the slices in which the service does it when it rests; then one more note, and
 none. What lies in the catalog afterwards is read as a search reads it.
@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import sys
 import tempfile
 import time
 from pathlib import Path
 
+from common import make_corpus
+from fill import Random
 from memsearch_engine.home import Home
 from memsearch_engine.index import embed
 from memsearch_engine.index.catalog import Catalog
@@ -21,10 +22,6 @@ from memsearch_engine.index.sync import scan
 from memsearch_engine.projects import Project
 from memsearch_engine.service.comparing import Comparer, compare_all
 from memsearch_engine.settings import Settings
-
-sys.path.insert(0, str(Path(__file__).parent))
-from common import make_corpus
-from fill import Random
 
 
 def measured(chunks: int) -> None:

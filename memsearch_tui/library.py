@@ -40,6 +40,7 @@ _TITLE = 300  # signs of a title that the catalog keeps
 _PINNED = 20
 _FILES = 8  # of a note, whose turns are looked for
 _PATH = re.compile(r"`([\w@.-]+(?:/[\w@.-]+)*\.\w{1,8})`")
+_CITED, _SOURCES = re.compile(r"\[mem:([0-9a-f, ]+)\]"), re.compile(r"[0-9a-f]{4,32}")
 _SESSION = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}$")
 
 
@@ -344,6 +345,9 @@ class Library:
                     found.append(Related(what, self._of_row(row), amends))
         except MemsearchError as error:
             problem = str(error)
+        for name in dict.fromkeys(_SOURCES.findall(" ".join(_CITED.findall(entry.body)))):
+            if (source := self._noted(name)) is not None:
+                found.append(Related("comes from", source))
         for path in dict.fromkeys([*files(entry.body), *_PATH.findall(entry.body)][:_FILES]):
             try:
                 acts = self.memory.blame(path)

@@ -10,6 +10,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SMALL = {
+    "amendments.py": "--chunks 100",
     "app.py": "--days 20 --entries 200 --times 1 --queries 1 --idle 0.2",
     "growth.py": "--sizes 20 30 40",
     "hook.py": "--times 1 --chunks 200",

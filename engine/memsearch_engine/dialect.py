@@ -33,7 +33,7 @@ KEYS: dict[str, Any] = {
     "chunking.max_chunk_size": 1500,
     "chunking.overlap_lines": 2,
     "reranker.model": "",
-    **{f"compact.{name}": "" for name in ("llm_model", "prompt_file", "base_url", "api_key")},
+    "compact.llm_model": "",
     "compact.llm_provider": "openai",
     **{f"llm.{name}": "" for name in ("provider", "model", "base_url", "api_key")},
     **{f"prompts.{name}": "" for name in ("compact", "summarize", *_TASKS)},
@@ -45,6 +45,11 @@ KEYS: dict[str, Any] = {
             "enabled": False, "provider": "native", "model": "", "min_interval_hours": 24, "input_dir": ".memsearch/memory", **more,
         }.items()
     },
+}  # fmt: skip
+#: What names the model of its digests there, the last one first, and here.
+_COMPACT = {
+    "compact.llm_provider": "compact.provider", "compact.llm_model": "compact.model", "llm.provider": "compact.provider",
+    "llm.model": "compact.model", "llm.base_url": "compact.base_url", "llm.api_key": "compact.api_key", "prompts.compact": "compact.prompt_file",
 }  # fmt: skip
 #: The keys that a file of its own in a project may set.
 PROJECT_KEYS = ("milvus.collection", "chunking.max_chunk_size", "chunking.overlap_lines")
@@ -66,6 +71,12 @@ def translated(flat: dict[str, Any], known_model: Any) -> tuple[dict[str, Any], 
     for key, value in flat.items():
         if key == "chunking.max_chunk_size" and isinstance(value, int):
             found.setdefault("chunking.max_chars", max(200, min(value, 20_000)))
+        elif key in _COMPACT and value:
+            first = min(
+                (name for name, ours in _COMPACT.items() if ours == _COMPACT[key] and flat.get(name)),
+                key=list(_COMPACT)[::-1].index,
+            )
+            found[_COMPACT[key]] = flat[first]
         elif key in KEYS:
             continue
         elif key == "milvus.uri" and isinstance(value, str) and value and not _SERVER.match(value):

@@ -131,6 +131,27 @@ class Llm(msgspec.Struct, kw_only=True):
     timeout_s: Annotated[float, msgspec.Meta(ge=1, le=600)] = 60.0
 
 
+class Compact(msgspec.Struct, kw_only=True):
+    """Digests that are asked for (`memsearch compact`).
+
+    Attributes:
+        provider: a name under ``llm.providers``, an agent whose command line answers (claude-code, codex), openai, anthropic or
+            gemini; empty or extractive: no model, the notes' own words.
+        base_url, api_key: of one of the last three that stands under no ``llm.providers``.
+        prompt_file: a template of yours, with ``{chunks}`` where the notes shall stand.
+        daily_tokens: what digests may use in a day. part_tokens: what a model reads at once; answer_tokens: what it may say.
+    """
+
+    provider: str = ""
+    model: str = ""
+    base_url: str = ""
+    api_key: str = ""
+    prompt_file: str = ""
+    daily_tokens: Annotated[int, msgspec.Meta(ge=0)] = 200_000
+    part_tokens: Annotated[int, msgspec.Meta(ge=1000, le=1_000_000)] = 24_000
+    answer_tokens: Annotated[int, msgspec.Meta(ge=200, le=20_000)] = 1_500
+
+
 class Recall(msgspec.Struct, kw_only=True):
     """What agents are told unasked. ``inject``: notes at the start of a session, at most ``max_tokens`` of them;
     ``hint``: one line for the user when a prompt is sent (costs no tokens); ``prompt``: the notes that bear on a prompt, at most
@@ -236,6 +257,7 @@ class Settings(msgspec.Struct, kw_only=True):
     capture: Capture = msgspec.field(default_factory=Capture)
     llm: Llm = msgspec.field(default_factory=Llm)
     plugins: dict[str, Plugin] = {}
+    compact: Compact = msgspec.field(default_factory=Compact)
     recall: Recall = msgspec.field(default_factory=Recall)
     evidence: Evidence = msgspec.field(default_factory=Evidence)
     longterm: Longterm = msgspec.field(default_factory=Longterm)
@@ -413,6 +435,8 @@ def _nameless_models(settings: Settings) -> list[str]:
         "longterm.extract": settings.longterm.extract.provider,
         "longterm.consolidate": settings.longterm.consolidate.provider,
     }
+    if settings.compact.provider not in ("extractive", "openai", "openai-compatible", "anthropic", "gemini"):
+        chosen["compact"] = settings.compact.provider
     for agent, own in settings.plugins.items():
         if own.summarize:
             chosen[f"plugins.{agent}.summarize"] = own.summarize.provider

@@ -36,6 +36,7 @@ COMMANDS = {
         "pin": ("notes", "pin", "Pin an entry: it ranks higher and never fades."),
         "confidence": ("notes", "confidence", "Say how sure an entry is: low ones are not told to agents."),
         "expire": ("notes", "expire", "Let an entry expire on a day."),
+        "compact": ("compact", "compact", "Write a digest of a day, a week or a query into today."),
         "export": ("notes", "export", "Write entries as markdown or JSON."),
     },
     "Index": {

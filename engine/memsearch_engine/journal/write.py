@@ -108,15 +108,20 @@ class Journal:
             disk.append(path, block, first=f"# {day}\n\n".encode())
         return Appended(entry_id, path, True)
 
-    def add_note(self, memory: str, day: str, time: str, body: str) -> Appended:
-        """Append a hand-written note; undoable. It gets an ``id`` comment, so that it keeps its name for good."""
+    def add_note(self, memory: str, day: str, time: str, body: str, *, heading: str = "") -> Appended:
+        """Append a hand-written note; undoable. It gets an ``id`` comment, so that it keeps its name for good.
+
+        Args:
+            heading: our own words: the note stands under them alone, not among the day's others.
+        """
         path, harmless = self._day_path(memory, day), self._harmless(body)
         entry_id = uuid.uuid4().hex[:12]
         with disk.locked(self.home, path):
             data = _read(path)
             document = parse_end(data, day)
-            block = _joined(document, ["## Notes", ""] if not _in_notes(document) else [])
-            block += _lines(document, [f"### {time}", f"<!-- id:{entry_id} -->", harmless, ""])
+            block = _joined(document, ["## Notes", ""] if not heading and not _in_notes(document) else [])
+            head = f"## {heading}" if heading else f"### {time}"
+            block += _lines(document, [head, f"<!-- id:{entry_id} -->", harmless, ""])
             first = f"# {day}\n\n".encode()
             self.origin.wrote(entry.raw for entry in parse(block, day).entries)
             change = self._change(
