@@ -1,0 +1,37 @@
+"""A digest by the agents' own command lines: the notes go in, a cited digest comes back, and no session of the agent's is left."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from tests.agents.conftest import Lab
+
+pytestmark = pytest.mark.agents
+
+
+@pytest.mark.parametrize(("agent", "program"), [("claude-code", "claude"), ("codex", "codex")])
+def test_an_agent_writes_the_digest(lab: Lab, agent: str, program: str) -> None:
+    lab.have(program)
+
+    def replies(request):
+        text = json.dumps(request, ensure_ascii=False)
+        if "digests of a developer" not in text:
+            return None
+        (name,) = set(re.findall(r"\[mem:([0-9a-f]{12})\] \d{4}", text))
+        return f"- Staging runs Postgres 17 [mem:{name}]\n- Made up [mem:000000000000]"
+
+    lab.model.replies = replies
+    lab.ok("add", "Decided: staging runs Postgres 17")
+    note = lab.ok("entries", "--json").json["entries"][0]["entry_id"]
+    done = lab.ok("compact", "--llm-provider", agent, "--json").json
+    assert done["text"] == f"- Staging runs Postgres 17 [mem:{note}]\n- Made up"
+    assert done["sources"] == [note] and done["unsourced"] == 1
+    spent = lab.ok("spend", "--json").json
+    assert {row["purpose"] for row in spent["days"]} == {"compact"} and spent["days"][0]["calls"] == 1
+    assert not list((lab.user / ".claude" / "projects").rglob("*.jsonl")) and not list(
+        (lab.user / ".codex" / "sessions").rglob("*.jsonl")
+    )
+    assert "Memory Compact" in lab.ok("show", "today").out
