@@ -123,6 +123,11 @@ class Home:
         return self.root / "longterm"
 
     @property
+    def longterm_search(self) -> Path:
+        """The same as files that the index reads, one folder for each project; derived."""
+        return self.root / "longterm.search"
+
+    @property
     def longterm_baseline(self) -> Path:
         """A bare git repository beside the workspace, never inside: a repository that a user made there is not ours."""
         return self.root / "longterm.git"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from memsearch_engine import Memory, Note, Unreachable, UsageError, dialect, inside
+from memsearch_engine.index.rows import LONGTERM_KINDS
 from memsearch_engine.search.hits import Answer, Hit
 
 from memsearch_tui.cli import output
@@ -170,6 +171,7 @@ def hit_json(hit: Hit, answer: Answer) -> dict[str, Any]:
         "agent": row.agent,
         "session": row.session,
         "turn": row.turn,
+        "kind": row.kind,
         "day": row.day,
         "time": row.time,
         "rank": hit.rank,
@@ -199,8 +201,9 @@ def _print_hits(answer: Answer, explain: bool) -> None:
         badges = [text.format(row.marks[name]) for name, text in _BADGES.items() if name in row.marks]
         newer = answer.overtaken.get(hit.id)
         badges += [f"overtaken by {newer.rank}, of {newer.day}"] if newer else []
-        head = f"{hit.rank:2d}  {row.day or os.path.basename(row.path)} {row.time}".rstrip()
-        facts = "  ".join([row.agent or "note", row.chunk_id, *badges, *(["by meaning"] if hit.by_meaning else [])])
+        where = "long-term" if row.kind in LONGTERM_KINDS.values() else os.path.basename(row.path)
+        head = f"{hit.rank:2d}  {row.day or where} {row.time}".rstrip()
+        facts = "  ".join([row.agent or row.kind, row.chunk_id, *badges, *(["by meaning"] if hit.by_meaning else [])])
         output.echo(f"{output.style(head, bold=True)}  {output.style(facts, dim=True)}")
         for line in [line for line in row.embedded.splitlines() if line.strip()][:3]:
             output.echo(f"    {output.clip(line, room - 4)}")

@@ -16,6 +16,7 @@ from itertools import islice
 from memsearch_engine import Memory, MemsearchError, Note, NotFound, Turn, UsageError
 from memsearch_engine.capture.context import fenced
 from memsearch_engine.llm.tokens import estimate
+from memsearch_engine.longterm import searchable
 from memsearch_engine.search.query import parse
 from memsearch_engine.settings import load
 
@@ -75,7 +76,12 @@ def sees_all(memory: Memory) -> bool:
 def note_of(memory: Memory, name: str) -> Note:
     """A note by its id. Raises NotFound, also for one of another project where such are not told."""
     note = memory.note(name)
-    if not sees_all(memory) and not any(note.path.startswith(project.memory + os.sep) for project in memory.projects):
+    own = [
+        folder
+        for project in memory.projects
+        for folder in (project.memory, str(searchable.folder(memory.home, project.id)))
+    ]
+    if not sees_all(memory) and not any(note.path.startswith(folder + os.sep) for folder in own):
         raise NotFound(f"no note {name} in this project", _OWN[1])
     return note
 

@@ -259,11 +259,13 @@ class Catalog:
         file: DayFile,
         content_hash: str,
         entries: list[tuple[Entry, str | None, list[Chunk]]],
+        kind: str = "",
     ) -> None:
         """Replace all that is known of one file, in one transaction.
 
         Args:
-            entries: each with what is embedded before it (None: not looked for) and its chunks.
+            entries: each with what is embedded before it (None: not looked for) and its chunks. kind: of all of them, instead of each
+                one's own.
         """
         from memsearch_engine.index import analyze  # readers do without it, and an app that starts reads
         from memsearch_engine.index.chunk import with_asked
@@ -298,7 +300,7 @@ class Catalog:
                         entry.agent,
                         entry.session,
                         entry.turn,
-                        entry.kind,
+                        kind or entry.kind,
                         entry.heading,
                         entry.level,
                         entry.title[:300],

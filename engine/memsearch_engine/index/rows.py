@@ -8,6 +8,8 @@ import msgspec
 
 from memsearch_engine.journal.model import Anchor
 
+#: Of the long-term memory (``longterm.searchable``): file -> what its entries are.
+LONGTERM_KINDS = {"memory.md": "memory", "facts.md": "fact", "sessions.md": "summary"}
 _anchors = msgspec.json.Decoder(list[Anchor])
 decode_marks = msgspec.json.Decoder(dict[str, str]).decode
 

@@ -18,6 +18,7 @@ from memsearch_engine import inside
 from memsearch_engine.ids import digest
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import asked_before, chunks_of, text_of
+from memsearch_engine.index.rows import LONGTERM_KINDS
 from memsearch_engine.journal.files import DayFile, Listing, list_files
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.parse import parse
@@ -46,6 +47,7 @@ def scan(
     settings: Settings,
     *,
     memory: str = "",
+    longterm: str = "",
     force: bool = False,
     progress: Progress | None = None,
     prompts: Prompts | None = None,
@@ -54,7 +56,7 @@ def scan(
 
     Args:
         roots: folders or files; *memory* among them is the project's own memory folder, to which ignore files of the
-            repository don't apply.
+            repository don't apply; *longterm*, where files are called by what their entries are.
         force: read every file again, also those whose time stamp is as it was.
         prompts: what was asked is embedded before notes; None where nothing is.
     """
@@ -65,11 +67,12 @@ def scan(
     unreadable: set[str] = set()
     for root in dict.fromkeys(os.path.abspath(root) for root in roots):
         listing = list_files(root)
-        keep = [file for file in _kept(listing, root, settings, own=root == memory) if file.path not in present]
+        own = root in (memory, longterm)
+        keep = [file for file in _kept(listing, root, settings, own=own) if file.path not in present]
         gone_root = not os.path.exists(root)
         for path, reason in listing.problems:
             unreadable.add(path)
-            if path == root and gone_root and root == memory:
+            if path == root and gone_root and own:
                 continue  # a project that has no memory yet
             result.failed.append((path, reason))
         listed.append((root, listing.complete or (gone_root and _parent_listed(root))))
@@ -77,7 +80,8 @@ def scan(
             present.add(file.path)
             result.files += 1
             try:
-                if _refresh(catalog, project, root, file, known.get(file.path), settings, force, prompts):
+                kind = LONGTERM_KINDS.get(os.path.basename(file.path), "") if root == longterm else ""
+                if _refresh(catalog, project, root, file, known.get(file.path), settings, force, prompts, kind):
                     result.changed += 1
             except OSError as error:
                 reason = error.strerror or str(error)
@@ -113,6 +117,7 @@ def _refresh(
     settings: Settings,
     force: bool,
     prompts: Prompts | None,
+    kind: str = "",
 ) -> bool:
     if known and not force:
         before, content_hash, state = known
@@ -136,7 +141,7 @@ def _refresh(
         (entry, asked.get(entry.id), chunks_of(entry, settings.chunking.max_chars, asked.get(entry.id) or ""))
         for entry in document.entries
     ]
-    catalog.put_file(project, root, file, now, entries)
+    catalog.put_file(project, root, file, now, entries, kind)
     return True
 
 

@@ -290,6 +290,11 @@ class Journal:
         """
         batch = batch or uuid.uuid4().hex
         changed: list[Entry] = []
+        if any(target.path.startswith(f"{self.home.longterm_search}{os.sep}") for target in targets):
+            raise UsageError(
+                "this is of the long-term memory, no note",
+                "`memsearch forget WORDS` takes it out; MEMORY.md can be edited",
+            )
         # all or nothing: look at every one before the first is touched; and from the last one back, since equal notes of a day are
         # told apart by their order
         places = [(t.path, self._seen(parse(_read(t.path), _stem(t.path)), t).start, t) for t in targets]

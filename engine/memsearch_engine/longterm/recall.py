@@ -20,7 +20,7 @@ from memsearch_engine.index.analyze import terms
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.llm.tokens import estimate
-from memsearch_engine.longterm import review, workspace
+from memsearch_engine.longterm import review, searchable, workspace
 from memsearch_engine.longterm.facts import facts as remembered
 from memsearch_engine.longterm.store import DAY_S, SCHEMA, Store, id_of, plain_line
 from memsearch_engine.registry import Registry
@@ -30,7 +30,8 @@ from memsearch_engine.usage import totals
 
 _HEAD = (
     "Long-term memory, checked by the user. Where a line of it helps, end your reply with its citation, such as "
-    "[mem:3f9a2c1b]: what is cited is kept, what is never used is forgotten."
+    "[mem:3f9a2c1b]: what is cited is kept, what is never used is forgotten. More of it: `memsearch search 'kind:memory WORDS'`, "
+    "recaps of sessions: `kind:summary`."
 )
 TRASH = """
 CREATE TABLE IF NOT EXISTS longterm_trash (
@@ -219,6 +220,7 @@ def forget(home: Home, query: str, matches: list[Match]) -> int:
         for image in images:
             _put(home, image.kind, image.name, image.after)
         _rewrite_evidence(home)
+        searchable.rewrite(home)
     if proposal := review.pending(home):  # what waits for review must not bring it back
         unwanted, wanted = store.refused("+"), set(terms(query))
         numbers = [
@@ -261,6 +263,7 @@ def restore(home: Home, number: int) -> int:
         for image, text in back:
             _put(home, image.kind, image.name, text)
         _rewrite_evidence(home)
+        searchable.rewrite(home)
         with using(home, TRASH) as db:
             db.execute("UPDATE longterm_trash SET restored=? WHERE id=?", (time.time(), number))
     return len(images)

@@ -176,7 +176,7 @@ def _put(hit: Hit, entry: Entry, terms: set[str], answer: Answer, files: notes.F
     """A note in the words in which it is told: those of its lines that say what came of it, the nearest to the prompt first where not
     all fit, in their own order. None where nothing of it fits."""
     lines = notes.outcome(entry.body)
-    head = f"- {hit.day}{' ' + hit.agent if hit.agent else ''}: "
+    head = f"- {' '.join(filter(None, (hit.day or 'long-term memory', hit.agent)))}: "
     tail = f" [mem:{hit.id}]"
     for older in answer.hits:
         standing = files.standing(older.row) if older.id in hit.overtakes else None

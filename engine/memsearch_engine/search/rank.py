@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from memsearch_engine.amendments import Said
 from memsearch_engine.index import analyze
+from memsearch_engine.index.rows import LONGTERM_KINDS
 from memsearch_engine.search.hits import Hit
 from memsearch_engine.search.query import Query, is_expired
 
@@ -101,7 +102,9 @@ def order(query: Query, found: list[Hit], limit: int, today: str) -> list[Hit]:
     found.sort(key=lambda hit: (-hit.score, hit.row.day, hit.row.chunk_id))
     best: dict[tuple[str, str], Hit] = {}
     for hit in found:
-        best.setdefault((hit.row.project, hit.row.entry_id), hit)
+        # what holds everywhere is in each project's files
+        project = "" if hit.row.kind in LONGTERM_KINDS.values() else hit.row.project
+        best.setdefault((project, hit.row.entry_id), hit)
         if len(best) == limit:
             break
     hits = list(best.values())

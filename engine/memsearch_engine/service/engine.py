@@ -34,7 +34,7 @@ from memsearch_engine.index.rows import IndexResult
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.longterm import pipeline, review
 from memsearch_engine.longterm.recall import prepare
-from memsearch_engine.longterm.workspace import SUMMARY
+from memsearch_engine.longterm.workspace import MEMORY, NOTES, SUMMARY
 from memsearch_engine.projects import Place, Project, locate
 from memsearch_engine.recall import compaction
 from memsearch_engine.recall import prompt as at_prompt
@@ -127,6 +127,7 @@ class Engine:
         for project in self._registered():
             self.indexer.attach(project)
         seen: object = None
+        known: object = None
         reconciled = 0.0
         while not self.stopping.wait(_TICK_S):
             try:
@@ -135,12 +136,12 @@ class Engine:
                 if time.monotonic() - reconciled > _RECONCILE_S:
                     reconciled = time.monotonic()
                     self._reconcile()
-                now = (
-                    self.version,
-                    self._config_stamp,
-                    _stamp(self.home.longterm),
-                    _stamp(self.home.longterm / SUMMARY),
-                )
+                longterm = tuple(_stamp(self.home.longterm / name) for name in ("", SUMMARY, MEMORY, NOTES))
+                if known != longterm:
+                    for project in self._registered() if known is not None else ():
+                        self.indexer.refresh(project)
+                    known = longterm
+                now = (self.version, self._config_stamp, longterm)
                 if seen != now and self.indexer.ready.is_set():  # opening the index comes first: a search waits for it
                     seen = now
                     self._prepare_contexts()

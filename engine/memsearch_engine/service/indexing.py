@@ -34,6 +34,8 @@ from memsearch_engine.index.rows import Failure, IndexResult, Row
 from memsearch_engine.index.space import Space, complete_spaces
 from memsearch_engine.index.sync import Scan, scan
 from memsearch_engine.index.watch import Watcher
+from memsearch_engine.journal.origin import Origin
+from memsearch_engine.longterm import searchable
 from memsearch_engine.projects import Project
 from memsearch_engine.registry import Registry
 from memsearch_engine.service.comparing import Comparer
@@ -452,6 +454,7 @@ class Indexer:
             work.job.error = Unreachable("the project was forgotten meanwhile")
             self._end(work.job)
         self._forget(job.project)
+        shutil.rmtree(searchable.folder(self.home, job.project.id), ignore_errors=True)
         self._end(job)
 
     def _advance(self, work: _Work) -> None:
@@ -639,7 +642,8 @@ class Indexer:
         if job.anew:
             self._forget(project)
         settings, bad = self._settings_of(project)
-        roots = [project.memory, *self._extra_roots(project, job.paths)]
+        longterm = self._longterm(project)
+        roots = [project.memory, *self._extra_roots(project, job.paths), longterm]
         self._report(call, project, "reading", 0, 0)
         found: Scan = scan(
             self.catalog,
@@ -647,6 +651,7 @@ class Indexer:
             roots,
             settings,
             memory=project.memory,
+            longterm=longterm,
             force=job.force,
             progress=lambda done, total: self._report(call, project, "reading", done, total),
             prompts=Archive(self.home).prompts if self._prompts_wanted else None,
@@ -664,6 +669,17 @@ class Indexer:
             if space is not None:
                 self._with_space(work, space)
         return work
+
+    def _longterm(self, project: Project) -> str:
+        """Where what a project may know of the long-term memory lies, up to date."""
+        origin = Origin(self.home)
+        try:
+            return str(searchable.write(self.home, project.id, origin))
+        except (MemsearchError, OSError) as error:  # the notes are found without it
+            log.warning("the long-term memory is not searched in %s: %s", project.slug, error)
+            return str(searchable.folder(self.home, project.id))
+        finally:
+            origin.close()
 
     def _settings_of(self, project: Project) -> tuple[Settings, list[tuple[str, str]]]:
         """The settings that hold in a project. A bad file in it fails nothing but itself: it came with a clone."""
