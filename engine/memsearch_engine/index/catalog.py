@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from memsearch_engine.errors import Unreachable
-from memsearch_engine.index.rows import Row, Title, decode_marks
+from memsearch_engine.index.rows import LONGTERM_KINDS, Row, Title, decode_marks
 from memsearch_engine.journal.files import DayFile
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.migrate import write_ahead
@@ -81,6 +81,8 @@ CREATE INDEX IF NOT EXISTS links_newer ON links(project, newer);
 HIT_COLUMNS = """c.id, c.chunk_id, c.text, c.embedded, c.start_line, c.end_line, c.part, e.entry_id, e.hash, e.project,
  e.day, e.time, e.agent, e.session, e.turn, e.kind, e.heading, e.level, e.title, e.anchors, e.marks, f.path,
  CASE WHEN c.part=0 THEN coalesce(e.asked, '') ELSE '' END"""
+#: What is in the journal, and no part of the long-term memory.
+_NOTES = f"kind NOT IN ({', '.join(repr(kind) for kind in LONGTERM_KINDS.values())})"
 HIT_FROM = "chunks c JOIN entries e ON e.id = c.entry JOIN files f ON f.id = e.file"
 
 
@@ -590,7 +592,7 @@ class Catalog:
         found: dict[str, tuple[int, str]] = {}
         for project in projects:
             rows = self.query(
-                "SELECT agent, count(*), max(day || ' ' || time) FROM entries WHERE project=? GROUP BY agent",
+                f"SELECT agent, count(*), max(day || ' ' || time) FROM entries WHERE project=? AND {_NOTES} GROUP BY agent",
                 (project,),
             )
             for agent, count, last in rows:
@@ -656,7 +658,9 @@ class Catalog:
     def counts(self, project: str = "") -> dict[str, int]:
         where, values = ("WHERE project=?", (project,)) if project else ("", ())
         files = self.query(f"SELECT count(*), sum(state='failed') FROM files {where}", values)[0]
-        entries = self.query(f"SELECT count(*), count(DISTINCT day) FROM entries {where}", values)[0]
+        entries = self.query(
+            f"SELECT count(*), count(DISTINCT day) FROM entries {where or 'WHERE 1'} AND {_NOTES}", values
+        )[0]
         chunks = self.query(
             f"SELECT count(*), count(DISTINCT c.chunk_id) FROM chunks c JOIN entries e ON e.id=c.entry {where.replace('project', 'e.project')}",
             values,
