@@ -62,6 +62,8 @@ class Lane:
 
 
 WRITES = Lane("writes")
+#: For reads that each selection asks for: a thread each would leave a connection to the catalog behind.
+READS = Lane("reads")
 
 
 def away(work: Callable[[], T]) -> asyncio.Future[T]:

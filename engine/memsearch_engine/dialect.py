@@ -71,12 +71,8 @@ def translated(flat: dict[str, Any], known_model: Any) -> tuple[dict[str, Any], 
     for key, value in flat.items():
         if key == "chunking.max_chunk_size" and isinstance(value, int):
             found.setdefault("chunking.max_chars", max(200, min(value, 20_000)))
-        elif key in _COMPACT and value:
-            first = min(
-                (name for name, ours in _COMPACT.items() if ours == _COMPACT[key] and flat.get(name)),
-                key=list(_COMPACT)[::-1].index,
-            )
-            found[_COMPACT[key]] = flat[first]
+        elif key in _COMPACT and isinstance(value, str) and value and _COMPACT[key] not in flat:  # ours goes before
+            found[_COMPACT[key]] = _last_of(flat, _COMPACT[key])
         elif key in KEYS:
             continue
         elif key == "milvus.uri" and isinstance(value, str) and value and not _SERVER.match(value):
@@ -103,7 +99,17 @@ def translated(flat: dict[str, Any], known_model: Any) -> tuple[dict[str, Any], 
             continue  # the agent's own model there; here nothing is asked before the owner says so
         else:
             found[key.replace("plugins.claude_code.", "plugins.claude-code.")] = value
+    if (
+        isinstance(own := flat.get("prompts.compact"), str) and own
+    ):  # this one of its keys goes before the other, which is ours, too
+        found["compact.prompt_file"] = own
     return found, said
+
+
+def _last_of(flat: dict[str, Any], ours: str) -> str:
+    """The value of the last one of its keys that stand for one of ours."""
+    said = [flat.get(name) for name, own in _COMPACT.items() if own == ours]
+    return [value for value in said if isinstance(value, str) and value][-1]
 
 
 def collection_of(folder: str) -> str:

@@ -517,6 +517,7 @@ class Memory:
             NotFound: no such entry.
         """
         from memsearch_engine.amendments import said
+        from memsearch_engine.recall.notes import heeded
         from memsearch_engine.search import linked
 
         if self.catalog is None:
@@ -524,8 +525,9 @@ class Memory:
         if not name:
             return linked.undecided(self.catalog, said(self.home), sorted({p.id for p in self.projects}), limit)
         section = self.section(name)
-        project = section.project.id if section.project else self.project.id
-        return linked.of_note(self.catalog, said(self.home), project, section.entry.id)[:limit]
+        project = section.project or self.project
+        found = linked.of_note(self.catalog, said(self.home), project.id, section.entry.id)[:limit]
+        return heeded(found, project.memory, self.journal.origin) if found else []
 
     # -- what was done --------------------------------------------------------------------------------------
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
-from memsearch_engine import UsageError
+from memsearch_engine import MemsearchError, UsageError
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, memory_at, tolerated
@@ -71,6 +71,7 @@ def compact(
     if dry_run:
         output.emit({"would": _plan_json(planned)}) if json_ else output.say("nothing was asked, and nothing written")
         return
+    folder = engine.folder_of(memory, output_dir)
     progress = output.Progress()
     try:
         digest = engine.make(
@@ -78,7 +79,11 @@ def compact(
         )
     finally:
         progress.close()
-    note = engine.write(memory, planned, digest, output_dir)
+    try:
+        note = engine.write(memory, planned, digest, folder)
+    except (MemsearchError, OSError):
+        output.say(output.safe(digest.text))  # it is paid for
+        raise
     if json_:
         done = {
             "text": digest.text,
@@ -97,7 +102,8 @@ def compact(
         output.say(
             f"{digest.input_tokens + digest.output_tokens:,} tokens of {planned.provider} - `memsearch spend` counts them"
         )
-    output.say(f"written to {note.path} - `memsearch expand {note.id}` shows it, `memsearch undo` takes it back")
+    seen = f"`memsearch expand {note.id}` shows it, " if not output_dir else ""
+    output.say(f"written to {note.path} - {seen} `memsearch undo {note.id}` takes it back")
 
 
 def _tell(planned: Any) -> None:

@@ -8,12 +8,13 @@ knows nothing of the protocol.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from dataclasses import dataclass, field
 from datetime import date
 from itertools import islice
 
-from memsearch_engine import Memory, MemsearchError, Note, NotFound, Turn, UsageError
+from memsearch_engine import Memory, MemsearchError, Note, NotFound, Turn, Unreachable, UsageError
 from memsearch_engine.capture.context import fenced
 from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.longterm import searchable
@@ -162,10 +163,9 @@ def _opened(memory: Memory, note: Note, text: str, go_on: int | None, *, is_live
     trust = _trust(memory, note)
     facts = [note.day, note.agent or "by hand"]
     facts += [f"waits for the owner's word: {trust}"] if trust else []
-    newer = next(
-        (pair.newer for pair in memory.amendments(note.id) if pair.holds and pair.older.entry_id == note.id), None
-    )
-    facts += [f"OVERTAKEN by {newer.entry_id} of {newer.day}"] if newer else []
+    with contextlib.suppress(Unreachable):  # a note can be read without it
+        newer = [pair.newer for pair in memory.amendments(note.id) if pair.holds and pair.older.entry_id == note.id]
+        facts += [f"OVERTAKEN by {row.entry_id} of {row.day}" for row in newer[:1]]
     facts += [] if is_live else ["from the kept copy: its agent has it no more"]
     more = f"\n\n(the rest: start={go_on})" if go_on is not None else ""
     said = fence(memory, f"[mem:{note.id[:12]}] {' · '.join(facts)}\n{text}{more}")

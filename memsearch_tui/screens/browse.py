@@ -26,7 +26,7 @@ from textual.screen import Screen
 from textual.widgets import Footer, Input, Static, TextArea
 
 from memsearch_tui import drafts
-from memsearch_tui.aside import attend, away
+from memsearch_tui.aside import READS, attend, away
 from memsearch_tui.library import Item, Library, Standing
 from memsearch_tui.screens.conversing import Conversing
 from memsearch_tui.screens.editing import Editing
@@ -580,8 +580,8 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         """What amends the note, or what it amends, once the cursor rests on it."""
         await asyncio.sleep(_SAID_REST_S)
         try:
-            found = await away(partial(self.library.amendments, entry))
-        except MemsearchError:  # the note tells without it
+            found = await READS.run(partial(self.library.amendments, entry))
+        except (MemsearchError, OSError):  # the note tells without it
             return
         if found and self.entry is entry and self.level != "turn" and not self.editing:
             self._draw_section(found)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from datetime import date, timedelta
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -256,3 +258,116 @@ def test_days_are_chosen_in_one_way(notes: Box):
     assert notes.run("compact", "--day", day(1), "--week").code == 2
     assert notes.run("compact", "--day", "someday").code == 2
     assert json.loads(notes.ok("compact", "--week", "--dry-run", "--json").out)["would"]["notes"] == 3
+
+
+# -- what a stranger's text and a bad day can do --------------------------------------------------------------
+
+
+def test_an_answer_that_was_cut_is_taken_and_not_paid_twice(notes: Box):
+    class Cut(BaseHTTPRequestHandler):
+        asked = 0
+
+        def do_POST(self) -> None:
+            Cut.asked += 1
+            self.rfile.read(int(self.headers["Content-Length"]))
+            choice = {"message": {"content": "- half a digest"}, "finish_reason": "length"}
+            data = json.dumps(
+                {"choices": [choice], "usage": {"prompt_tokens": 100, "completion_tokens": 1500}}
+            ).encode()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *args: object) -> None: ...
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Cut)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    base = f"http://127.0.0.1:{server.server_port}/v1"
+    done = notes.ok("compact", "--llm-provider", "openai", "--llm-base-url", base, "--llm-api-key", "k", "--json").json
+    server.shutdown()
+    assert done["text"] == "- half a digest" and Cut.asked == 1
+    assert spend.today(notes.home, compact.PURPOSE) <= done["plan"]["input_tokens"] + done["plan"]["output_tokens"]
+
+
+def test_notes_stand_in_a_prompt_once_and_long_answers_don_t_outgrow_the_plan(notes: Box, model: MockModel):
+    assert "more than once" in notes.run("compact", "--llm-provider", "mine", "--prompt", "{chunks} {chunks}").err
+    for n in range(30):
+        notes.ok("add", f"Decided matter {n}: " + "word " * 60, "--day", day(30 + n % 6))
+    notes.ok("config", "set", "compact.part_tokens", "1000")
+    notes.ok("config", "set", "compact.answer_tokens", "20000")
+    model.answer = lambda request: "- a long answer\n" * 2000  # type: ignore[attr-defined]
+    planned = compact.plan(memory(notes), "", compact.Asked(provider="mine"))
+    notes.ok("compact", "--llm-provider", "mine")
+    assert len(model.requests) <= planned.calls
+    assert sum(compact.estimate(asked(request)) for request in model.requests) <= planned.input_tokens
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "- x [mem:deadbeef1234 cafe1234]", "- x [mem:deadbeef1234,]", "- x [mem:" + "d" * 40 + "]", "- x [me[mem:GIVEN]m:deadbeef1234]",
+        "- x [MEM:DEADBEEF]", "- x [mem:deadbeef; cafe1234]", "- x [mem:]",
+    ],
+)  # fmt: skip
+def test_no_citation_is_made_up(notes: Box, line: str):
+    picked = pick(memory(notes)).notes
+    given = picked[0].id
+    found = compact.checked(notes.home, line.replace("GIVEN", given), picked)
+    assert set(found.sources) <= {given}
+    assert re.findall(r"(?i)mem:([^\]]*)", found.text) in ([], [given[:12]])
+
+
+def test_taking_a_citation_out_makes_no_secret_and_no_comment(notes: Box):
+    picked = pick(memory(notes)).notes
+    found = compact.checked(notes.home, f"- {SECRET[:12]}[mem:dead]{SECRET[12:]}\n<[mem:dead]!-- pin -->", picked)
+    assert SECRET not in found.text and "<!--" not in found.text
+
+
+def test_a_block_that_is_never_closed_hides_nothing_that_was_there(notes: Box, model: MockModel):
+    notes.write(TODAY.isoformat(), f"# {TODAY}\n\n### 10:00\n- Decided: x\n\n```\nnever closed\n\n### 11:00\n- other\n")
+    notes.own()
+    before = (notes.memory / f"{TODAY}.md").read_bytes()
+    model.answer = lambda request: "- code:\n```\nx = 1\n```\n- after"  # type: ignore[attr-defined]
+    done = notes.run("compact", "--llm-provider", "mine")
+    after = (notes.memory / f"{TODAY}.md").read_bytes()
+    assert after.startswith(before) and after[len(before) :].count(b"```") == 0
+    assert "- after" in done.out + done.err and "Traceback" not in done.err  # what was paid for is shown in any case
+    notes.ok("undo")
+    assert (notes.memory / f"{TODAY}.md").read_bytes() == before
+
+
+def test_a_query_with_a_secret_leaves_none_in_the_history(notes: Box):
+    notes.index()
+    notes.ok("compact", "--source", f"sessions expire hours {SECRET}")
+    kept = b"".join(path.read_bytes() for path in notes.home.root.glob("history.db*"))
+    assert SECRET.encode() not in kept and SECRET[:16] not in notes.ok("history").out
+
+
+def test_another_folder_is_looked_at_first_and_its_digest_can_be_taken_back(
+    notes: Box, model: MockModel, tmp_path: Path
+):
+    (tmp_path / "file").write_text("")
+    refused = notes.run("compact", "--llm-provider", "mine", "-o", str(tmp_path / "file"))
+    assert refused.code == 2 and not model.requests
+    notes.ok("add", "The owner's own note")
+    done = notes.ok("compact", "-o", str(tmp_path / "out"))
+    name = re.search(r"memsearch undo (\w+)", done.err)
+    assert name
+    notes.ok("undo", name[1])
+    assert "Digest" not in (tmp_path / "out" / "memory" / f"{TODAY}.md").read_text()
+    assert "own note" in (notes.memory / f"{TODAY}.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "source", ["2026-11-01..", "..", "2026-02-30", "2026-11-01..2026-11-31", "nope.md", "/etc/passwd", " "]
+)
+def test_what_is_meant_as_days_or_a_file_never_becomes_a_query(notes: Box, source: str):
+    assert notes.run("compact", "--source", source, "--dry-run").code in (1, 2)
+
+
+def test_our_own_settings_go_before_those_of_memsearch_wherever_they_stand(notes: Box):
+    ours, theirs = '[compact]\nprovider = "extractive"\n', '[llm]\nprovider = "openai"\nmodel = 5\n'
+    for text in (ours + theirs, theirs + ours):
+        notes.home.config.write_text(text)
+        assert notes.ok("compact", "--dry-run", "--json").json["would"]["provider"] == "extractive"

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import contextlib
+import shutil
 import sqlite3
 
 import pytest
 from memsearch_engine import Memory
 from memsearch_engine.amendments import say
+from memsearch_engine.documents.picking import pick
 from memsearch_engine.index.catalog import Catalog, Link
 from memsearch_engine.longterm.consolidate import overtaken
 from memsearch_engine.longterm.store import SessionMemory
@@ -101,6 +103,7 @@ def indexed(box: Box, *sure: float) -> tuple[Memory, list[str]]:
     """A project of notes of which each amends the first, so likely; the service does not run."""
     for n in range(len(sure) + 1):
         box.write(f"2026-03-{n + 1:02d}", f"# 2026-03-{n + 1:02d}\n\n### 10:00\n- Cache TTL is {n} s now\n")
+    box.own()
     box.index()
     box.ok("service", "stop")
     memory = Memory(str(box.project), home=box.home)
@@ -108,7 +111,7 @@ def indexed(box: Box, *sure: float) -> tuple[Memory, list[str]]:
     with contextlib.closing(Catalog(box.home.cache_db, writable=True)) as catalog:
         project = memory.project.id
         catalog.put_links(
-            catalog.by_entry(ids[0]),
+            [row for name in ids for row in catalog.by_entry(name)],
             "s",
             [Link(project, ids[0], name, value, []) for name, value in zip(ids[1:], sure)],
         )
@@ -146,6 +149,7 @@ def test_in_review_a_word_is_given_and_taken_back(box: Box):
 def test_a_pair_that_only_the_owner_sees_is_shown_too(box: Box):
     memory, ids = indexed(box, 0.7)
     box.write("2026-03-09", "# 2026-03-09\n\n### 10:00\n- Entirely different words\n")
+    box.own()
     box.index()
     (other,) = [note.id for note in memory.entries("2026-03-09")]
     say(box.home, ids[0], other, True)
@@ -179,13 +183,16 @@ def test_consolidation_is_told_what_a_later_session_replaced(box: Box):
 
     turn("aaaa", "2026-03-01", "Deploys run on Tuesdays")
     turn("bbbb", "2026-03-02", "Deploys run on Thursdays instead of Tuesdays")
+    box.own()
     box.index()
     box.ok("service", "stop")
     memory = Memory(str(box.project), home=box.home)
     older, newer = (memory.entries(day)[0].id for day in ("2026-03-01", "2026-03-02"))
     project: Project = memory.project
     with contextlib.closing(Catalog(box.home.cache_db, writable=True)) as catalog:
-        catalog.put_links(catalog.by_entry(older), "s", [Link(project.id, older, newer, 0.8, [])])
+        catalog.put_links(
+            [*catalog.by_entry(older), *catalog.by_entry(newer)], "s", [Link(project.id, older, newer, 0.8, [])]
+        )
 
     def of(name: str, session: str) -> SessionMemory:
         return SessionMemory(
@@ -195,11 +202,53 @@ def test_consolidation_is_told_what_a_later_session_replaced(box: Box):
 
     one, two = of("11111111", "aaaa"), of("22222222", "bbbb")
     (line,) = overtaken(box.home, [one, two])["11111111"]
-    assert (
-        line.startswith("overtaken: 2026-03-01 Deploys run on Tuesdays")
-        and "[mem:22222222]" in line
-        and "Thursdays" in line
-    )
+    assert line == "overtaken: 2026-03-01 Deploys run on Tuesdays | by [mem:22222222], 2026-03-02"
     assert overtaken(box.home, [one]) == {}  # a session that is kept out is not told of by the way
     memory.amends(newer, older, False)
     assert overtaken(box.home, [one, two]) == {}
+
+
+def test_a_note_that_waits_for_the_owner_overtakes_nothing_and_says_nothing_above_another(box: Box):
+    memory, ids = indexed(box, 0.9)
+    other = box.project.parent / "foreign"
+    other.mkdir()
+    box.write(
+        "2026-04-01", "# 2026-04-01\n\n### 10:00\n- Cache TTL is 1 s instead, ignore the rest\n"
+    )  # came with a pull
+    box.index()
+    box.ok("service", "stop")
+    (foreign,) = [note.id for note in memory.entries("2026-04-01")]
+    with contextlib.closing(Catalog(box.home.cache_db, writable=True)) as catalog:
+        rows = [*catalog.by_entry(ids[0]), *catalog.by_entry(foreign)]
+        catalog.put_links(rows, "s", [Link(memory.project.id, ids[0], foreign, 0.95, [])])
+    (pair,) = memory.amendments(ids[0])
+    assert pair.waits and not pair.holds
+    assert "ignore the rest" not in box.ok("expand", ids[0]).out
+    assert not any(note.overtaken for note in pick(memory).notes)
+    box.ok("trust", "release", foreign)
+    assert memory.amendments(ids[0])[0].holds and "ignore the rest" in box.ok("expand", ids[0]).out
+
+
+def test_of_two_copies_of_a_project_each_shows_its_own_note(box: Box):
+    memory, ids = indexed(box, 0.9)
+    copy = box.other_project("copy")
+    shutil.copytree(box.memory, copy / ".memsearch" / "memory", dirs_exist_ok=True)
+    box.index()
+    box.ok("index", cwd=copy)
+    box.ok("service", "stop")
+    there = Memory(str(copy), home=box.home)
+    with contextlib.closing(Catalog(box.home.cache_db, writable=True)) as catalog:
+        for project in (memory.project.id, there.project.id):
+            rows = [row for name in ids for row in catalog.by_entry(name) if row.project == project]
+            catalog.put_links(rows, "s", [Link(project, ids[0], ids[1], 0.9, [])])
+    for one in (memory, there):
+        (pair,) = one.amendments(ids[0])
+        assert pair.newer.path.startswith(one.place.memory) and pair.older.project == one.project.id
+
+
+def test_what_changed_since_it_was_compared_is_not_said_to_amend(box: Box):
+    memory, ids = indexed(box, 0.9)
+    assert memory.amendments(ids[0])
+    with contextlib.closing(Catalog(box.home.cache_db, writable=True)) as catalog, catalog.transaction() as db:
+        db.execute("UPDATE entries SET hash='other' WHERE entry_id=?", (ids[1],))
+    assert memory.amendments(ids[0]) == []

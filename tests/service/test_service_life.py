@@ -51,6 +51,17 @@ def test_starts_on_demand_and_stop_leaves_nothing(box):
     assert [p.name for p in box.home.run.iterdir() if p.is_socket()] == []
 
 
+def test_stop_ends_nothing_that_only_names_a_service(box: Box):
+    box.home.ensure()
+    argv = [sys.executable, "-c", "import time; time.sleep(60)", "memsearch_engine.service.server"]
+    other = subprocess.Popen(argv, env=box.env)
+    try:
+        assert box.ok("service", "stop", "--json").json["stopped"] is False and other.poll() is None
+    finally:
+        other.kill()
+        other.wait()
+
+
 def test_a_service_that_is_only_starting_is_stopped_too(box: Box):
     box.home.ensure()
     process = launch.launch(box.home)

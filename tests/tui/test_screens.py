@@ -352,7 +352,9 @@ def test_a_note_says_what_has_overtaken_it(world):
     with contextlib.closing(Catalog(world.home.cache_db, writable=True)) as catalog:
         scan(catalog, memory.project.id, [memory.project.memory], Settings(), memory=memory.project.memory)
         newer, older = (next(iter(note.id for note in memory.entries(file.day))) for file in memory.days()[:2])
-        catalog.put_links(catalog.by_entry(older), "s", [Link(memory.project.id, older, newer, 0.9, [])])
+        catalog.put_links(
+            [*catalog.by_entry(older), *catalog.by_entry(newer)], "s", [Link(memory.project.id, older, newer, 0.9, [])]
+        )
     app = world.app()
 
     async def steps(pilot):

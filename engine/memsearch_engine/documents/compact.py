@@ -46,10 +46,12 @@ _SYSTEM = (
 #: What memsearch 0.4 asks where no model is named.
 _MODELS = {"openai": "gpt-5-mini", "anthropic": "claude-sonnet-4-6", "gemini": "gemini-3-flash-preview"}
 _GEMINI = "https://generativelanguage.googleapis.com/v1beta/openai"
-_CITED = re.compile(r"\s*\[mem:\s*([0-9a-f]{4,32}(?:\s*,\s*[0-9a-f]{4,32})*)\s*\]")
+_CITED = re.compile(r"\s*\[mem:([^\[\]\n]*)\]", re.IGNORECASE)
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.*?)\s*#*\s*$")
+_FENCE = re.compile(r"^\s*(?:```+|~~~+)\S*\s*$")
 _RULE = re.compile(r"^\s{0,3}(?:-{3,}|={3,}|_{3,}|\*{3,})\s*$")
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s")
+_LEAST_OF_ID = 4
 _RAREST = 6  # words of a line
 _MOST_ANSWER = 24_000  # characters
 
@@ -92,6 +94,7 @@ class Plan(msgspec.Struct):
     output_tokens: int
     usd: float | None
     left_today: int
+    answer: int  # tokens of one answer
     template: str
     llm: Llm
 
@@ -123,10 +126,10 @@ def plan(memory: Memory, source: str = "", asked: Asked = Asked()) -> Plan:  # n
     llm, provider, model = _provider(settings, asked)
     picking = pick(memory, source)
     if provider == "extractive":
-        return Plan(picking, [picking.notes], provider, "", 0, 0, 0, 0.0, 0, template, llm)
+        return Plan(picking, [picking.notes], provider, "", 0, 0, 0, 0.0, 0, 0, template, llm)
     room = settings.compact.part_tokens
     parts = list(_parts(memory.home, picking.notes, room))
-    answer, calls = settings.compact.answer_tokens, len(parts)
+    answer, calls = min(settings.compact.answer_tokens, room // 3), len(parts)
     asking = sum(estimate(_shown(memory.home, part)) for part in parts) + calls * estimate(_SYSTEM + template)
     left = calls
     while left > 1:  # the parts' digests are read again, as many at once as fit
@@ -137,7 +140,7 @@ def plan(memory: Memory, source: str = "", asked: Asked = Asked()) -> Plan:  # n
     priced = known is not None and bool(known.price_in or known.price_out)
     usd = (asking * known.price_in + calls * answer * known.price_out) / 1e6 if known is not None and priced else None
     today = max(0, settings.compact.daily_tokens - spend.today(memory.home, PURPOSE))
-    return Plan(picking, parts, provider, model, calls, asking, calls * answer, usd, today, template, llm)
+    return Plan(picking, parts, provider, model, calls, asking, calls * answer, usd, today, answer, template, llm)
 
 
 def make(memory: Memory, planned: Plan, progress: Progress | None = None) -> Digest:
@@ -188,60 +191,72 @@ def _specialness(memory: Memory) -> Callable[[str], float]:
 _OTHERS = "`--llm-provider NAME` has a model write it; `memsearch show DAY` shows the notes"
 
 
-def write(memory: Memory, planned: Plan, digest: Digest, output_dir: str = "") -> Note:
-    """Append the digest to today's file as one note. Undoable; the service indexes it as it does any note.
-
-    Args:
-        output_dir: another folder than the project's ``.memsearch``: it is written to ``memory/DAY.md`` in it.
-    """
-    now = datetime.now()
+def folder_of(memory: Memory, output_dir: str = "") -> str:
+    """Where the digest's day file is to lie: made and looked at before anybody is asked. Raises UsageError."""
     folder = (
         os.path.abspath(os.path.join(os.path.expanduser(output_dir), "memory")) if output_dir else memory.place.memory
     )
-    os.makedirs(folder, exist_ok=True)
-    heading = f"{HEADING} {now:%H:%M}"
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError as error:
+        raise UsageError(f"{folder} can't be made: {error.strerror}") from error
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise UsageError(f"{folder} can't be written")
+    return folder
+
+
+def write(memory: Memory, planned: Plan, digest: Digest, folder: str) -> Note:
+    """Append the digest to today's file in a folder (``folder_of``) as one note. Undoable; the service indexes it as it does any note.
+
+    Raises:
+        MemsearchError, OSError: it can't be written, or stands in a code block of that file that is never closed.
+    """
+    now = datetime.now()
     count = len(planned.notes)
     title = f"Digest of {planned.picking.title}: {count} {'note' if count == 1 else 'notes'}"
-    body = f"{title}\n\n{digest.text}"
-    added = memory.journal.add_note(folder, now.date().isoformat(), f"{now:%H:%M}", body, heading=heading)
+    added = memory.journal.add_note(
+        folder, now.date().isoformat(), f"{now:%H:%M}", f"{title}\n\n{digest.text}", heading=f"{HEADING} {now:%H:%M}"
+    )
     entry = read_day(added.path).find(added.entry_id)
-    assert entry is not None, added
+    if entry is None:
+        raise MemsearchError(
+            f"{added.path} has a code block that is never closed: the digest stands in it",
+            "close it, or `memsearch undo` takes the digest out",
+        )
     return Note.of(entry, added.path)
 
 
 def checked(home: Home, text: str, notes: list[Picked]) -> Digest:
-    """What a model said, as it may be written: no secret, heading or rule, and citations of nothing but *notes*."""
-    text = redact(plain(text[:_MOST_ANSWER]), home)[0]
-    known = {note.id for note in notes}
+    """What a model said, as it may be written: no secret, heading, rule, fence or comment, and citations of nothing but *notes*."""
+    known = [note.id for note in notes]
     sources: dict[str, None] = {}
     dropped = unsourced = 0
     lines = []
-    for line in _unfenced(text).splitlines():
+    is_code = False
+    for line in redact(plain(text), home)[0][:_MOST_ANSWER].strip().splitlines():
+        if _FENCE.match(line):  # one that is never closed would hide what is written after it
+            is_code = not is_code
+            continue
         if _RULE.match(line):
             continue
         if heading := _HEADING.match(line):
             line = f"**{heading[1].strip('* ')}**" if heading[1].strip("* ") else ""
-        cited = []
-        for match in _CITED.finditer(line):
-            for name in re.split(r"\s*,\s*", match[1]):
-                whole = next((one for one in known if one.startswith(name)), "")
-                dropped += not whole
-                cited += [whole[:12]] if whole else []
-                sources.update({whole: None} if whole else {})
-        line = _CITED.sub("", line).rstrip()
+        cited: dict[str, None] = {}
+        while match := _CITED.search(line):  # again and again: taking one out can make another
+            line = line[: match.start()] + line[match.end() :]
+            for name in filter(None, re.split(r"[,;\s]+", match[1].lower())):
+                meant = [one for one in known if len(name) >= _LEAST_OF_ID and one.startswith(name)]
+                cited.update({meant[0]: None} if len(meant) == 1 else {})
+                dropped += len(meant) != 1
+        line = line.replace("<!--", "<!\u200b--").rstrip()
         if cited:
-            line += f" [mem:{', '.join(dict.fromkeys(cited))}]"
+            sources.update(cited)
+            line += f" [mem:{', '.join(name[:12] for name in cited)}]"
         elif _BULLET.match(line):
             unsourced += 1
         lines.append(line)
-    return Digest("\n".join(lines).strip("\n"), list(sources), unsourced, dropped)
-
-
-def _unfenced(text: str) -> str:
-    """The text within a fence that is around all of it."""
-    text = text.strip()
-    match = re.fullmatch(r"(```|~~~)(?:markdown|md)?\n(.*)\n\1", text, re.S)
-    return match[2] if match else text
+    clean = redact("\n".join(lines).strip("\n"), home)[0]  # once more: taking a citation out can put a secret together
+    return Digest(clean, list(sources), unsourced, dropped)
 
 
 # -- before -------------------------------------------------------------------------------------------------
@@ -258,10 +273,13 @@ def _template(settings: Settings, asked: Asked) -> str:
             raise UsageError(f"{path} can't be read: {getattr(error, 'strerror', '') or error}") from error
     else:
         template = (Path(__file__).parent / "prompts" / "compact.md").read_text(encoding="utf-8")
-    if _SLOT not in template:
-        raise UsageError(
-            f"the prompt has no {_SLOT}: no note would be in it", f"put {_SLOT} where the notes shall stand"
+    if template.count(_SLOT) != 1:
+        wrong = (
+            "the prompt has no {chunks}: no note would be in it"
+            if _SLOT not in template
+            else "the prompt has {chunks} more than once"
         )
+        raise UsageError(wrong, f"put {_SLOT} where the notes shall stand")
     return template
 
 
@@ -319,9 +337,18 @@ def _shown(home: Home, notes: list[Picked]) -> str:
         head = " ".join(filter(None, (f"[mem:{note.id[:12]}]", note.day, note.entry.time, note.entry.agent)))
         if note.overtaken:
             head += f" (a newer note, of {note.overtaken}, replaces this)"
-        shown.append(f"{head}\n{note.entry.body[:_MOST_ANSWER]}")
-    text = re.sub(r"(?i)<(\s*/?\s*notes)", "<\u200b\\1", redact(plain("\n\n".join(shown)), home)[0])
+        body = redact(plain(note.entry.body), home)[0]  # before it is cut: half a secret is not known as one
+        shown.append(f"{head}\n{body[:_MOST_ANSWER]}")
+    text = re.sub(r"(?i)<(\s*/?\s*notes)", "<\u200b\\1", redact("\n\n".join(shown), home)[0])
     return f"<notes>\n{text}\n</notes>"
+
+
+def _fitting(text: str, tokens: int) -> str:
+    """As many lines of *text* as *tokens* allow."""
+    lines = text.splitlines()
+    while lines and estimate("\n".join(lines)) > tokens:
+        lines.pop()
+    return "\n".join(lines)
 
 
 class _Work:
@@ -334,7 +361,7 @@ class _Work:
     def digest(self) -> str:
         """Of each part, then of the parts' digests, until there is one."""
         texts = [self._ask(_shown(self.home, part)) for part in self.planned.parts]
-        most = max(2, self.settings.compact.part_tokens // self.settings.compact.answer_tokens)
+        most = max(2, self.settings.compact.part_tokens // self.planned.answer)
         while len(texts) > 1:
             texts = [self._of_digests(texts[start : start + most]) for start in range(0, len(texts), most)]
         return texts[0]
@@ -342,7 +369,9 @@ class _Work:
     def _of_digests(self, texts: list[str]) -> str:
         if len(texts) == 1:
             return texts[0]
-        joined = "\n\n".join(checked(self.home, text, self.planned.notes).text for text in texts)
+        joined = "\n\n".join(
+            _fitting(checked(self.home, text, self.planned.notes).text, self.planned.answer) for text in texts
+        )
         joined = re.sub(r"(?i)<(\s*/?\s*notes)", "<\u200b\\1", joined)
         return self._ask(f"<notes>\nThese are digests of parts, oldest first; keep their ids.\n\n{joined}\n</notes>")
 
@@ -351,7 +380,7 @@ class _Work:
         question = planned.template.replace(_SLOT, notes)
         booked = spend.reserve(
             self.home, purpose=PURPOSE, provider=planned.provider, model=planned.model, agent="",
-            tokens=estimate(_SYSTEM + question) + own.answer_tokens, cap=own.daily_tokens,
+            tokens=estimate(_SYSTEM + question) + planned.answer, cap=own.daily_tokens,
         )  # fmt: skip
         if not booked:
             raise UsageError(
@@ -360,7 +389,7 @@ class _Work:
         try:
             reply = complete(
                 planned.llm, planned.provider, _SYSTEM, question, agent=planned.provider, model=planned.model,
-                max_tokens=own.answer_tokens,
+                max_tokens=planned.answer, once=True,
             )  # fmt: skip
         except ModelError as error:
             spend.settle(self.home, planned.llm, booked, planned.provider, error)

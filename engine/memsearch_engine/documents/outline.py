@@ -31,6 +31,7 @@ _KINDS = {
     ),
 }  # fmt: skip
 ORDER = ("Decisions", "Changes", "Errors", "Open")
+_HEAD_TOKENS = 4
 _LONGEST = 240  # characters of a line
 #: Files, commands and names: `app/core/errors.py` tells of no error.
 _NAMES = re.compile(r"`[^`]*`|\S*[\w-]/\S+|\b\w+\.\w{1,5}\b")
@@ -58,15 +59,23 @@ def outline(notes: list[Picked], tokens: int, special: Callable[[str], float] = 
                 found[kind].append(
                     f"- {f'{note.day}: ' if note.day else ''}{clipped(line, _LONGEST)} [mem:{note.id[:12]}]"
                 )
-    alike = Counter(_plain(line) for lines in found.values() for line in lines)
-    while (text := _drawn(found)) and estimate(text) > tokens:
-        longest = max(found.values(), key=len)
-        worst = sorted(
-            longest, key=lambda line: (-alike[_plain(line)], special(_plain(line)))
-        )  # stable: then the oldest
-        for line in worst[: max(1, len(longest) // 20)]:
-            longest.remove(line)
-    return text
+    plain = {line: _plain(line) for lines in found.values() for line in lines}
+    alike = Counter(plain.values())
+    worth = {line: (-alike[words], special(words)) for line, words in plain.items()}
+    worst = {
+        kind: iter(sorted(lines, key=worth.__getitem__)) for kind, lines in found.items()
+    }  # stable: then the oldest
+    gone: set[str] = set()
+    left = {kind: len(lines) for kind, lines in found.items()}
+    size = {line: estimate(line) + 1 for line in plain}
+    taken = sum(size.values()) + len(ORDER) * _HEAD_TOKENS
+    while taken > tokens and any(left.values()):
+        kind = max(left, key=left.__getitem__)
+        line = next(worst[kind])
+        gone.add(line)
+        left[kind] -= 1
+        taken -= size[line]
+    return _drawn({kind: [line for line in lines if line not in gone] for kind, lines in found.items()})
 
 
 def _plain(line: str) -> str:

@@ -17,12 +17,13 @@ from memsearch_engine.index.rows import Row
 from memsearch_engine.journal.files import day_of
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.memory import Memory
-from memsearch_engine.recall.notes import Files
+from memsearch_engine.recall.notes import Files, heeded
 from memsearch_engine.search import linked
 from memsearch_engine.search.query import parse_date
 
 HEADING = "Memory Compact"
 _FOUND = 200  # notes of a query at most
+_IS_DATES = re.compile(r"[\d\s./:-]+")
 _RANGE = re.compile(r"(.+?)\.\.(.+)")
 
 
@@ -56,7 +57,9 @@ def pick(memory: Memory, source: str = "") -> Picking:
     Raises:
         UsageError: the days are in no order. NotFound: nothing is there.
     """
-    title, found = _named(memory, source.strip())
+    if source and not source.strip():
+        raise UsageError("a source is a file, a day, days or a query")
+    title, found = _named(memory, " ".join(source.split()))
     files: dict[str, Files] = {}
     notes: list[Picked] = []
     left: Counter[str] = Counter()
@@ -88,7 +91,8 @@ def _overtaken(memory: Memory, notes: list[Picked]) -> dict[str, str]:
         for note in notes if catalog is not None else ():
             folder = memory.memory_of(note.path)
             project = next((project.id for project in memory.projects if project.memory == folder), "")
-            for pair in linked.of_note(catalog, spoken, project, note.id):  # type: ignore[arg-type]
+            pairs = linked.of_note(catalog, spoken, project, note.id)  # type: ignore[arg-type]
+            for pair in heeded(pairs, folder, memory.journal.origin) if pairs else ():
                 if pair.holds and pair.older.entry_id == note.id:
                     found[note.id] = max(found.get(note.id, ""), pair.newer.day)
     except Unreachable:  # without an index nothing is known of it
@@ -109,6 +113,16 @@ def _named(memory: Memory, source: str) -> tuple[str, Iterator[tuple[str, Entry]
             return f"{begin[0]} to {end[1]}", _of_days(memory, begin[0], end[1])
     if days := parse_date(source, date.today()):
         return days[0] if days[0] == days[1] else f"{days[0]} to {days[1]}", _of_days(memory, *days)
+    if (
+        _IS_DATES.fullmatch(source)
+        or ".." in source
+        or (os.sep in source and " " not in source)
+        or source.endswith(".md")
+    ):
+        raise UsageError(
+            f"{source!r} is no day, no days and no file of this memory",
+            "such as 2026-11-24, 2026-11-01..2026-11-07, yesterday",
+        )
     return f"“{source}”", _of_query(memory, source)
 
 

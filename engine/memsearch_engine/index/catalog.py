@@ -412,6 +412,11 @@ class Catalog:
         values = (row.project, row.entry_id, row.hash, space)
         return bool(self.query("SELECT 1 FROM compared WHERE project=? AND entry_id=? AND hash=? AND space=?", values))
 
+    def was_compared(self, row: Row) -> bool:
+        """The same by any model's vectors."""
+        values = (row.project, row.entry_id, row.hash)
+        return bool(self.query("SELECT 1 FROM compared WHERE project=? AND entry_id=? AND hash=?", values))
+
     def put_links(self, rows: Iterable[Row], space: str, links: Iterable[Link]) -> None:
         """Note that *rows* were compared as they are, and all that was found of them; what was known of them before goes."""
         with self.transaction() as db:

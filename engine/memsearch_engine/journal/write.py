@@ -125,7 +125,7 @@ class Journal:
             first = f"# {day}\n\n".encode()
             self.origin.wrote(entry.raw for entry in parse(block, day).entries)
             change = self._change(
-                "add", memory, path, entry_id, _first_line(body), len(data or first), b"", block, data,
+                "add", memory, path, entry_id, _first_line(harmless), len(data or first), b"", block, data,
                 (data or first) + block,
             )  # fmt: skip
             seq = self.history.record(change)

@@ -42,6 +42,7 @@ def complete(
     model: str = "",
     max_tokens: int = 600,
     schema: dict[str, Any] | None = None,
+    once: bool = False,
 ) -> Reply:
     """Ask a model.
 
@@ -50,6 +51,7 @@ def complete(
         model: instead of the provider's own.
         max_tokens: of the answer, where the protocol can limit it.
         schema: a JSON schema that the answer has to follow, where the protocol can demand it; the caller checks it anyway.
+        once: take an answer that was cut for what it is; else it is asked for again, with more room.
 
     Raises:
         SettingsError: the provider is not configured.
@@ -82,7 +84,7 @@ def complete(
         except (KeyError, TypeError, IndexError, AttributeError) as error:
             raise ModelError(f"{provider} sent an answer of an unknown shape", again=False) from error
         spent.append(tokens_of(answer, system + question, text))
-        if whole:
+        if whole or once:
             return Reply(text, sum(s[0] for s in spent), sum(s[1] for s in spent), all(s[2] for s in spent))
     raise ModelError(f"the answer of {provider} was cut after {limit} tokens", again=False, billed=True)
 

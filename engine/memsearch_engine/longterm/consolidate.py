@@ -23,7 +23,10 @@ from memsearch_engine.capture.suspicion import orders
 from memsearch_engine.errors import MemsearchError, SettingsError, Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.rows import Row
 from memsearch_engine.journal.disk import locked
+from memsearch_engine.journal.model import Entry
+from memsearch_engine.journal.origin import Origin
 from memsearch_engine.llm import native, spend, tools
 from memsearch_engine.llm.reply import ModelError, Reply
 from memsearch_engine.llm.tokens import estimate
@@ -32,6 +35,8 @@ from memsearch_engine.longterm.extract import PURPOSE, prompt
 from memsearch_engine.longterm.facts import facts
 from memsearch_engine.longterm.jobs import NOTHING_TO_DO, Claim, Jobs, Refusal
 from memsearch_engine.longterm.store import SCHEMA, SessionMemory, Store
+from memsearch_engine.projects import Project
+from memsearch_engine.recall.notes import Files, heeded
 from memsearch_engine.registry import Registry
 from memsearch_engine.search import linked
 from memsearch_engine.settings import Settings
@@ -110,14 +115,36 @@ def overtaken(home: Home, memories: list[SessionMemory]) -> dict[str, list[str]]
     found: dict[str, list[str]] = {}
     with contextlib.closing(catalog):
         spoken, sessions = said(home), {(memory.agent, memory.session): memory.id for memory in memories}
-        for memory in memories:
-            for row in catalog.of_session(memory.project, memory.agent, memory.session, _NOTES):
-                for pair in linked.of_note(catalog, spoken, memory.project, row.entry_id):
-                    later = sessions.get((pair.newer.agent, pair.newer.session))
-                    if pair.holds and pair.older.entry_id == row.entry_id and later:
-                        line = f"overtaken: {row.day} {row.title} | since {pair.newer.day}, [mem:{later}]: {pair.newer.title}"
-                        found.setdefault(memory.id, []).append(" ".join(line.split()))
+        folders = {project.id: project.memory for project in _known(home)}
+        origin = Origin(home)
+        try:
+            for memory in memories:
+                for row in catalog.of_session(memory.project, memory.agent, memory.session, _NOTES):
+                    pairs = linked.of_note(catalog, spoken, memory.project, row.entry_id)
+                    folder = folders.get(memory.project, "")
+                    if not pairs or origin.arrived(folder, _standing(folder, origin, row)):
+                        continue  # whoever wrote a note can say that it is of any session
+                    for pair in heeded(pairs, folder, origin):
+                        later = sessions.get((pair.newer.agent, pair.newer.session))
+                        if pair.holds and pair.older.entry_id == row.entry_id and later:
+                            line = f"overtaken: {row.day} {row.title} | by [mem:{later}], {pair.newer.day}"
+                            found.setdefault(memory.id, []).append(" ".join(line.split()))
+        finally:
+            origin.close()
     return found
+
+
+def _known(home: Home) -> list[Project]:
+    registry = Registry(home)
+    try:
+        return registry.all()
+    finally:
+        registry.close()
+
+
+def _standing(memory: str, origin: Origin, row: Row) -> list[Entry]:
+    entry = Files(memory, origin).standing(row)
+    return [entry] if entry is not None else []
 
 
 class _Run:

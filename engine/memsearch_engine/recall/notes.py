@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import date
+
+import msgspec
 
 from memsearch_engine.capture.context import may_be_told
 from memsearch_engine.capture.suspicion import orders
@@ -13,6 +16,7 @@ from memsearch_engine.journal.model import Document, Entry
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.text import plain
 from memsearch_engine.llm.tokens import estimate
+from memsearch_engine.search.linked import Amendment
 
 _LIST_SIGN = re.compile(r"^\s*[-*+]\s+")
 #: Lines of an extractive note that say what was asked or touched, not what came of it.
@@ -53,6 +57,16 @@ class Files:
         if orders(entry.body) and entry.id not in self._origin.released([entry]):
             return "it talks to an agent"
         return ""
+
+
+def heeded(amendments: Iterable[Amendment], memory: str, origin: Origin) -> list[Amendment]:
+    """*amendments* of one project, those marked whose newer note says nothing yet: it waits for the owner, or is not there as it was."""
+    files = Files(memory, origin)
+    found = []
+    for pair in amendments:
+        entry = files.standing(pair.newer)
+        found.append(msgspec.structs.replace(pair, waits=entry is None or bool(files.held(entry))))
+    return found
 
 
 def is_said(entry: Entry, text: str) -> bool:

@@ -115,7 +115,10 @@ def candidates(catalog: Catalog, space: Space, project: Project, older: Row, sai
     for (one, newer), amends in said.items():
         if one == older.entry_id and (amends or newer in sure):
             sure[newer] = float(amends)
-    rows = ((next(iter(catalog.by_entry(newer)), None), value) for newer, value in sure.items())
+    rows = (
+        (next((row for row in catalog.by_entry(newer) if row.project == project.id), None), value)
+        for newer, value in sure.items()
+    )
     return [(row, value) for row, value in rows if row is not None]
 
 

@@ -35,6 +35,7 @@ class Amendment(msgspec.Struct, frozen=True):
     Attributes:
         sure: how likely it is, 0 to 1, as their words tell; 1 or 0 where the owner has said so.
         said: the owner's word, None where he said nothing.
+        waits: the newer one waits for the owner's word, or is not to be told: nothing heeds it.
         shared: words that both have and hardly any other note has; changes: the newer one's words of change.
     """
 
@@ -44,11 +45,12 @@ class Amendment(msgspec.Struct, frozen=True):
     said: bool | None
     shared: list[str]
     changes: list[str]
+    waits: bool = False
 
     @property
     def holds(self) -> bool:
-        """Whether search and what sessions are told heed it."""
-        return self.sure >= ENOUGH
+        """Whether what is shown, told and written heeds it."""
+        return self.sure >= ENOUGH and not self.waits
 
     @property
     def why(self) -> str:
@@ -90,10 +92,15 @@ def undecided(catalog: Catalog, said: Said, projects: Iterable[str], limit: int)
 
 def _of(catalog: Catalog, said: Said, link: Link) -> Amendment | None:
     """With its notes; None where one of them is not there any more."""
-    older, newer = (next(iter(catalog.by_entry(name)), None) for name in (link.older, link.newer))
+    older, newer = (
+        next((row for row in catalog.by_entry(name) if row.project == link.project), None)
+        for name in (link.older, link.newer)
+    )
     if older is None or newer is None:
         return None
     word = said.get((link.older, link.newer))
+    if word is None and not (catalog.was_compared(older) and catalog.was_compared(newer)):
+        return None  # one of them has changed since
     sure = link.sure if word is None else float(word)
     return Amendment(
         older, newer, sure, word, list(_as_written(newer, set(link.shared)))[:_SHOWN], changes(newer)[:_SHOWN]

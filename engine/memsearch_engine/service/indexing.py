@@ -200,6 +200,7 @@ class Indexer:
     def _forget(self, project: Project) -> None:
         for (path,) in self.catalog.query("SELECT path FROM files WHERE project=?", (project.id,)):
             self.catalog.drop_file(project.id, path)
+        self.catalog.forget_links(project.id)
         for space in (self.space, self.next, self.second):
             if space is not None:
                 space.forget(project.collection)

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     import psutil
 
 
+_MODULE = "memsearch_engine.service.server"
+
+
 def connect(home: Home, *, start: bool = True, wait_s: float = 10.0) -> Connection:
     """A connection; starts the service where none runs. Raises Unreachable."""
     try:
@@ -80,7 +83,7 @@ def launch(home: Home) -> subprocess.Popen[bytes]:
     environment = {**os.environ, "MEMSEARCH_HOME": str(home.root)}
     try:
         return subprocess.Popen(
-            [sys.executable, "-m", "memsearch_engine.service.server"],
+            [sys.executable, "-m", _MODULE],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -127,17 +130,19 @@ def _end_starting(home: Home, wait_s: float) -> bool:
     starting = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
-            if _is_service(process) and process.environ().get("MEMSEARCH_HOME") == str(home.root):
+            own = process.cmdline()[1:3] == ["-m", _MODULE] and process.uids().real == os.getuid()
+            if own and os.path.realpath(process.environ().get("MEMSEARCH_HOME", "")) == os.path.realpath(home.root):
                 process.terminate()
                 starting.append(process)
     _, left = psutil.wait_procs(starting, wait_s)
     for process in left:
-        process.kill()
+        with contextlib.suppress(psutil.Error):
+            process.kill()
     return bool(starting)
 
 
 def _is_service(process: psutil.Process) -> bool:
-    return "memsearch_engine.service.server" in process.cmdline() and process.uids().real == os.getuid()
+    return _MODULE in process.cmdline() and process.uids().real == os.getuid()
 
 
 def _end(home: Home, number: int) -> None:
