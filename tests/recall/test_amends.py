@@ -252,3 +252,14 @@ def test_what_changed_since_it_was_compared_is_not_said_to_amend(box: Box):
     with contextlib.closing(Catalog(box.home.cache_db, writable=True)) as catalog, catalog.transaction() as db:
         db.execute("UPDATE entries SET hash='other' WHERE entry_id=?", (ids[1],))
     assert memory.amendments(ids[0]) == []
+
+
+def test_an_id_in_two_files_of_a_project_is_compared_once_each(box: Box):
+    for name, words in (("2026-03-01", "Cache TTL is 30 s"), ("2026-03-02", "Deploys run on Tuesdays")):
+        box.write(name, f"# {name}\n\n### 10:00\n<!-- id:aaaaaaaaaaaa -->\n- {words}\n")
+    box.index()
+    until(lambda: compared(box) == 2, 30, "both to be compared")
+    box.ok("service", "stop")
+    with contextlib.closing(Catalog(box.home.cache_db, writable=True)) as catalog:
+        ((space,),) = catalog.query("SELECT DISTINCT space FROM compared")
+        assert catalog.not_compared(Memory(str(box.project), home=box.home).project.id, space, 0, 10) == []

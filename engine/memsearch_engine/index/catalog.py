@@ -424,7 +424,12 @@ class Catalog:
                 db.execute(
                     "DELETE FROM links WHERE project=? AND (older=? OR newer=?)", (row.project, *[row.entry_id] * 2)
                 )
-                db.execute("DELETE FROM compared WHERE project=? AND entry_id=?", (row.project, row.entry_id))
+                # not of what has the same id in another file of the project: each would be compared anew for the other
+                db.execute(
+                    "DELETE FROM compared WHERE project=? AND entry_id=?"
+                    " AND hash NOT IN (SELECT hash FROM entries WHERE project=? AND entry_id=?)",
+                    (row.project, row.entry_id, row.project, row.entry_id),
+                )
                 db.execute(
                     "INSERT OR REPLACE INTO compared (project, entry_id, hash, space) VALUES (?,?,?,?)",
                     (row.project, row.entry_id, row.hash, space),
