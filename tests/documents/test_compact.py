@@ -17,7 +17,7 @@ from memsearch_engine.documents.picking import pick, week
 from memsearch_engine.errors import NotFound, UsageError
 from memsearch_engine.llm import spend
 
-from tests.conftest import Box
+from tests.conftest import Box, until
 from tests.mock_model import MockModel
 
 SECRET = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
@@ -371,3 +371,24 @@ def test_our_own_settings_go_before_those_of_memsearch_wherever_they_stand(notes
     for text in (ours + theirs, theirs + ours):
         notes.home.config.write_text(text)
         assert notes.ok("compact", "--dry-run", "--json").json["would"]["provider"] == "extractive"
+
+
+def test_a_digest_takes_no_room_from_the_notes_that_it_repeats(notes: Box):
+    before = notes.ok("context", "claude-code").out
+    notes.ok("compact")
+    told = notes.ok("context", "claude-code").out
+    assert before.count("not yet wired") == told.count("not yet wired") == 1 and "Digest of" not in told
+    notes.index()
+    here = memory(notes)
+    digest = next(note for note in here.entries(TODAY.isoformat()))
+    assert (
+        here.search("sessions expire after 8 hours").hits[0].id != digest.id or len(here.search("sessions expire")) == 1
+    )
+    until(
+        lambda: here.catalog and here.catalog.query("SELECT count(*) FROM compared")[0][0] >= 4,
+        30,
+        "notes to be compared",
+    )
+    assert here.amendments(digest.id) == []
+    asked_at = here.told_at("when do the sessions of our users expire, after how many hours")
+    assert all(seen.held for seen in asked_at.considered if seen.id == digest.id)

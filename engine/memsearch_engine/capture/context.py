@@ -117,6 +117,8 @@ def _bullets(memory: str, file: DayFile, today: date, origin: Origin | None) -> 
     arrived = origin.arrived(memory, entries) if origin else set()
     released = origin.released(entries) if origin else set()
     for entry in entries:
+        if entry.is_digest:
+            continue
         if entry.id in arrived or not may_be_told(entry, today):
             held += 1
             continue

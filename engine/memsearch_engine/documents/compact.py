@@ -20,11 +20,12 @@ import msgspec
 
 from memsearch_engine import network
 from memsearch_engine.documents.outline import outline
-from memsearch_engine.documents.picking import HEADING, Picked, Picking, pick
+from memsearch_engine.documents.picking import Picked, Picking, pick
 from memsearch_engine.errors import MemsearchError, SettingsError, UsageError
 from memsearch_engine.home import Home
 from memsearch_engine.index.analyze import terms
 from memsearch_engine.journal.files import read_day
+from memsearch_engine.journal.model import DIGEST
 from memsearch_engine.journal.text import plain
 from memsearch_engine.llm import native, spend
 from memsearch_engine.llm.providers import complete, configured
@@ -215,7 +216,7 @@ def write(memory: Memory, planned: Plan, digest: Digest, folder: str) -> Note:
     count = len(planned.notes)
     title = f"Digest of {planned.picking.title}: {count} {'note' if count == 1 else 'notes'}"
     added = memory.journal.add_note(
-        folder, now.date().isoformat(), f"{now:%H:%M}", f"{title}\n\n{digest.text}", heading=f"{HEADING} {now:%H:%M}"
+        folder, now.date().isoformat(), f"{now:%H:%M}", f"{title}\n\n{digest.text}", heading=f"{DIGEST} {now:%H:%M}"
     )
     entry = read_day(added.path).find(added.entry_id)
     if entry is None:

@@ -21,7 +21,6 @@ from memsearch_engine.recall.notes import Files, heeded
 from memsearch_engine.search import linked
 from memsearch_engine.search.query import parse_date
 
-HEADING = "Memory Compact"
 _FOUND = 200  # notes of a query at most
 _IS_DATES = re.compile(r"[\d\s./:-]+")
 _RANGE = re.compile(r"(.+?)\.\.(.+)")
@@ -68,7 +67,7 @@ def pick(memory: Memory, source: str = "") -> Picking:
         held = files.setdefault(folder, Files(folder, memory.journal.origin))
         if not entry.body.strip():
             continue
-        if entry.heading.startswith(HEADING):
+        if entry.is_digest:
             left["digests of earlier days"] += 1
         elif why := held.held(entry):
             left[why] += 1

@@ -41,6 +41,10 @@ class Anchor(msgspec.Struct, frozen=True, omit_defaults=True):
         return f"<!-- {words} -->"
 
 
+#: How the heading of a digest begins (memsearch 0.4's own words).
+DIGEST = "Memory Compact"
+
+
 class Entry(msgspec.Struct):
     """One memory: a ``###`` section with its anchor, or any other section or preamble that holds text.
 
@@ -95,6 +99,11 @@ class Entry(msgspec.Struct):
     def body(self) -> str:
         """The text alone: without heading, anchors and marks at its top."""
         return self.raw[self.body_start - self.start :].decode("utf-8", "replace").strip("\r\n")
+
+    @property
+    def is_digest(self) -> bool:
+        """Whether it only repeats other notes: nobody is told it beside them, and it is no newer word on their matter."""
+        return self.heading.startswith(DIGEST)
 
     @property
     def kind(self) -> str:

@@ -50,6 +50,8 @@ class Files:
 
     def held(self, entry: Entry) -> str:
         """Why a session may not be told an entry; '' where it may."""
+        if entry.is_digest:
+            return "it repeats other notes"
         if not may_be_told(entry, date.today()):
             return "its marks forbid it"
         if self._origin.arrived(self._memory, [entry]):

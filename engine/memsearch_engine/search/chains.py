@@ -20,6 +20,7 @@ from memsearch_engine.index.catalog import Catalog, Link
 from memsearch_engine.index.embed import speaks
 from memsearch_engine.index.rows import Row
 from memsearch_engine.index.space import Space
+from memsearch_engine.journal.model import DIGEST
 from memsearch_engine.projects import Project
 from memsearch_engine.search.hits import Hit
 from memsearch_engine.search.linked import ENOUGH, KEPT, changes
@@ -168,10 +169,14 @@ def pairs(catalog: Catalog, space: Space, project: Project, rows: list[Row], lea
     Args:
         least: pairs that can't be as likely as this are left out: how rare all words of a note are takes time to find out.
     """
-    rows = [row for row in rows if speaks(space.embedder, row.embedded)]
+    rows = [row for row in rows if speaks(space.embedder, row.embedded) and not row.heading.startswith(DIGEST)]
     near = space.neighbours(project.collection, [row.chunk_id for row in rows], _NEAREST)
     known = catalog.by_chunk_id({name for names in near.values() for name, _ in names}, project.id)
-    known = {name: row for name, row in known.items() if row.day and speaks(space.embedder, row.embedded)}
+    known = {
+        name: row
+        for name, row in known.items()
+        if row.day and speaks(space.embedder, row.embedded) and not row.heading.startswith(DIGEST)
+    }
     has = catalog.terms({row.id for row in (*rows, *known.values())})
     idf = weights(catalog, sorted(set().union(*(has.get(row.id, set()) for row in rows))))
     total = catalog.query("SELECT count(*) FROM chunks")[0][0]

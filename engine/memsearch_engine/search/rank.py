@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from memsearch_engine.amendments import Said
 from memsearch_engine.index import analyze
 from memsearch_engine.index.rows import LONGTERM_KINDS
+from memsearch_engine.journal.model import DIGEST
 from memsearch_engine.search.hits import Hit
 from memsearch_engine.search.query import Query, is_expired
 
@@ -74,6 +75,8 @@ def newest_first(
 
 def _is_newer(hit: Hit, than: Hit) -> bool:
     one, other = hit.row, than.row
+    if one.heading.startswith(DIGEST):
+        return False
     return one.project == other.project and bool(other.day) and (one.day, one.time) > (other.day, other.time)
 
 
