@@ -81,6 +81,9 @@ def main() -> None:
     )
     for chunks in options.chunks:
         measured(chunks)
+    print(
+        "a slice: 32 notes; one more, none: a run after one note was written, and after none was; a look: what a search reads of a note"
+    )
 
 
 if __name__ == "__main__":

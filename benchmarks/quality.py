@@ -52,7 +52,9 @@ def product(folder: Path, routine: int) -> tuple[list[dict], dict[str, list[int]
     if not found.exists():
         shutil.rmtree(folder / "demo", ignore_errors=True)
         with contextlib.redirect_stdout(io.StringIO()):
-            evaluation.run(folder, Namespace(routine=routine, model="", json=found, misses=""))
+            evaluation.run(
+                folder, Namespace(routine=routine, model="", both=False, without_prompts=False, json=found, misses="")
+            )
     figures = json.loads(found.read_text())
     return figures["queries"], figures["ranks"]
 

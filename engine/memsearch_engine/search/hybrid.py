@@ -176,7 +176,9 @@ def _fused(
     else:
         idf = weights(catalog, terms)
         covered = _coverage(catalog, rows, idf)
-        scores = _weighted(query, meant, words, covered, sum(idf.values()) * _MOST_OF_A_TERM)
+        # what has no vector yet may mean it as well as what was found: else a word that it alone has would not bring it up
+        unknown = sum(in_list.values()) / len(in_list) if in_list and (held < total or behind) else 0.0
+        scores = _weighted(query, meant, words, covered, sum(idf.values()) * _MOST_OF_A_TERM, unknown)
     found = [
         Hit(0, scores[key], row, _places(ranks, key), _parts(dense, words, key), [])
         for key, row in rows.items()
@@ -250,14 +252,20 @@ def _coverage(catalog: Catalog, rows: dict[Key, Row], idf: dict[str, float]) -> 
 
 
 def _weighted(
-    query: Query, meant: dict[Key, float], words: dict[Key, float], covered: dict[Key, float], most: float
+    query: Query,
+    meant: dict[Key, float],
+    words: dict[Key, float],
+    covered: dict[Key, float],
+    most: float,
+    unknown: float,
 ) -> dict[Key, float]:
-    """Scores of all that is in *covered*. ``most``: the BM25 score of a note that is full of every term."""
+    """Scores of all that is in *covered*. ``most``: the BM25 score of a note that is full of every term; ``unknown``: the meaning of one
+    without a vector."""
     weight = _NAMES_WEIGHT if _NAME.search(query.text) else _WORDS_WEIGHT
     scores: dict[Key, float] = {}
     for key, coverage in covered.items():
         share = min(1.0, words.get(key, 0.0) / (most or 1.0))
-        scores[key] = meant.get(key, 0.0) + weight * (share + coverage) / 2
+        scores[key] = meant.get(key, unknown) + weight * (share + coverage) / 2
     return scores
 
 

@@ -6,7 +6,7 @@ everything is a decision, so that those pairs alone are judged that amendments.t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -15,6 +15,7 @@ from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.space import Space
 from memsearch_engine.projects import Project
 from memsearch_engine.search import chains
+from memsearch_engine.search.linked import ENOUGH
 
 from tests.evaluation.confidence import fit, held_out
 from tests.evaluation.recall import chats, short
@@ -38,8 +39,8 @@ class Judged(NamedTuple):
 def table(folder: Path, noise: int) -> None:
     """Fit ``search/chains.py`` and print its precision: topics held out, and on the voices held out with the weights that are shipped."""
     sets = {
-        "voices": [pair for voice in chats.voices() for pair in _of_voice(folder, voice, noise)],
-        "voices, few turns": [pair for voice in chats.voices() for pair in _of_voice(folder / "few", voice, _FEW)],
+        "voices": [pair for voice in chats.voices() for pair in of_voice(folder, voice, noise)],
+        "voices, few turns": [pair for voice in chats.voices() for pair in of_voice(folder / "few", voice, _FEW)],
         "the demo's year": _of_year(folder),
         "short notes": _of_short(folder, noise),
     }
@@ -54,18 +55,14 @@ def table(folder: Path, noise: int) -> None:
     for what, pairs in sets.items():
         everything += _line(what, [(pair, float(next(rated))) for pair in pairs], levels)
     for what, where, turns in (("held out", folder, noise), ("held out, few", folder / "few", _FEW)):
-        others = [pair for voice in chats.voices(chats.HELD_OUT) for pair in _of_voice(where, voice, turns)]
+        others = [pair for voice in chats.voices(chats.HELD_OUT) for pair in of_voice(where, voice, turns)]
         everything += _line(what, [(pair, chains.likely(pair.features)) for pair in others], levels)
     _line("all", everything, levels)
 
 
 def _line(what: str, rated: list[tuple[Judged, float]], levels: tuple[float, ...]) -> list[tuple[Judged, float]]:
-    """Print a set's line, each pair counted once: as the side sees it that is less sure, which is what ``chains.compare`` does."""
-    best: dict[tuple[str, str], tuple[Judged, float]] = {}
-    for pair, sure in rated:
-        if pair.names not in best or best[pair.names][1] > sure:
-            best[pair.names] = pair, sure
-    pairs = list(best.values())
+    """Print a set's line, each pair counted once."""
+    pairs = _once(rated)
     said = [[pair for pair, sure in pairs if sure >= level] for level in levels]
     cells = [f"{sum(pair.amends for pair in found)} of {len(found)}" for found in said]
     print(
@@ -75,7 +72,21 @@ def _line(what: str, rated: list[tuple[Judged, float]], levels: tuple[float, ...
     return pairs
 
 
-def _of_voice(folder: Path, voice: chats.Voice, noise: int) -> list[Judged]:
+def _once(rated: Iterable[tuple[Judged, float]]) -> list[tuple[Judged, float]]:
+    """Each pair as the side sees it that is less sure, which is what ``chains.compare`` does."""
+    best: dict[tuple[str, str], tuple[Judged, float]] = {}
+    for pair, sure in rated:
+        if pair.names not in best or best[pair.names][1] > sure:
+            best[pair.names] = pair, sure
+    return list(best.values())
+
+
+def said(pairs: Iterable[Judged]) -> list[Judged]:
+    """Those that are said to amend with the weights that are shipped."""
+    return [pair for pair, sure in _once((pair, chains.likely(pair.features)) for pair in pairs) if sure >= ENOUGH]
+
+
+def of_voice(folder: Path, voice: chats.Voice, noise: int) -> list[Judged]:
     turns, decided = chats.told(voice, noise)
     right = {(said[0].entry, said[-1].entry) for said in decided.values() if len(said) > 1}
     topics = {turn.entry: number for number, said in enumerate(decided.values()) for turn in said}
