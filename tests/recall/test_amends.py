@@ -263,3 +263,19 @@ def test_an_id_in_two_files_of_a_project_is_compared_once_each(box: Box):
     with contextlib.closing(Catalog(box.home.cache_db, writable=True)) as catalog:
         ((space,),) = catalog.query("SELECT DISTINCT space FROM compared")
         assert catalog.not_compared(Memory(str(box.project), home=box.home).project.id, space, 0, 10) == []
+
+
+def test_among_a_handful_of_notes_the_newer_word_is_found(box: Box):
+    said = {
+        "2026-03-01": "Cache TTL for session tokens is 30 minutes",
+        "2026-03-02": "Postgres 16 on staging",
+        "2026-03-03": "Deploys go out on Tuesdays",
+        "2026-03-04": "The CI runner needs 8 GB of memory",
+        "2026-03-20": "Cache TTL for session tokens raised to 60 minutes, logouts annoyed people",
+    }
+    for day, words in said.items():
+        box.ok("add", "--day", day, words)
+    box.index()
+    until(lambda: compared(box) == len(said), 30, "all to be compared")
+    first, second = (word["content"] for word in box.ok("trace", "session token TTL", "--json").json["words"])
+    assert "30 minutes" in first and "60 minutes" in second

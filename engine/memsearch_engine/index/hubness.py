@@ -13,6 +13,7 @@ top", Mu and Viswanath 2018).
 from __future__ import annotations
 
 import heapq
+import math
 from collections.abc import Iterable
 from typing import NamedTuple
 
@@ -24,6 +25,10 @@ _NEAREST = 10
 _WEIGHT = 0.4
 _ROWS = 2_048
 _LEAST_DEVIATION = 0.08
+#: A handful of notes, two of them on one matter, deviates widely. Where a note is compared with few, the deviation is drawn towards that
+#: of ordinary notes as if there were so many more of them.
+_USUAL_DEVIATION, _USUAL = 0.12, 32
+_ITSELF = 0.999  # the cosine of a note to itself and to its copies
 #: So many notes of a script count as much as ordinary texts do: the mean of two notes says little, and of a script in which no note is
 #: written, a query may be.
 _ORDINARY = 16
@@ -41,7 +46,7 @@ class Near(NamedTuple):
 
 
 class Typical(NamedTuple):
-    """Mean and standard deviation of the ``Near.score`` of a collection's notes."""
+    """Mean and standard deviation of the ``Near.score`` of a collection's notes, without the one that is asked with."""
 
     mean: float
     deviation: float
@@ -129,10 +134,13 @@ class Sample:
 
     def typical(self, question: Question) -> Typical:
         """How near the collection's notes are to a query in general."""
-        if len(self.ids) < 2:
+        cosines = self._vectors @ self.asked(question)
+        scores = (cosines + self._special)[cosines < _ITSELF]
+        if not len(scores):
             return Typical(0.0, 1.0)
-        scores = self._vectors @ self.asked(question) + self._special
-        return Typical(float(scores.mean()), float(scores.std()))
+        usual = _USUAL if question.script is None else 0
+        spread = len(scores) * float(scores.var()) + usual * _USUAL_DEVIATION**2
+        return Typical(float(scores.mean()), math.sqrt(spread / (len(scores) + usual)))
 
 
 def _common(vectors: np.ndarray, ordinary: np.ndarray) -> np.ndarray:

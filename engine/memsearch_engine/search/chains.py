@@ -30,8 +30,8 @@ from memsearch_engine.search.rarity import idf_of, weights
 #: share as much (logarithm); how many words of change the newer one has (logarithm); whether there are few notes, among which none lies
 #: far above the others and any word is rare.
 FEATURES = ("alike", "repeats", "rare", "crowd", "change", "few")
-BIAS = -8.49
-WEIGHTS = (2.13, -8.08, 0.66, -1.76, 1.30, 4.04)
+BIAS = -8.48
+WEIGHTS = (1.93, -7.45, 0.68, -1.80, 1.38, 2.85)
 #: So many hits are looked at for something newer, among so many of their nearest notes, as often as one is found.
 _AMONG, _NEAREST, _STEPS = 3, 25, 3
 _MOST_WORDS = 60
@@ -107,7 +107,7 @@ def _amends(catalog: Catalog, space: Space, project: Project, hit: Hit, said: Sa
 
 def candidates(catalog: Catalog, space: Space, project: Project, older: Row, said: Said) -> list[tuple[Row, float]]:
     """Newer notes that may amend a note, each with how likely it does: 1 or 0 where the owner has said so."""
-    if catalog.is_compared(older, space.fingerprint):
+    if catalog.is_compared(older, judge(space)):
         sure = {link.newer: link.sure for link in catalog.links(project.id, older=older.entry_id)}
     else:  # the comparing has not come to it yet
         sure = {
@@ -121,6 +121,11 @@ def candidates(catalog: Catalog, space: Space, project: Project, older: Row, sai
         for newer, value in sure.items()
     )
     return [(row, value) for row, value in rows if row is not None]
+
+
+def judge(space: Space) -> str:
+    """By what notes are compared: what other vectors or other weights have said is found anew."""
+    return f"{space.fingerprint}/{BIAS}{WEIGHTS}"
 
 
 def likely(values: tuple[float, ...]) -> float:

@@ -42,11 +42,11 @@ class Comparer:
         name, waiting = next(iter(self._waiting.items()))
         project = waiting.project
         try:
-            rows = catalog.not_compared(project.id, space.fingerprint, waiting.after, _AT_ONCE)
+            rows = catalog.not_compared(project.id, chains.judge(space), waiting.after, _AT_ONCE)
             if rows:
                 held = space.vectors(project.collection, [row.chunk_id for row in rows])
                 rows, waiting.after = [row for row in rows if row.chunk_id in held], rows[-1].id
-                catalog.put_links(rows, space.fingerprint, chains.compare(catalog, space, project, rows))
+                catalog.put_links(rows, chains.judge(space), chains.compare(catalog, space, project, rows))
                 return
             catalog.forget_links(project.id)
         except Exception:  # what amends what is found when somebody asks

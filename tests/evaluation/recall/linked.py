@@ -43,6 +43,7 @@ def table(folder: Path, noise: int) -> None:
         "voices, few turns": [pair for voice in chats.voices() for pair in of_voice(folder / "few", voice, _FEW)],
         "the demo's year": _of_year(folder),
         "short notes": _of_short(folder, noise),
+        "a handful of notes": _of_beginnings(folder),
     }
     known = [pair for pairs in sets.values() for pair in pairs]
     values, right = np.array([pair.features for pair in known]), np.array([pair.amends for pair in known])
@@ -104,6 +105,17 @@ def _of_short(folder: Path, noise: int) -> list[Judged]:
         topics = {name: number for number, pair in enumerate(written) for name in (pair.older, pair.newer)}
         topics |= {short.turn_id(turn): number for number, said in enumerate(decided.values()) for turn in said}
         return list(_every(catalog, space, project, right, topics))
+
+
+def _of_beginnings(folder: Path) -> list[Judged]:
+    written = short.written()
+    right = {(pair.older, pair.newer) for pair in written if pair.amends}
+    topics = {name: number for number, pair in enumerate(written) for name in (pair.older, pair.newer)}
+    found: list[Judged] = []
+    for number in range(short.BEGINNINGS):
+        with short.beginning(folder, number) as (_, project, catalog, space):
+            found += _every(catalog, space, project, right, topics)
+    return found
 
 
 def _every(

@@ -22,6 +22,8 @@ from memsearch_engine.settings import Settings
 from tests.evaluation.recall import chats
 
 _FIRST = date(2026, 1, 5)
+#: Homes that have just begun, over which the pairs are dealt out.
+BEGINNINGS = 24
 
 
 class Written(NamedTuple):
@@ -33,9 +35,7 @@ class Written(NamedTuple):
 
 
 def written() -> list[Written]:
-    lines = (chats.HERE / "short.tsv").read_text(encoding="utf-8").splitlines()
-    pairs = [line.split("\t") for line in lines]
-    return [Written(_id(older), _id(newer), how == "amends") for older, newer, how in pairs]
+    return [Written(_id(older), _id(newer), how == "amends") for older, newer, how in _lines()]
 
 
 def _id(text: str) -> str:
@@ -54,7 +54,20 @@ def _text(turn: chats.Said) -> str:
 @contextlib.contextmanager
 def world(folder: Path, voice: chats.Voice, noise: int) -> Iterator[tuple[Home, Project, Catalog, Space]]:
     """A home whose project has the pairs, the older ones in spring and the newer ones in autumn, and turns of *voice* between."""
-    root = folder / "short"
+    turns, _ = chats.told(voice, noise)
+    with _home(folder / "short", _days(_lines(), turns)) as made:
+        yield made
+
+
+@contextlib.contextmanager
+def beginning(folder: Path, number: int) -> Iterator[tuple[Home, Project, Catalog, Space]]:
+    """A home that has just begun: a few of the pairs and nothing else. Every ``BEGINNINGS``-th pair from *number* on."""
+    with _home(folder / f"beginning-{number}", _days(_lines()[number::BEGINNINGS], [])) as made:
+        yield made
+
+
+@contextlib.contextmanager
+def _home(root: Path, days: dict[date, list[str]]) -> Iterator[tuple[Home, Project, Catalog, Space]]:
     settings, home = Settings(), Home(root / "home").ensure()
     home.ensure_socket_folder()
     place = locate(root / "project", home)
@@ -62,7 +75,7 @@ def world(folder: Path, voice: chats.Voice, noise: int) -> Iterator[tuple[Home, 
     project = Project("id-short", "short", "ms_short_0", place.root, place.memory)
     if not memory.is_dir():
         memory.mkdir(parents=True)
-        for day, texts in _days(voice, noise).items():
+        for day, texts in days.items():
             notes = [
                 f"### {9 + n // 6:02d}:{n % 6}0\n<!-- id:{_id(text)} -->\n- {text}\n" for n, text in enumerate(texts)
             ]
@@ -79,13 +92,15 @@ def world(folder: Path, voice: chats.Voice, noise: int) -> Iterator[tuple[Home, 
         catalog.close()
 
 
-def _days(voice: chats.Voice, noise: int) -> dict[date, list[str]]:
+def _lines() -> list[list[str]]:
+    return [line.split("\t") for line in (chats.HERE / "short.tsv").read_text(encoding="utf-8").splitlines()]
+
+
+def _days(lines: list[list[str]], turns: list[chats.Said]) -> dict[date, list[str]]:
     chance = random.Random(7)
-    lines = [line.split("\t") for line in (chats.HERE / "short.tsv").read_text(encoding="utf-8").splitlines()]
     said = [(chance.randrange(0, 90), line[0]) for line in lines] + [
         (chance.randrange(180, 270), line[1]) for line in lines
     ]
-    turns, _ = chats.told(voice, noise)
     said += [((turn.at.date() - _FIRST).days, _text(turn)) for turn in turns]  # in their order
     days: dict[date, list[str]] = {}
     for after, text in sorted(said):
