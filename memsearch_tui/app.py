@@ -11,10 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from memsearch_engine import Memory
-from memsearch_engine.errors import MemsearchError
-from memsearch_engine.journal.text import shown
-from memsearch_engine.settings import Settings, load
+from memsearch_engine import Memory, MemsearchError, Settings, shown
 from textual.app import App
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, Screen
@@ -229,7 +226,7 @@ def run(*, project: str | None = None, everything: bool = False, theme: str | No
         if cwd is None:
             raise MemsearchError(f"no project named {project!r}", "`memsearch project --all` lists them")
     memory = Memory(cwd, everything=everything)
-    settings = load(memory.home, memory.place.settings_file)
+    settings = memory.settings
     app = MemsearchApp(Library(memory), settings, theme=theme or "")
     code = app.run(mouse=settings.tui.mouse)
     WRITES.finish()  # what the reader asked for is done; reads are not waited for

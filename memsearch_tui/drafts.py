@@ -7,8 +7,7 @@ import os
 from pathlib import Path
 
 import msgspec
-from memsearch_engine.home import Home
-from memsearch_engine.ids import digest
+from memsearch_engine import Home
 
 _NEW = "new "
 
@@ -39,15 +38,11 @@ def of_new(memory: str, day: str) -> Draft:
     return Draft(memory, f"{_NEW}{day}", f"a new note of {day}", "")
 
 
-def _file(home: Home, path: str, entry_id: str) -> Path:
-    return home.root / "drafts" / f"{digest(path, entry_id)}.json"
-
-
 def keep(home: Home, draft: Draft) -> None:
     """Write *draft* (secrets replaced: it is written before anybody saved it)."""
-    from memsearch_engine.secrets.scan import redact  # 20 ms, and most starts need none
+    from memsearch_engine import redact
 
-    file = _file(home, draft.path, draft.entry_id)
+    file = home.draft(draft.path, draft.entry_id)
     with contextlib.suppress(OSError):
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         temporary = file.with_suffix(".tmp")
@@ -60,7 +55,7 @@ def keep(home: Home, draft: Draft) -> None:
 
 
 def load(home: Home, path: str, entry_id: str) -> Draft | None:
-    return _read(_file(home, path, entry_id))
+    return _read(home.draft(path, entry_id))
 
 
 def every(home: Home) -> list[Draft]:
@@ -73,7 +68,7 @@ def every(home: Home) -> list[Draft]:
 
 
 def drop(home: Home, path: str, entry_id: str) -> None:
-    _file(home, path, entry_id).unlink(missing_ok=True)
+    home.draft(path, entry_id).unlink(missing_ok=True)
 
 
 def _read(file: Path) -> Draft | None:

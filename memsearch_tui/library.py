@@ -12,27 +12,24 @@ import re
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any
 
+import memsearch_engine as engine
 import msgspec
-from memsearch_engine import Memory
-from memsearch_engine.agents import registry
-from memsearch_engine.errors import MemsearchError, NotFound
-from memsearch_engine.journal.files import DayFile, count_entries, list_days
-from memsearch_engine.journal.model import Entry
-from memsearch_engine.search.hits import Answer
+from memsearch_engine import (
+    Answer,
+    DayFile,
+    Entry,
+    Memory,
+    MemsearchError,
+    NotFound,
+    agent_named,
+    agent_names,
+    count_entries,
+)
 
 if TYPE_CHECKING:  # what the first frame does not need
     from collections.abc import Sequence
 
-    from memsearch_engine import Amendment
-    from memsearch_engine.index.rows import Row
-    from memsearch_engine.journal.history import Change
-    from memsearch_engine.journal.model import Document
-    from memsearch_engine.journal.write import Target
-    from memsearch_engine.longterm.facts import Fact
-    from memsearch_engine.note import Note
-    from memsearch_engine.projects import Project
-    from memsearch_engine.transcripts.locate import Excerpt
-    from memsearch_engine.transcripts.model import Turn
+    from memsearch_engine import Amendment, Change, Document, Excerpt, Fact, Note, Project, Row, Target, Turn
 
 #: Turns on both sides of the one that is opened.
 AROUND = 40
@@ -69,7 +66,7 @@ class Item(msgspec.Struct, frozen=True):
 
     @property
     def target(self) -> Target:
-        from memsearch_engine.journal.write import Target
+        from memsearch_engine import Target
 
         return Target(self.path, self.entry_id, self.hash)
 
@@ -166,12 +163,10 @@ class Library:
 
     def written(self, day: str) -> list[tuple[str, str]]:
         """(path, text) of a day's files, as they are on disk."""
-        from memsearch_engine import inside
-
         found = []
         for file in self._files.get(day, ()):
             try:
-                text = inside.read(file.path).decode(errors="replace")
+                text = self.memory.source(file.path)
             except OSError as error:
                 text = str(error)
             found.append((self.short(file.path), text))
@@ -225,12 +220,9 @@ class Library:
 
     def entry_at(self, path: str, entry_id: str) -> Entry:
         """The same by its file and id. Called by threads, too."""
-        from memsearch_engine.journal.files import day_of, read_day
-
-        info = os.stat(path)
-        file, read = DayFile(path, day_of(path), info.st_mtime_ns, info.st_size), self._read
+        file, read = DayFile.at(path), self._read
         if read is None or read[0] != file:
-            read = self._read = file, read_day(path)
+            read = self._read = file, self.memory.document(path)
         entry = read[1].find(entry_id)
         if entry is None:
             raise NotFound(f"the entry {entry_id} is no longer in {path}")
@@ -290,9 +282,10 @@ class Library:
 
     def memory_of_turn(self, turn: Turn) -> Item | None:
         """The entry that came from a turn, or None."""
-        from memsearch_engine.journal.parse import turn_id
-
-        return self._noted(turn_id(turn.agent, turn.session, turn.turn))
+        try:
+            return self._noted(self.memory.note_of_turn(turn).id)
+        except MemsearchError:
+            return None
 
     def behind(self, notes: Sequence[str], sessions: Sequence[str]) -> list[Item]:
         """The notes of these ids that are there, and the newest note of each of these sessions."""
@@ -319,16 +312,15 @@ class Library:
                 agents = catalog.agents(projects)
                 pinned = [self._of_row(row) for row in catalog.marked(projects, "pin", _PINNED)]
         try:
-            place, everything = self.memory.place_param, self.memory.everything
-            known = self.memory.call("standing", dict, start=start, timeout_s=120, place=place, all_projects=everything)
+            known = engine.Capture(self.memory).standing(start=start)
         except MemsearchError:
             return Standing(agents=agents, pinned=pinned)
-        return Standing(known["capturing"], known["alarms"], known["waiting"], agents, pinned, served=True)
+        return Standing(known.capturing, known.alarms, known.waiting, agents, pinned, served=True)
 
     def related(self, item: Item, entry: Entry) -> tuple[list[Related], str]:
         """The other notes on an entry's matter, oldest first, then those of turns that wrote to the files that it names, newest first;
         and why the first could not be looked for, where it could not. Takes a moment: it may start the service."""
-        from memsearch_engine.recall.notes import files
+        from memsearch_engine import files_named
 
         found: list[Related] = []
         problem = ""
@@ -348,7 +340,7 @@ class Library:
         for name in dict.fromkeys(_SOURCES.findall(" ".join(_CITED.findall(entry.body)))):
             if (source := self._noted(name)) is not None:
                 found.append(Related("comes from", source))
-        for path in dict.fromkeys([*files(entry.body), *_PATH.findall(entry.body)][:_FILES]):
+        for path in dict.fromkeys([*files_named(entry.body), *_PATH.findall(entry.body)][:_FILES]):
             try:
                 acts = self.memory.blame(path)
             except MemsearchError as error:
@@ -360,19 +352,17 @@ class Library:
         return found, problem
 
     def _noted(self, entry_id: str) -> Item | None:
-        from memsearch_engine.journal.files import day_of
-
         try:
             section = self.memory.section(entry_id)
         except MemsearchError:
             return None
-        return self._item(section.entry, section.path, day_of(section.path))
+        return self._item(section.entry, section.path, section.day)
 
     def resume(self, entry: Entry) -> tuple[list[str], str]:
         """(the command that goes on with an entry's session, the folder to run it in); ([], '') where there is none."""
-        if entry.agent not in registry.names() or not _SESSION.match(entry.session):  # an anchor is untrusted text
+        if entry.agent not in agent_names() or not _SESSION.match(entry.session):  # an anchor is untrusted text
             return [], ""
-        argv = [part.replace("{session}", entry.session) for part in registry.agent(entry.agent).resume]
+        argv = [part.replace("{session}", entry.session) for part in agent_named(entry.agent).resume]
         try:
             folder = self.memory.conversation(entry, context=0).turns[0].cwd
         except (MemsearchError, OSError, IndexError):
@@ -401,25 +391,18 @@ class Library:
 
     def project_names(self) -> list[str]:
         """Names of all known projects; [] where the registry can't be read."""
-        from memsearch_engine.registry import Registry
-
         if not self._names:
-            registry = Registry(self.memory.home)
-            try:
-                self._names = sorted({project.name for project in registry.all()})
-            except MemsearchError:
-                self._names = []
-            finally:
-                registry.close()
+            with contextlib.suppress(MemsearchError):
+                self._names = sorted({project.name for project in self.memory.known()})
         return self._names
 
     def projects(self) -> list[ProjectRow]:
         """Every known project, the one with the newest memory first."""
         everything = Memory(self.memory.place.root, home=self.memory.home, everything=True)
-        rows = []
+        rows, files = [], everything.days()
         for project in everything.projects:
             counts = everything.catalog.counts(project.id) if everything.catalog else {}
-            days = list_days(project.memory) if os.path.isdir(project.memory) else []
+            days = [file for file in files if file.path.startswith(project.memory + os.sep)]
             rows.append(
                 ProjectRow(
                     project.name, project.root, counts.get("entries") or count_entries(days), len(days), days[0].day if days else "",
@@ -431,56 +414,43 @@ class Library:
 
     def activity(self) -> dict[str, Any]:
         """Capture at work, for the activity screen."""
-        from memsearch_engine.capture import summaries
-        from memsearch_engine.llm import spend
-        from memsearch_engine.settings import load
-
-        home = self.memory.home
+        capture = engine.Capture(self.memory)
         state: dict[str, Any] = {
             "capturing": {}, "percent": 100, "seen": 0, "trivial": 0, "days": [], "alarms": [], "waiting": [], "error": "",
             "summaries": {}, "failures": [], "spend": [], "told": [], "today_tokens": 0, "daily_tokens": 0, "provider": "extractive",
         }  # fmt: skip
         try:
-            settings = load(home)
+            settings = self.memory.settings
             state |= {"daily_tokens": settings.capture.daily_tokens, "provider": settings.capture.summarize.provider}
-            state |= {"summaries": summaries.waiting(home), "failures": summaries.failures(home)}
-            state |= {
-                "spend": spend.by_day(home),
-                "today_tokens": spend.today(home, summaries.PURPOSE),
-                "told": self.memory.receipts(),
-            }
-            state["waiting"] = self.memory.call("inbox", dict, timeout_s=60)["waiting"]
-            covered = self.memory.call("coverage", dict, timeout_s=120)
-            state |= {name: covered[name] for name in ("percent", "seen", "trivial", "days", "alarms")}
-            state["capturing"] = covered["agents"]
+            state |= {"summaries": capture.summaries(), "failures": capture.failures()}
+            state |= {"spend": capture.spent(), "today_tokens": capture.spent_today(), "told": self.memory.receipts()}
+            state["waiting"] = capture.inbox().waiting
+            covered = capture.coverage()
+            state |= {name: getattr(covered, name) for name in ("percent", "seen", "trivial", "days", "alarms")}
+            state["capturing"] = covered.agents
         except MemsearchError as error:
             state["error"] = str(error)
         return state
 
     def retry(self) -> str:
         """Try waiting events and failed summaries again; says what came of it."""
-        from memsearch_engine.capture import summaries
-        from memsearch_engine.capture.worker import retry
-
+        capture = engine.Capture(self.memory)
         try:
-            count = retry(self.memory.home) + summaries.retry(self.memory.home)
-            done = self.memory.call("inbox", dict, timeout_s=120)
+            count, done = capture.retry(), capture.inbox()
         except MemsearchError as error:
             return str(error)
-        return f"{count} tried again, {done['captured']} captured, {len(done['waiting'])} waiting"
+        return f"{count} tried again, {done.captured} captured, {len(done.waiting)} waiting"
 
     def bring_model(self, name: str) -> None:
         """Raises Unreachable where its files are not to be had."""
-        from memsearch_engine.index.models import pull
-
-        pull(self.memory.home.ensure(), name)
+        engine.Models(self.memory).pull(name)
 
     def health(self) -> dict[str, Any]:
         """The service's view of itself, or why there is none."""
+        service = engine.Service(self.memory)
         try:
-            everything = self.memory.everything
-            state = self.memory.call("health", dict, place=self.memory.place_param, all_projects=everything)
-            state["service"] = self.memory.call("status", dict)
+            state: dict[str, Any] = msgspec.to_builtins(service.health())
+            state["service"] = msgspec.to_builtins(service.status())
             return state
         except MemsearchError as error:
             return {"error": str(error), "hint": error.hint}

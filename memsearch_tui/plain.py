@@ -11,9 +11,7 @@ import sys
 from collections.abc import Callable
 
 import msgspec
-from memsearch_engine.errors import MemsearchError, UsageError
-from memsearch_engine.journal.text import plain, shown
-from memsearch_engine.secrets.scan import redact
+from memsearch_engine import MemsearchError, UsageError, plain, redact, shown
 
 from memsearch_tui import drafts, review
 from memsearch_tui.counted import many

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
 
+import memsearch_engine as engine
 import msgspec
 from memsearch_engine import Hit, Memory
 
@@ -14,8 +15,7 @@ from memsearch_tui import drafts
 from memsearch_tui.counted import many
 
 if TYPE_CHECKING:
-    from memsearch_engine.index.rows import Row
-    from memsearch_engine.trust.inbox import Held
+    from memsearch_engine import Held, Row
 
 _MOST_SHOWN = 40
 Tone = str
@@ -80,16 +80,14 @@ def decide(memory: Memory, case: Case, yes: bool, text: str | None = None) -> De
 
 
 def _proposed(memory: Memory) -> list[Case]:
-    from memsearch_engine.longterm.review import decisions, pending
-    from memsearch_engine.longterm.store import Store
-
-    proposal = pending(memory.home)
+    learned = engine.LongTerm(memory)
+    proposal = learned.pending()
     if proposal is None:
         return []
-    known = {m.id: m for m in Store(memory.home).all()}
+    known = {m.id: m for m in learned.all()}
     names = {name: f"{m.agent} {m.session[:13]} ({m.project_name or 'no project'})" for name, m in known.items()}
     found = []
-    for hunks in decisions(proposal):
+    for hunks in learned.decisions(proposal):
         hunk = hunks[0]
         sign = "~" if hunk.before and hunk.after else "+" if hunk.after else "-"
         lines = hunk.after or hunk.before
@@ -112,20 +110,18 @@ def _proposed(memory: Memory) -> list[Case]:
 
 
 def _decide_longterm(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:
-    from memsearch_engine.longterm.review import decide as decided
-    from memsearch_engine.longterm.review import pending, reopen
-
+    learned = engine.LongTerm(memory)
     proposal, numbers = case.subject
-    before = pending(memory.home)
+    before = learned.pending()
     for chosen in (
         [[number] for number in numbers] if text else [numbers]
     ):  # other words are given to one change at a time
-        decided(memory.home, "accepted" if yes else "rejected", chosen, text=text, proposal_id=proposal)
+        learned.decide("accepted" if yes else "rejected", chosen, text=text, proposal=proposal)
     if yes:
         return Decision("accepted: sessions are told · `forget` takes it out")
 
     def back() -> str:
-        waits = before is not None and reopen(memory.home, before, numbers)
+        waits = before is not None and learned.reopen(before, numbers)
         return "it waits again" if waits else "it may be proposed again; another proposal waits by now"
 
     return Decision("rejected: it is not proposed again · u takes that back", back)
@@ -135,12 +131,10 @@ def _decide_longterm(memory: Memory, case: Case, yes: bool, text: str | None) ->
 
 
 def _held(memory: Memory) -> list[Case]:
-    from memsearch_engine.trust.inbox import ARRIVED, held
-
     found = []
     arrived: dict[str, list[Held]] = {}
-    for note in held(memory):
-        if note.why == ARRIVED:
+    for note in engine.Trust(memory).held():
+        if note.why == "arrived":
             arrived.setdefault(note.path, []).append(note)
             continue
         why = "took in content from outside (web, MCP)" if note.why == "outside" else "reads like an order to agents"
@@ -181,12 +175,11 @@ def _arrived(path: str, notes: list[Held]) -> Case:
 
 
 def _decide_held(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:
-    from memsearch_engine.trust.inbox import release, release_files
-
+    waiting = engine.Trust(memory)
     if isinstance(case.subject, str):
-        return Decision(f"{many(release_files(memory, [case.subject]), 'note')} released")
+        return Decision(f"{many(waiting.release_files([case.subject]), 'note')} released")
     if yes:
-        release(memory, [case.subject])
+        waiting.release([case.subject])
         return Decision("released · u takes it back", partial(_undo, memory, case.subject.entry_id))
     memory.journal.delete(memory.memory_of(case.subject.path), [case.subject])
     return Decision("deleted · u brings it back", partial(_undo, memory, case.subject.entry_id))
@@ -199,10 +192,8 @@ def _undo(memory: Memory, name: str) -> str:
 
 
 def _repairs(memory: Memory) -> list[Case]:
-    from memsearch_engine.trust.repair import findings
-
     found = []
-    for finding in findings(memory):
+    for finding in engine.Repair(memory).findings():
         keep, *others = finding.notes
         detail: list[Line] = [[(finding.why, "warn"), (f": {finding.evidence}", "text")], []]
         for note in finding.notes:
@@ -222,11 +213,9 @@ def _repairs(memory: Memory) -> list[Case]:
 
 
 def _decide_repair(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:
-    from memsearch_engine.trust.repair import mend
-
     if not yes:
         return Decision("left as it is · u has it decided again", lambda: "it waits again")
-    mend(memory, case.subject)
+    engine.Repair(memory).mend(case.subject)
     return Decision("mended · u takes it back", partial(_undo, memory, case.notes[0]))
 
 
@@ -269,10 +258,8 @@ def _decide_amends(memory: Memory, case: Case, yes: bool, text: str | None) -> D
 
 
 def _secrets(memory: Memory) -> list[Case]:
-    from memsearch_engine.capture.audit import audit
-
     places: dict[tuple[str, str], list[str]] = {}
-    for place in audit(memory.home, memory.projects):
+    for place in engine.Secrets(memory).found():
         line = f":{place.line}" if place.line else ""
         places.setdefault((place.rule, place.fingerprint), []).append(place.where + line)
     found = []
@@ -289,22 +276,17 @@ def _secrets(memory: Memory) -> list[Case]:
 
 
 def _decide_secret(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:
-    from memsearch_engine.secrets.scan import allow
-    from memsearch_engine.settings import load
-    from memsearch_engine.trust import scrub
-
     rule, fingerprint = case.subject
+    ours = engine.Secrets(Memory(memory.place.root, home=memory.home, everything=True))
     if not yes:
-        allow(memory.home, fingerprint)
+        ours.allow(fingerprint)
 
         def back() -> str:
-            allow(memory.home, fingerprint, off=True)
+            ours.allow(fingerprint, off=True)
             return "it is reported again"
 
         return Decision("allowed: it is not reported any more · u takes that back", back)
-    everything = Memory(memory.place.root, home=memory.home, everything=True)
-    wanted = [s for s in scrub.known(memory.home, everything.projects, rule=rule) if s.fingerprint == fingerprint]
-    report = scrub.scrub(memory.home, load(memory.home), everything.projects, wanted, memory.folders)
+    report = ours.scrub([found for found in ours.wanted(rule=rule) if found.fingerprint == fingerprint])
     left = sum(place.count for place in report.left)
     others = f"; found still in {many(len(report.others), 'file')} that memsearch does not own" if report.others else ""
     return Decision(f"{left} left in {report.looked_at} places{others}")

@@ -19,31 +19,93 @@ from typing import TYPE_CHECKING, Any
 
 __version__ = "0.4.0"
 
-#: Where each name lives. They are imported when they are asked for: a hook and ``--help`` need none of them.
+#: Where each name lives, and as what where it has another name there. They are imported when they are asked for: a hook and ``--help`` need none of them.
 _PUBLIC = {
     "Absence": "search.explain",
     "Act": "actions.index",
+    "Agent": "agents.registry",
+    "agent_named": "agents.registry:agent",
+    "agent_names": "agents.registry:names",
+    "all_agents": "agents.registry:everyone",
     "Amendment": "search.linked",
+    "Anchor": "journal.model",
     "Answer": "search.hits",
+    "Asked": "documents.compact",
+    "Capture": "verbs.capture",
     "Change": "journal.history",
+    "Compact": "verbs.documents",
+    "Configuration": "verbs.setup",
     "Conflict": "errors",
     "Context": "capture.context",
+    "count_entries": "journal.files",
+    "Coverage": "service.answers",
     "DayFile": "journal.files",
+    "Digest": "documents.compact",
+    "Document": "journal.model",
+    "Entry": "journal.model",
+    "estimate_tokens": "llm.tokens:estimate",
+    "Evidence": "verbs.capture",
     "Excerpt": "transcripts.locate",
     "Fact": "longterm.facts",
     "Failure": "index.rows",
+    "fenced": "capture.context",
+    "files_named": "recall.notes:files",
+    "FILTER_KEYS": "search.query",
     "Fix": "actions.answers",
+    "FLAGS": "search.query:IS",
+    "Health": "service.answers",
+    "Held": "trust.inbox",
     "Hit": "search.hits",
+    "Home": "home",
+    "hook": "capture.hook:main",
+    "Hunk": "longterm.review",
+    "Import": "verbs.capture",
+    "ImportPlan": "capture.backfill:Plan",
+    "ImportReport": "capture.backfill:Report",
+    "Inbox": "service.answers",
     "IndexResult": "index.rows",
+    "KINDS": "search.query",
+    "LongTerm": "verbs.longterm",
+    "LONGTERM_KINDS": "index.rows",
+    "Match": "longterm.recall",
+    "McpClients": "verbs.agents",
     "Memory": "memory",
     "MemsearchError": "errors",
-    "NotFound": "errors",
+    "Mendable": "trust.repair:Finding",
+    "Models": "verbs.setup",
     "Note": "note",
+    "NotFound": "errors",
+    "outcomes_in": "recall.notes:outcome",
+    "parse_date": "search.query",
+    "parse_query": "search.query:parse",
+    "Patch": "agents.patches",
+    "plain": "journal.text",
+    "Plugins": "verbs.agents",
+    "Project": "projects",
+    "Proposal": "longterm.review",
+    "Provider": "settings",
     "Receipt": "receipts",
+    "redact": "secrets.scan",
+    "Repair": "verbs.trust",
+    "Row": "index.rows",
+    "Secrets": "verbs.trust",
+    "Section": "search.sections",
+    "Service": "verbs.setup",
+    "SessionMemory": "longterm.store",
+    "Settings": "settings",
     "SettingsError": "errors",
+    "shown": "journal.text",
+    "shown_line": "journal.text",
+    "Standing": "service.answers",
+    "State": "service.answers",
+    "Status": "service.answers",
+    "STOP_WORDS": "index.analyze",
+    "Summarize": "settings",
     "Talk": "search.sessions",
+    "Target": "journal.write",
     "Telling": "recall.prompt",
     "ToolCall": "transcripts.model",
+    "Trust": "verbs.trust",
     "Turn": "transcripts.model",
     "Unreachable": "errors",
     "Update": "updates",
@@ -58,24 +120,68 @@ __all__ = [*_PUBLIC, "__version__"]  # noqa: PLE0604
 if TYPE_CHECKING:
     from memsearch_engine.actions.answers import Fix, Way
     from memsearch_engine.actions.index import Act
-    from memsearch_engine.capture.context import Context
+    from memsearch_engine.agents.patches import Patch
+    from memsearch_engine.agents.registry import (
+        Agent,
+    )
+    from memsearch_engine.agents.registry import (
+        agent as agent_named,
+    )
+    from memsearch_engine.agents.registry import (
+        everyone as all_agents,
+    )
+    from memsearch_engine.agents.registry import (
+        names as agent_names,
+    )
+    from memsearch_engine.capture.backfill import Plan as ImportPlan
+    from memsearch_engine.capture.backfill import Report as ImportReport
+    from memsearch_engine.capture.context import Context, fenced
+    from memsearch_engine.capture.hook import main as hook
+    from memsearch_engine.documents.compact import Asked, Digest
     from memsearch_engine.errors import Conflict, MemsearchError, NotFound, SettingsError, Unreachable, UsageError
-    from memsearch_engine.index.rows import Failure, IndexResult
-    from memsearch_engine.journal.files import DayFile
+    from memsearch_engine.home import Home
+    from memsearch_engine.index.analyze import STOP_WORDS
+    from memsearch_engine.index.rows import LONGTERM_KINDS, Failure, IndexResult, Row
+    from memsearch_engine.journal.files import DayFile, count_entries
     from memsearch_engine.journal.history import Change
+    from memsearch_engine.journal.model import Anchor, Document, Entry
+    from memsearch_engine.journal.text import plain, shown, shown_line
+    from memsearch_engine.journal.write import Target
+    from memsearch_engine.llm.tokens import estimate as estimate_tokens
     from memsearch_engine.longterm.facts import Fact
+    from memsearch_engine.longterm.recall import Match
+    from memsearch_engine.longterm.review import Hunk, Proposal
+    from memsearch_engine.longterm.store import SessionMemory
     from memsearch_engine.memory import Memory
     from memsearch_engine.note import Note
+    from memsearch_engine.projects import Project
+    from memsearch_engine.recall.notes import files as files_named
+    from memsearch_engine.recall.notes import outcome as outcomes_in
     from memsearch_engine.recall.prompt import Telling
     from memsearch_engine.receipts import Receipt
     from memsearch_engine.search.chains import Word
     from memsearch_engine.search.explain import Absence
     from memsearch_engine.search.hits import Answer, Hit
     from memsearch_engine.search.linked import Amendment
+    from memsearch_engine.search.query import FILTER_KEYS, KINDS, parse_date
+    from memsearch_engine.search.query import IS as FLAGS
+    from memsearch_engine.search.query import parse as parse_query
+    from memsearch_engine.search.sections import Section
     from memsearch_engine.search.sessions import Talk
+    from memsearch_engine.secrets.scan import redact
+    from memsearch_engine.service.answers import Coverage, Health, Inbox, Standing, State, Status
+    from memsearch_engine.settings import Provider, Settings, Summarize
     from memsearch_engine.transcripts.locate import Excerpt
     from memsearch_engine.transcripts.model import ToolCall, Turn
+    from memsearch_engine.trust.inbox import Held
+    from memsearch_engine.trust.repair import Finding as Mendable
     from memsearch_engine.updates import Update, UpdateKind
+    from memsearch_engine.verbs.agents import McpClients, Plugins
+    from memsearch_engine.verbs.capture import Capture, Evidence, Import
+    from memsearch_engine.verbs.documents import Compact
+    from memsearch_engine.verbs.longterm import LongTerm
+    from memsearch_engine.verbs.setup import Configuration, Models, Service
+    from memsearch_engine.verbs.trust import Repair, Secrets, Trust
 
 
 def __getattr__(name: str) -> Any:
@@ -83,7 +189,8 @@ def __getattr__(name: str) -> Any:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    value = getattr(import_module(f"{__name__}.{_PUBLIC[name]}"), name)
+    room, _, own_name = _PUBLIC[name].partition(":")
+    value = getattr(import_module(f"{__name__}.{room}"), own_name or name)
     globals()[name] = value
     return value
 

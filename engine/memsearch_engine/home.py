@@ -102,6 +102,18 @@ class Home:
     def inbox(self) -> Path:
         return self.root / "inbox"
 
+    def draft(self, path: str, entry_id: str) -> Path:
+        """The file of an unsaved edit."""
+        from memsearch_engine.ids import digest
+
+        return self.root / "drafts" / f"{digest(path, entry_id)}.json"
+
+    def private(self, name: str) -> Path:
+        """A file of ours that nobody else may read, made empty where it is not there. Raises OSError."""
+        path = self.ensure().root / name
+        private(path)
+        return path
+
     def context(self, memory: str) -> Path:
         """What a new session of the project with this memory folder is given, prebuilt for its hook."""
         from memsearch_engine.ids import digest  # hashlib: 3 ms

@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # a search through the service needs none of these
     from memsearch_engine.index.rows import IndexResult
     from memsearch_engine.journal.files import DayFile
     from memsearch_engine.journal.history import Change
-    from memsearch_engine.journal.model import Entry
+    from memsearch_engine.journal.model import Document, Entry
     from memsearch_engine.journal.write import Journal
     from memsearch_engine.longterm.facts import Fact
     from memsearch_engine.longterm.recall import Match
@@ -42,8 +42,9 @@ if TYPE_CHECKING:  # a search through the service needs none of these
     from memsearch_engine.search.explain import Absence
     from memsearch_engine.search.linked import Amendment
     from memsearch_engine.search.sections import Section
+    from memsearch_engine.settings import Settings
     from memsearch_engine.transcripts.locate import Excerpt
-    from memsearch_engine.transcripts.model import Conversation
+    from memsearch_engine.transcripts.model import Conversation, Turn
     from memsearch_engine.updates import Update
 
 T = TypeVar("T")
@@ -132,6 +133,13 @@ class Memory:
         finally:
             registry.close()
 
+    def known(self) -> list[Project]:
+        """Every project that the home knows, one row per path where it lives, newest first. Raises Unreachable."""
+        from memsearch_engine.registry import Registry
+
+        with contextlib.closing(Registry(self.home)) as registry:
+            return registry.all()
+
     @property
     def project(self) -> Project:
         return next((p for p in self.projects if p.root == self.place.root), self.projects[0])
@@ -151,6 +159,13 @@ class Memory:
 
             self._journal = Journal(self.home)
         return self._journal
+
+    @property
+    def settings(self) -> Settings:
+        """The owner's settings, read now; what a project's file may set concerns the index alone. Raises SettingsError."""
+        from memsearch_engine.settings import load
+
+        return load(self.home)
 
     @property
     def place_param(self) -> dict[str, str]:
@@ -259,13 +274,7 @@ class Memory:
         return self._named(names) if names else self.projects
 
     def _named(self, names: list[str]) -> list[Project]:
-        from memsearch_engine.registry import Registry
-
-        registry = Registry(self.home)
-        try:
-            known = registry.all()
-        finally:
-            registry.close()
+        known = self.known()
         chosen = known if "*" in names else [p for p in known if {p.slug, p.name, p.id, p.collection} & set(names)]
         if not chosen:
             raise UsageError(
@@ -382,11 +391,27 @@ class Memory:
         found = [file for project in self.projects for file in list_files(project.memory).files]
         return sorted(found, key=lambda file: (file.day, file.path), reverse=True)
 
-    def read(self, file: DayFile) -> list[Entry]:
-        """The entries of a day, read from its file."""
+    def unreadable(self) -> list[tuple[str, str]]:
+        """Files in the memory folders that can't be read, each with why."""
+        from memsearch_engine.journal.files import list_files
+
+        return [problem for project in self.projects for problem in list_files(project.memory).problems]
+
+    def source(self, path: str) -> str:
+        """A file of notes as it is written. Raises OSError."""
+        from memsearch_engine import inside
+
+        return inside.read(path).decode("utf-8", "replace")
+
+    def document(self, path: str) -> Document:
+        """A file of notes with its entries. Raises OSError."""
         from memsearch_engine.journal.files import read_day
 
-        return read_day(file.path).entries
+        return read_day(path)
+
+    def read(self, file: DayFile) -> list[Entry]:
+        """The entries of a day, read from its file."""
+        return self.document(file.path).entries
 
     def every_entry(self) -> Iterator[tuple[DayFile, Entry]]:
         """All entries, newest day first. Files that can't be read are left out (`doctor` names them)."""
@@ -403,6 +428,11 @@ class Memory:
         """The memory folder that a file lies in (for the undo history)."""
         return next((p.memory for p in self.projects if path.startswith(p.memory + os.sep)), os.path.dirname(path))
 
+    def owns(self, path: str) -> bool:
+        """Whether a file is one of these projects' notes, or holds what their long-term memory knows."""
+        folders = (str(folder) for p in self.projects for folder in (p.memory, self.home.longterm_search / p.id[:8]))
+        return any(path.startswith(folder + os.sep) for folder in folders)
+
     def note(self, name: str) -> Note:
         """The entry behind the id of a hit, an entry or a chunk (or an unambiguous beginning of one), as it stands now.
 
@@ -415,12 +445,24 @@ class Memory:
         return Note.of(entry, path)
 
     def expand(self, name: str) -> Note:
-        """The same, read for its content: counts as a use of its session, which is then remembered longer."""
-        from memsearch_engine.longterm.store import note_read
-
+        """The same, read for its content: counts as a use of its session, which is then remembered longer, and of what was told."""
         note = self.note(name)
-        note_read(self.home, note.agent, note.session)
+        self.opened(note.id, note.agent, note.session)
         return note
+
+    def opened(self, entry_id: str, agent: str, session: str) -> None:
+        """Note that an entry was read for its content by whoever looks things up."""
+        from memsearch_engine.longterm.store import note_read
+        from memsearch_engine.receipts import opened
+
+        note_read(self.home, agent, session)
+        opened(self.home, entry_id)
+
+    def note_of_turn(self, turn: Turn) -> Note:
+        """The note that was made of a turn. Raises NotFound where there is none."""
+        from memsearch_engine.journal.parse import turn_id
+
+        return self.note(turn_id(turn.agent, turn.session, turn.turn))
 
     def entries(self, day: str = "", *, agent: str = "", limit: int | None = None) -> list[Note]:
         """Notes of one *day* (``YYYY-MM-DD``) or of all, newest day first, each day as its file has it."""

@@ -15,6 +15,7 @@ import msgspec
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.journal.files import DayFile, read_day
 from memsearch_engine.note import Note
+from memsearch_engine.service.answers import State
 from memsearch_engine.service.connection import Connection
 
 _LOOK_S = 1.0
@@ -66,7 +67,7 @@ def _follow(
             else:
                 try:
                     version = connection.call(
-                        "wait", _State, timeout_s=left + 5, deadline_s=left, version=version
+                        "wait", State, timeout_s=left + 5, deadline_s=left, version=version
                     ).version
                 except Unreachable:
                     connection.close()
@@ -75,10 +76,6 @@ def _follow(
     finally:
         if connection is not None:
             connection.close()
-
-
-class _State(msgspec.Struct):
-    version: int
 
 
 def _connected(connect: Callable[..., Connection], *, start: bool = True) -> Connection | None:

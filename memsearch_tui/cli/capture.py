@@ -6,19 +6,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import click
-from memsearch_engine import Memory
-from memsearch_engine.agents import registry
-from memsearch_engine.errors import UsageError
-from memsearch_engine.home import Home
+import memsearch_engine as engine
+from memsearch_engine import Memory, UsageError, agent_names
 
 from memsearch_tui.cli import output
-from memsearch_tui.cli.options import as_json
+from memsearch_tui.cli.options import as_json, since_day
 from memsearch_tui.counted import many
 
 if TYPE_CHECKING:
     from memsearch_engine import Receipt, Telling
 
-AGENTS = click.Choice(registry.names())
+AGENTS = click.Choice(agent_names())
 
 
 @click.command(epilog="\b\nExample:\n  memsearch hook claude-code Stop < payload.json")
@@ -26,7 +24,7 @@ AGENTS = click.Choice(registry.names())
 @click.argument("event")
 def hook(agent: str, event: str) -> int:
     """Take one hook event of AGENT (claude-code, codex, opencode, openclaw) from stdin. Always exits 0."""
-    from memsearch_engine.capture.hook import main
+    from memsearch_engine import hook as main
 
     return main(agent, event)
 
@@ -38,35 +36,32 @@ def inbox(ctx: click.Context, json_: bool) -> int:
     """Work off what hooks have left, then list what still waits."""
     if ctx.invoked_subcommand is not None:
         return 0
-    state = Memory().call("inbox", dict, timeout_s=300)
+    state = engine.Capture(Memory()).inbox()
     if json_:
         output.emit(state)
     else:
-        output.echo(f"{state['captured']} captured, {state['already']} known already, {state['skipped']} trivial")
-        for item in state["waiting"]:
-            output.echo(f"waits  {item['event']}: {output.safe(item['reason'])}")
-        for item in state["set_aside"]:
-            output.echo(f"set aside  {item['event']}: {output.safe(item['reason'])}")
-        if state["set_aside"]:
+        output.echo(f"{state.captured} captured, {state.already} known already, {state.skipped} trivial")
+        for item in state.waiting:
+            output.echo(f"waits  {item.event}: {output.safe(item.reason)}")
+        for item in state.set_aside:
+            output.echo(f"set aside  {item.event}: {output.safe(item.reason)}")
+        if state.set_aside:
             output.say("`memsearch inbox retry` tries these again, `memsearch inbox drop NAME` forgets one")
-    return 5 if state["waiting"] or state["set_aside"] else 0
+    return 5 if state.waiting or state.set_aside else 0
 
 
 @inbox.command("retry", epilog="\b\nExample:\n  memsearch inbox retry")
 @as_json
 def inbox_retry(json_: bool) -> None:
     """Try events again that could not be read, and summaries that failed."""
-    from memsearch_engine.capture import summaries
-    from memsearch_engine.capture.worker import retry
+    from msgspec import to_builtins
 
-    count = retry(Home.from_env()) + summaries.retry(Home.from_env())
-    state = Memory().call("inbox", dict, timeout_s=300)
+    capture = engine.Capture(Memory())
+    count, state = capture.retry(), capture.inbox()
     if json_:
-        output.emit({"retried": count, **state})
+        output.emit({"retried": count, **to_builtins(state)})
     else:
-        output.echo(
-            f"{many(count, 'event')} tried again; {state['captured']} captured, {len(state['waiting'])} waiting"
-        )
+        output.echo(f"{many(count, 'event')} tried again; {state.captured} captured, {len(state.waiting)} waiting")
 
 
 @inbox.command("drop", epilog="\b\nExample:\n  memsearch inbox drop 1795292537.json")
@@ -76,12 +71,10 @@ def inbox_retry(json_: bool) -> None:
 @as_json
 def inbox_drop(names: tuple[str, ...], everything: bool, yes: bool, json_: bool) -> None:
     """Forget waiting events. Their turns stay in the agents' transcripts."""
-    from memsearch_engine.capture.worker import drop
-
     if bool(names) == everything:
         raise UsageError("name events, or pass --all", "`memsearch inbox` lists them")
     output.confirm("Forget " + (f"{many(len(names), 'event')}?" if names else "all waiting events?"), yes)
-    count = drop(Home.from_env(), list(names))
+    count = engine.Capture(Memory()).drop(list(names))
     output.emit({"dropped": count}) if json_ else output.echo(f"{many(count, 'event')} forgotten")
 
 
@@ -104,16 +97,11 @@ _OUTCOMES = {
 @as_json
 def coverage(since: str | None, listed: str | None, json_: bool) -> int:
     """Turns seen in transcripts against turns in memory, by agent and day, since capture began."""
-    from datetime import date
-
-    from memsearch_engine.search.query import parse_date
-
-    span = parse_date(since, date.today()) if since else None
-    if since and span is None:
-        raise UsageError(f"{since!r} is no day", "write 2026-02-09, yesterday or 7d")
-    state = Memory().call("coverage", dict, timeout_s=300, since=span[0] if span else "")
+    day = since_day(since)
+    capture = engine.Capture(Memory())
+    state = capture.coverage(day)
     if listed:
-        rows = Memory().call("turns", list[dict], outcomes=_OUTCOMES[listed])
+        rows = capture.missed(_OUTCOMES[listed])
         if json_:
             output.emit({"turns": rows})
         for row in rows if not json_ else []:
@@ -124,24 +112,24 @@ def coverage(since: str | None, listed: str | None, json_: bool) -> int:
     if json_:
         output.emit(state)
         return 0
-    if not state["agents"]:
+    if not state.agents:
         output.echo(
             "nothing is captured yet - `memsearch plugins install AGENT` begins, `memsearch agents` lists yours"
         )
         return 0
     output.echo(
-        f"{state['percent']} % of {many(state['seen'], 'turn')} ({state['captured']} captured, {state['trivial']} trivial"
-        + (f", {state['ours']} asked by memsearch itself)" if state["ours"] else ")")
+        f"{state.percent} % of {many(state.seen, 'turn')} ({state.captured} captured, {state.trivial} trivial"
+        + (f", {state.ours} asked by memsearch itself)" if state.ours else ")")
     )
-    if state["orphaned"]:
+    if state.orphaned:
         output.say(
-            f"note: {many(state['orphaned'], 'turn')} of folders that are gone: `memsearch import --all --orphans FOLDER` gives "
+            f"note: {many(state.orphaned, 'turn')} of folders that are gone: `memsearch import --all --orphans FOLDER` gives "
             "them a home, `memsearch coverage --list orphaned` lists them"
         )
-    for row in state["days"]:
+    for row in state.days:
         left = "".join(f", {row[name]} {name}" for name in ("waiting", "failed", "orphaned") if row[name])
         output.echo(f"{row['day']}  {row['agent']:12s} {row['covered']:4d} of {row['seen']:<4d}{left}")
-    for alarm in state["alarms"]:
+    for alarm in state.alarms:
         output.say(f"! {output.safe(alarm)}")
     return 0
 
@@ -245,33 +233,23 @@ def _log(receipts: list[Receipt], json_: bool) -> int:
 def spend(since: str, json_: bool) -> int:
     """What models have cost by day, the day's cap, and summaries that wait or failed. Nothing is spent unless you chose a
     model (`capture.summarize.provider`)."""
-    from datetime import date
-
-    from memsearch_engine.capture import summaries
-    from memsearch_engine.llm import spend as book
-    from memsearch_engine.search.query import parse_date
-    from memsearch_engine.settings import load
-
-    span = parse_date(since, date.today())
-    if span is None:
-        raise UsageError(f"{since!r} is no day", "write 2026-02-09, yesterday or 7d")
-    home = Home.from_env()
-    settings = load(home)
-    rows = book.by_day(home, span[0])
-    used = book.today(home, summaries.PURPOSE)
+    day = since_day(since)
+    memory = Memory()
+    settings, capture = memory.settings, engine.Capture(memory)
+    rows, used = capture.spent(day), capture.spent_today()
     state: dict[str, Any] = {
         "today_tokens": used,
         "daily_tokens": settings.capture.daily_tokens,
         "provider": settings.capture.summarize.provider,
-        "summaries": summaries.waiting(home),
-        "failures": summaries.failures(home),
+        "summaries": capture.summaries(),
+        "failures": capture.failures(),
         "days": rows,
     }
     if json_:
         output.emit(state)
         return 0
     if not rows:
-        output.echo(f"nothing spent since {span[0]} (summaries: {state['provider']})")
+        output.echo(f"nothing spent since {day} (summaries: {state['provider']})")
     for row in rows:
         about = "" if row["counted"] else " (estimated)"
         usd = f"  ${row['usd']:.4f}" if row["usd"] else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
+import memsearch_engine as engine
 from memsearch_engine import MemsearchError, UsageError
 
 from memsearch_tui.cli import output
@@ -48,9 +49,7 @@ def compact(
     """
     from datetime import date
 
-    from memsearch_engine.documents import compact as engine
-    from memsearch_engine.documents.picking import week as last_week
-    from memsearch_engine.search.query import parse_date
+    from memsearch_engine import parse_date
 
     if sum(map(bool, (source, day, week))) > 1:
         raise UsageError("--source, --day and --week each say which notes: choose one")
@@ -65,22 +64,21 @@ def compact(
         prompt=prompt,
         prompt_file=prompt_file,
     )
-    planned = engine.plan(memory, last_week(date.today()) if week else source or day, asked)
+    compact = engine.Compact(memory, engine.Compact.WEEK if week else source or day, asked)
+    planned = compact.plan
     if not json_:
         _tell(planned)
     if dry_run:
         output.emit({"would": _plan_json(planned)}) if json_ else output.say("nothing was asked, and nothing written")
         return
-    folder = engine.folder_of(memory, output_dir)
+    folder = compact.folder(output_dir)
     progress = output.Progress()
     try:
-        digest = engine.make(
-            memory, planned, lambda done, total: progress({"phase": "writing", "done": done, "total": total})
-        )
+        digest = compact.make(lambda done, total: progress.told("writing", done, total))
     finally:
         progress.close()
     try:
-        note = engine.write(memory, planned, digest, folder)
+        note = compact.write(digest, folder)
     except (MemsearchError, OSError):
         output.say(output.safe(digest.text))  # it is paid for
         raise

@@ -5,9 +5,8 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from memsearch_engine import Memory
-from memsearch_engine.agents import registry
-from memsearch_engine.errors import MemsearchError
+import memsearch_engine as engine
+from memsearch_engine import Memory, MemsearchError, agent_names
 
 from memsearch_tui.counted import many
 
@@ -70,10 +69,8 @@ def _home(memory: Memory, *, fix: bool) -> dict[str, Any]:
 
 
 def _settings(memory: Memory) -> dict[str, Any]:
-    from memsearch_engine.settings import load
-
     try:
-        settings = load(memory.home, memory.place.settings_file)
+        settings = engine.Configuration(memory).load()
     except MemsearchError as error:
         return _check("settings", False, str(error), error.hint)
     if settings.warnings:
@@ -102,38 +99,32 @@ def _peer(memory: Memory) -> dict[str, Any]:
 
 
 def _files(memory: Memory) -> dict[str, Any]:
-    from memsearch_engine.journal.files import list_files
-
     if not os.path.isdir(memory.place.memory):
         return _check("notes", True, f"none yet in {memory.place.memory}")
-    listing = list_files(memory.place.memory)
-    if listing.problems:
-        text = "; ".join(f"{path}: {reason}" for path, reason in listing.problems)
+    if problems := memory.unreadable():
+        text = "; ".join(f"{path}: {reason}" for path, reason in problems)
         return _check("notes", False, text, "correct the permissions, or move these away")
-    return _check("notes", True, f"{many(len(listing.files), 'file')} in {memory.place.memory}")
+    return _check("notes", True, f"{many(len(memory.files()), 'file')} in {memory.place.memory}")
 
 
 def _model(memory: Memory) -> dict[str, Any]:
-    from memsearch_engine.index import models
-    from memsearch_engine.settings import load
-
+    models = engine.Models(memory)
     try:
-        embedding = load(memory.home).embedding
+        embedding = memory.settings.embedding
         if embedding.provider != "onnx":
             return _check("model", True, f"{embedding.provider} over HTTP")
-        files = models.find(memory.home, embedding.model)
+        files = models.find(embedding.model)
     except MemsearchError as error:
         return _check("model", False, str(error), error.hint)
-    sound = models.verify(files)
+    sound = models.is_sound(files)
     detail = f"{files.model.name} in {files.onnx.parent}" + ("" if sound else ": its checksum is not the known one")
     return _check("model", sound, detail, "reinstall memsearch-tui")
 
 
 def _agents(memory: Memory) -> dict[str, Any]:
-    from memsearch_engine.agents import plugins
-
+    plugins = engine.Plugins(memory)
     try:
-        rows = [row for agent in registry.names() if (row := plugins.status(memory.home, agent)).installed]
+        rows = [row for agent in agent_names() if (row := plugins.status(agent)).installed]
     except MemsearchError as error:
         return _check("plugins", False, str(error), error.hint)
     wrong = [f"{row.agent}: {text}" for row in rows for text in row.problems]
@@ -146,14 +137,12 @@ def _agents(memory: Memory) -> dict[str, Any]:
 
 def _conversations(memory: Memory, *, fix: bool) -> dict[str, Any]:
     """Conversations that memories cite and whose agent will delete them soon."""
-    from memsearch_engine.capture.retention import archive_all, survey
-
-    everything = Memory(memory.place.root, home=memory.home, everything=True)
-    found = survey(memory.home, everything.projects, memory.folders)
+    evidence = engine.Evidence(Memory(memory.place.root, home=memory.home, everything=True))
+    found = evidence.survey()
     soon = [expiring for expiring in found.expiring if expiring.unkept]
     if soon and fix:
-        archive_all(memory.home, everything.projects, memory.folders)
-        found = survey(memory.home, everything.projects, memory.folders)
+        evidence.archive()
+        found = evidence.survey()
         soon = [expiring for expiring in found.expiring if expiring.unkept]
     detail = f"{found.live} live, {found.kept} kept by us alone, {found.lost} lost"
     if soon:
@@ -167,15 +156,10 @@ def _conversations(memory: Memory, *, fix: bool) -> dict[str, Any]:
 
 def _readers(memory: Memory) -> dict[str, Any]:
     """Record kinds in transcripts that no reader knows: an agent's format has changed."""
-    from memsearch_engine.capture.ledger import Ledger
-
-    ledger = Ledger(memory.home)
     try:
-        rows = ledger.unknown()
+        rows = engine.Capture(memory).unknown_records()
     except MemsearchError as error:
         return _check("transcripts", False, str(error), error.hint)
-    finally:
-        ledger.close()
     text = ", ".join(f"{agent} {version}: {count}x {kind}" for agent, kind, version, count in rows[:5])
     more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
     # known by what they are not: such records are passed over, and what is said is still read
@@ -186,14 +170,11 @@ def _readers(memory: Memory) -> dict[str, Any]:
 
 def _trust(memory: Memory) -> dict[str, Any]:
     """A scrub that did not come to its end. What waits for the owner's word is no fault."""
-    from memsearch_engine.trust.inbox import held
-    from memsearch_engine.trust.scrub import interrupted
-
-    if left := interrupted(memory.home):
+    if left := engine.Secrets(memory).interrupted():
         text = f"a scrub was interrupted ({', '.join(left)})"
         return _check("trust", False, text, "run the same `memsearch secrets scrub` again")
     try:
-        waiting = len(held(memory))
+        waiting = len(engine.Trust(memory).held())
     except MemsearchError as error:
         return _check("trust", False, str(error), error.hint)
     return _check(
@@ -207,10 +188,8 @@ def _repair(memory: Memory) -> dict[str, Any]:
     """Junk and repetitions: told here, mended by `repair` alone, which asks."""
     from collections import Counter
 
-    from memsearch_engine.trust.repair import findings
-
     try:
-        kinds = Counter(finding.kind for finding in findings(memory))
+        kinds = Counter(finding.kind for finding in engine.Repair(memory).findings())
     except MemsearchError as error:
         return _check("notes' quality", False, str(error), error.hint)
     text = ", ".join(f"{count} {kind}" for kind, count in kinds.items())
@@ -219,38 +198,38 @@ def _repair(memory: Memory) -> dict[str, Any]:
 
 def _service(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
     try:
-        state = memory.call("status", dict)
-        health = memory.call("health", dict, place=memory.place_param, timeout_s=60)
-        if fix and (health["problems"] or health["notice"]):
-            memory.call("index", list[dict], place=memory.place_param, force=True, timeout_s=3600)
-            health = memory.call("health", dict, place=memory.place_param, timeout_s=60)
-        inbox = memory.call("inbox", dict, timeout_s=60)
+        service = engine.Service(memory)
+        state, health = service.status(), service.health()
+        if fix and (health.problems or health.notice):
+            memory.index(force=True)
+            health = service.health()
+        inbox = engine.Capture(memory).inbox(timeout_s=60)
     except MemsearchError as error:
         return [_check("service", False, str(error), error.hint or "memsearch service stop, then try again")]
-    index_ok = health["index"] != "broken" and not health["problems"]
-    text = health["index"] + "".join(f"; {problem['what']}" for problem in health["problems"])
+    index_ok = health.index != "broken" and not health.problems
+    text = health.index + "".join(f"; {problem.what}" for problem in health.problems)
     checks = [
-        _check("service", True, f"pid {state['pid']}, {state['rss_mb']:.0f} MB, up {state['uptime_s']:.0f} s"),
+        _check("service", True, f"pid {state.pid}, {state.rss_mb:.0f} MB, up {state.uptime_s:.0f} s"),
         _check(
             "index",
             index_ok,
             text,
-            next((p["fix"] for p in health["problems"] if p["fix"] not in ("", "memsearch doctor")), "")
+            next((problem.fix for problem in health.problems if problem.fix not in ("", "memsearch doctor")), "")
             or "memsearch doctor --fix reads every file again; memsearch reset builds it anew",
         ),
     ]
-    second = health["second"]
-    if second["asked"] or second["advice"]:
-        detail = f"{second['name']} is asked, too" if second["asked"] else f"{second['advice']} (`{second['fix']}`)"
+    second = health.second
+    if second.asked or second.advice:
+        detail = f"{second.name} is asked, too" if second.asked else f"{second.advice} (`{second.fix}`)"
         checks.append(_check("second model", True, detail))
-    alarms = state.get("alarms", [])
+    alarms = state.alarms
     checks.append(_check("capture", not alarms, "; ".join(alarms) or "no turn is late", "memsearch plugins status"))
-    waiting = [*inbox["waiting"], *inbox["set_aside"]]
+    waiting = [*inbox.waiting, *inbox.set_aside]
     checks.append(
         _check(
             "inbox",
             not waiting,
-            f"{many(len(waiting), 'event')} waiting: {waiting[0]['reason']}" if waiting else "empty",
+            f"{many(len(waiting), 'event')} waiting: {waiting[0].reason}" if waiting else "empty",
             "memsearch inbox",
         )
     )

@@ -143,10 +143,10 @@ def _act_json(act: Act) -> dict[str, Any]:
 
 def _noted(memory: Memory, entry: str) -> list[str]:
     """The lines of a note that say what came of it; at most two."""
-    from memsearch_engine.recall.notes import outcome
+    from memsearch_engine import outcomes_in
 
     try:
-        lines = outcome(memory.note(entry).text)
+        lines = outcomes_in(memory.note(entry).text)
     except NotFound:
         return []
     return lines[:2]

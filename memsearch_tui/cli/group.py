@@ -8,7 +8,7 @@ import sys
 from typing import Any
 
 import click
-from memsearch_engine.errors import MemsearchError
+from memsearch_engine import MemsearchError
 
 from memsearch_tui.cli.main import COMMANDS, is_terminal
 

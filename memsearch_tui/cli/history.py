@@ -8,15 +8,14 @@ import threading
 from typing import Any
 
 import click
-from memsearch_engine import Memory
-from memsearch_engine.agents import registry
-from memsearch_engine.errors import MemsearchError, UsageError
+import memsearch_engine as engine
+from memsearch_engine import Memory, UsageError, agent_names
 
 from memsearch_tui.cli import output
-from memsearch_tui.cli.options import as_json
+from memsearch_tui.cli.options import as_json, since_day
 from memsearch_tui.counted import many
 
-AGENTS = registry.names()
+AGENTS = agent_names()
 
 
 @click.command(epilog="\b\nExamples:\n  memsearch agents\n  memsearch agents --json")
@@ -24,12 +23,9 @@ AGENTS = registry.names()
 @as_json
 def agents(versions: bool, json_: bool) -> int:
     """Which agents are on this machine, where their sessions lie, and how many of their turns are in memory."""
-    from memsearch_engine.agents.discover import discover
-
-    memory = Memory()
     progress = output.Progress()
     try:
-        rows = discover(memory.home, memory.folders, versions=versions, progress=_told(progress))
+        rows = engine.Capture(Memory()).agents(versions=versions, progress=progress.told)
     finally:
         progress.close()
     if json_:
@@ -91,30 +87,23 @@ def import_(
     Free and offline unless --summarize llm is given: notes are taken without a model. A second run writes nothing; an interrupted one goes on. Turns of
     sub-agents, of summarisers and trivial ones are counted and left out; secrets are replaced before anything is written.
     """
-    from memsearch_engine.capture import backfill
-    from memsearch_engine.capture.keep import Keeper
-    from memsearch_engine.settings import load
-
+    _check(names, everything)
     memory = Memory()
-    choice = backfill.Choice(
-        _agents(memory, names, everything), _since(since), _memory_of(memory, project), _folder(orphans)
-    )
-    settings = load(memory.home)
-    if summarize == "extractive":
-        settings.capture.summarize.provider, settings.plugins = "extractive", {}
-    elif settings.capture.summarize.provider == "extractive":
+    if summarize == "llm" and memory.settings.capture.summarize.provider == "extractive":
         raise UsageError(
             "no model is chosen for summaries",
             "memsearch config set capture.summarize.provider native (or a provider's name)",
         )
-    keeper = Keeper(memory.home, settings=settings)
+    old = engine.Import(
+        memory, names, since=since_day(since), into=_memory_of(memory, project), orphans=_folder(orphans), summarize=summarize == "llm",
+    )  # fmt: skip
     progress = output.Progress()
     stopped = threading.Event()
     try:
-        made = backfill.plan(memory.home, keeper, memory.folders, choice, _told(progress))
+        made = old.plan(progress.told)
         progress.close()
         if not json_:
-            _show_plan(made, settings)
+            _show_plan(memory, old, made)
         if dry_run or not made.new:
             if json_:
                 output.emit(_plan_json(made, None))
@@ -123,12 +112,11 @@ def import_(
             return 5 if made.failed else 0
         output.confirm(f"Write {many(made.new, 'entry')}?", yes)
         signal.signal(signal.SIGINT, lambda *_: stopped.set())
-        report = backfill.run(keeper, made, choice, _told(progress), stopped.is_set)
+        report = old.run(made, progress.told, stopped.is_set)
     finally:
         progress.close()
         signal.signal(signal.SIGINT, signal.default_int_handler)
-        keeper.close()
-    _index(memory, report.memories)
+        old.close()
     if json_:
         output.emit(_plan_json(made, report))
     else:
@@ -143,28 +131,12 @@ def import_(
     return 5 if report.failed or made.failed else 0
 
 
-def _agents(memory: Memory, names: tuple[str, ...], everything: bool) -> tuple[str, ...]:
-    from memsearch_engine.capture.backfill import agents_here
-
+def _check(names: tuple[str, ...], everything: bool) -> None:
     unknown = [name for name in names if name not in AGENTS]
     if unknown:
         raise UsageError(f"no agent named {', '.join(unknown)}", f"known: {', '.join(AGENTS)}")
     if bool(names) == everything:
         raise UsageError("name agents, or pass --all", f"known: {', '.join(AGENTS)}")
-    return names or tuple(agents_here(memory.folders))
-
-
-def _since(text: str | None) -> str:
-    from datetime import date
-
-    from memsearch_engine.search.query import parse_date
-
-    if not text:
-        return ""
-    span = parse_date(text, date.today())
-    if span is None:
-        raise UsageError(f"{text!r} is no day", "write 2026-02-09, yesterday or 90d")
-    return span[0]
 
 
 def _memory_of(memory: Memory, project: str | None) -> str:
@@ -182,17 +154,12 @@ def _folder(path: str | None) -> str:
     return os.path.abspath(path) if path else ""
 
 
-def _told(progress: output.Progress) -> Any:
-    return lambda phase, done, total: progress({"phase": phase, "done": done, "total": total})
-
-
-def _show_plan(made: Any, settings: Any) -> None:
-    from memsearch_engine.capture.summaries import chosen
-
+def _show_plan(memory: Memory, old: engine.Import, made: engine.ImportPlan) -> None:
+    settings = memory.settings
     for agent, count in made.counts.items():
         days = f", {count.first_day} to {count.last_day}" if count.new else ""
         output.echo(f"{output.style(agent, bold=True)}: {many(count.sessions, 'session')}, {many(count.turns, 'turn')}")
-        who = chosen(settings, agent).provider
+        who = old.writer(agent)
         cost = (
             f"about {count.tokens:,} tokens, if a model summarised them; none are spent"
             if who == "extractive"
@@ -246,16 +213,6 @@ def _plan_json(made: Any, report: Any) -> dict[str, Any]:
     return value
 
 
-def _index(memory: Memory, memories: list[str]) -> None:
-    """Tell the service about the folders that were written; it indexes them in the background."""
-    if not memories:
-        return
-    try:
-        memory.call("attach", dict, memories=memories)
-    except MemsearchError as error:
-        output.say(f"note: not indexed yet ({error}); the next search does it")
-
-
 @click.group()
 def evidence() -> None:
     """Keep, count and prune the conversations behind memories."""
@@ -265,12 +222,8 @@ def evidence() -> None:
 @as_json
 def evidence_status(json_: bool) -> None:
     """How many cited conversations are live, kept or lost, and which their agent will delete soon."""
-    from memsearch_engine.capture.retention import survey
-    from memsearch_engine.transcripts.evidence import Archive
-
-    memory = Memory(everything=True)
-    status = Archive(memory.home).status()
-    found = survey(memory.home, memory.projects, memory.folders)
+    evidence = engine.Evidence(Memory(everything=True))
+    status, found = evidence.kept(), evidence.survey()
     state = {
         "archived_turns": status.turns,
         "contents": status.contents,
@@ -304,12 +257,9 @@ def evidence_status(json_: bool) -> None:
 @as_json
 def evidence_archive(json_: bool) -> int:
     """Keep every conversation that a memory cites and its agent still has."""
-    from memsearch_engine.capture.retention import archive_all
-
-    memory = Memory(everything=True)
     progress = output.Progress()
     try:
-        kept, failed = archive_all(memory.home, memory.projects, memory.folders, _told(progress))
+        kept, failed = engine.Evidence(Memory(everything=True)).archive(progress.told)
     finally:
         progress.close()
     if json_:
@@ -329,23 +279,17 @@ def evidence_archive(json_: bool) -> int:
 @as_json
 def evidence_prune(max_mb: float | None, max_days: float | None, dry_run: bool, yes: bool, json_: bool) -> None:
     """Forget the oldest kept conversations beyond a size or an age. Memories themselves are not touched."""
-    from memsearch_engine.settings import load
-    from memsearch_engine.transcripts.evidence import Archive
-    from memsearch_engine.transcripts.locate import find_session
-
     memory = Memory()
-    limits = load(memory.home).evidence
+    limits = memory.settings.evidence
     size = limits.max_mb if max_mb is None else max_mb
     age = limits.max_days if max_days is None else max_days
-    archive = Archive(memory.home)
-    gone = archive.prune(max_bytes=int(size * 1e6), max_days=age, dry_run=True)
-    only = sum(find_session(agent, session, "", memory.folders) is None for agent, session, _ in gone)
+    kept = engine.Evidence(memory)
+    gone, only = kept.prune(max_bytes=int(size * 1e6), max_days=age, dry_run=True)
     lost = f", {only} of them the only copy: their agent has deleted it" if only else ""
     if gone and not dry_run:
-        output.confirm(f"Forget {len(gone)} kept conversations{lost}?", yes)
-        gone = archive.prune(max_bytes=int(size * 1e6), max_days=age)
-    archive.close()
+        output.confirm(f"Forget {gone} kept conversations{lost}?", yes)
+        gone, _ = kept.prune(max_bytes=int(size * 1e6), max_days=age)
     if json_:
-        output.emit({"pruned": len(gone), "only_copies": only, "dry_run": dry_run})
+        output.emit({"pruned": gone, "only_copies": only, "dry_run": dry_run})
     else:
-        output.echo(f"{len(gone)} kept conversations {'would go' if dry_run else 'gone'}{lost}")
+        output.echo(f"{gone} kept conversations {'would go' if dry_run else 'gone'}{lost}")

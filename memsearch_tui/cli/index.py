@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 import click
-from memsearch_engine import IndexResult, Memory, dialect
-from memsearch_engine.errors import Unreachable
+import memsearch_engine as engine
+from memsearch_engine import IndexResult, Memory, Unreachable, dialect
+from msgspec import structs
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, memory_at, scope, tolerated
@@ -92,10 +93,9 @@ def watch(paths: tuple[str, ...], project: str | None, everything: bool, json_: 
         version = 0
         last: dict = {}
         while True:
-            state = connection.call("wait", dict, timeout_s=90, deadline_s=60, version=version)
-            version = state["version"]
-            health = connection.call("health", dict, place=memory.place_param)
-            counts = {key: health["projects"][0][key] for key in ("files", "entries", "chunks", "vectors")}
+            version = connection.call("wait", engine.State, timeout_s=90, deadline_s=60, version=version).version
+            (indexed, *_) = connection.call("health", engine.Health, place=memory.place_param).projects
+            counts = {key: getattr(indexed, key) for key in ("files", "entries", "chunks", "vectors")}
             if counts != last:
                 if json_:
                     output.emit({"event": "indexed", **counts})
@@ -136,32 +136,30 @@ def stats(project: str | None, everything: bool, bare: bool, json_: bool) -> Non
 def health(project: str | None, everything: bool, json_: bool) -> int:
     """State of files, index, model and service, each problem with what mends it."""
     memory = Memory(everything=everything, project=project)
-    state = memory.call("health", dict, place=memory.place_param, all_projects=memory.everything)
-    state["service"] = memory.call("status", dict)
+    service = engine.Service(memory)
+    state, process = service.health(), service.status()
     if json_:
-        output.emit(state)
+        output.emit({**structs.asdict(state), "service": process})
     else:
-        print_health(state)
-    return 5 if state["problems"] else 0
+        print_health(state, process)
+    return 5 if state.problems else 0
 
 
-def print_health(state: dict) -> None:
-    service = state["service"]
+def print_health(state: engine.Health, process: engine.Status) -> None:
     output.echo(
-        f"service  pid {service['pid']}, up {service['uptime_s']:.0f} s, {service['rss_mb']:.0f} MB\n"
-        f"index    {state['index']}  {state['fingerprint']}  {state['disk']['index'] / 1e6:.1f} MB"
+        f"service  pid {process.pid}, up {process.uptime_s:.0f} s, {process.rss_mb:.0f} MB\n"
+        f"index    {state.index}  {state.fingerprint}  {state.disk.index / 1e6:.1f} MB"
     )
-    if state["progress"]:
-        progress = state["progress"]
+    if progress := state.progress:
         output.echo(f"now      {progress['phase']} {progress['project']} {progress['done']}/{progress['total']}")
-    for row in state["projects"]:
+    for row in state.projects:
         output.echo(
-            f"project  {output.safe(row['name'])}: {many(row['files'], 'file')}, {many(row['entries'], 'entry')}, "
-            f"{row['vectors']}/{many(row['chunks'], 'chunk')} with meaning"
+            f"project  {output.safe(row.name)}: {many(row.files, 'file')}, {many(row.entries, 'entry')}, "
+            f"{row.vectors}/{many(row.chunks, 'chunk')} with meaning"
         )
-    for problem in state["problems"]:
-        fix = f"  -> {problem['fix']}" if problem["fix"] else ""
-        output.echo(f"problem  {output.safe(problem['what'])}{fix}")
+    for problem in state.problems:
+        fix = f"  -> {problem.fix}" if problem.fix else ""
+        output.echo(f"problem  {output.safe(problem.what)}{fix}")
 
 
 @click.command(epilog="\b\nExamples:\n  memsearch doctor\n  memsearch doctor --fix")
@@ -191,12 +189,12 @@ def doctor(fix: bool, json_: bool) -> int:
 def reset(everything: bool, yes: bool, json_: bool) -> None:
     """Throw the index away and build it again. Notes stay; vectors of known texts are kept, so nothing is embedded twice."""
     output.confirm("Throw the index away and build it again? (notes stay)", yes)
-    memory = memory_at()
-    done = memory.call("reset", dict, place=memory.place_param, all_projects=everything, timeout_s=300)
+    memory = memory_at(everything=everything)
+    projects = engine.Service(memory).reset()
     if json_:
-        output.emit(done)
+        output.emit({"projects": projects})
     else:
-        output.say(f"building again in the background: {', '.join(done['projects'])}")
+        output.say(f"building again in the background: {', '.join(projects)}")
 
 
 @click.group(invoke_without_command=True)
@@ -212,34 +210,15 @@ def models(ctx: click.Context, json_: bool) -> None:
 @as_json
 def models_list(json_: bool) -> None:
     """Which models there are; * marks the one in use, + the one that is asked beside it."""
-    from memsearch_engine.home import Home
-    from memsearch_engine.index import models as known
-    from memsearch_engine.settings import load
-
-    home = Home.from_env()
-    settings = load(home)
-    current = settings.embedding.model or known.DEFAULT
-    beside = known.second(home, settings)
-    rows = [
-        {
-            "name": model.name,
-            "dimension": model.dimension,
-            "languages": model.languages,
-            "size_mb": model.size_mb,
-            "here": known.is_present(home, model.name),
-            "in_use": model.name == current,
-            "beside": beside is not None and model.name == beside.model,
-        }
-        for model in known.KNOWN.values()
-    ]
+    rows = engine.Models(Memory()).known()
     if json_:
         output.emit({"models": rows})
         return
     for row in rows:
-        here = "on this machine" if row["here"] else f"`memsearch models pull {row['name']}`"
+        here = "on this machine" if row.here else f"`memsearch models pull {row.name}`"
         output.echo(
-            f"{'*' if row['in_use'] else '+' if row['beside'] else ' '} {row['name']:24s} {row['dimension']:5d}  {row['languages']:14s}"
-            f" {row['size_mb']:4d} MB  {here}"
+            f"{'*' if row.in_use else '+' if row.beside else ' '} {row.name:24s} {row.dimension:5d}  {row.languages:14s}"
+            f" {row.size_mb:4d} MB  {here}"
         )
 
 
@@ -248,21 +227,16 @@ def models_list(json_: bool) -> None:
 @as_json
 def models_pull(name: str, json_: bool) -> None:
     """Fetch a model from its hub (the only command that does)."""
-    from memsearch_engine.home import Home
-    from memsearch_engine.index import models as known
-    from memsearch_engine.settings import load
-
-    home = Home.from_env().ensure()
-    folder = known.pull(home, name)
+    models = engine.Models(Memory())
+    folder = models.pull(name)
     if json_:
         output.emit({"model": name, "folder": str(folder)})
-    if name in known.RERANKERS:
+    if models.is_reranker(name):
         output.say(
             f"{name} is in {folder} - `memsearch config set search.rerank {name}` has it read the best hits again"
         )
         return
-    beside = known.second(home, load(home))
-    if beside is not None and beside.model == name:
+    if any(model.name == name and model.beside for model in models.known()):
         output.say(f"{name} is in {folder}: it is asked beside the installed model (`search.models one` ends that)")
     else:
         output.say(f"{name} is in {folder} - `memsearch models use {name}` switches to it")
@@ -276,24 +250,17 @@ def models_pull(name: str, json_: bool) -> None:
 @as_json
 def models_use(name: str, yes: bool, json_: bool) -> None:
     """Switch to a model (a name, or a folder with model.onnx and tokenizer.json); everything is embedded again once."""
-    from memsearch_engine.home import Home
-    from memsearch_engine.index import models as known
-    from memsearch_engine.service import launch
-    from memsearch_engine.settings import set_value
-
-    home = Home.from_env()
-    if known.convertible(home, name):
-        output.say(f"making {name} from the weights that are installed …")
-        known.pull(home.ensure(), name)
-    known.find(home, name)
     memory = Memory(everything=True)
+    models = engine.Models(memory)
+    if models.can_be_made(name):
+        output.say(f"making {name} from the weights that are installed …")
+        models.pull(name)
+    models.find(name)
     chunks = sum(memory.catalog.counts(p.id)["chunks"] for p in memory.projects) if memory.catalog else 0
     output.confirm(
         f"{many(chunks, 'chunk')} will be embedded with {name} in the background. Go ahead?", yes or chunks < 100
     )
-    set_value(home, "embedding.model", name)
-    launch.stop(home)
-    memory.connect().close()
+    models.use(name)
     if json_:
         output.emit({"model": name, "chunks": chunks})
     output.say(f"{name} is in use - `memsearch health` shows how far it is")

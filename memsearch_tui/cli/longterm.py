@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import time
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any, Literal
 
 import click
-from memsearch_engine import Memory
-from memsearch_engine.agents import registry
-from memsearch_engine.errors import UsageError
-from memsearch_engine.home import Home
+import memsearch_engine as engine
+from memsearch_engine import Memory, UsageError, agent_names
 
 from memsearch_tui.cli import output
-from memsearch_tui.cli.options import as_json
+from memsearch_tui.cli.options import as_json, since_day
 from memsearch_tui.counted import many
 
 
@@ -25,14 +23,11 @@ from memsearch_tui.counted import many
 @as_json
 def remember(fact: str, everywhere: bool, json_: bool) -> None:
     """Note a fact down for good: every new session is told, from the next one on."""
-    from memsearch_engine.longterm.recall import told
-    from memsearch_engine.settings import load
-
     memory = Memory()
-    project, settings = memory.project, load(memory.home)
+    project = memory.project
     fact = fact.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # argv may hold any bytes
     note = memory.remember(fact, everywhere=everywhere)
-    if note.id not in told(memory.home, project.id, settings.longterm.max_tokens):
+    if note.id not in engine.LongTerm(memory).told():
         output.say("! there is more than a session is told: raise `longterm.max_tokens`, or forget something")
     if json_:
         output.emit({"id": note.id, "scope": note.scope or "everywhere", "text": note.text})
@@ -94,27 +89,19 @@ def run(wait: bool, phase: int, session: str, since: str | None, json_: bool) ->
     """Read sessions that are due and consolidate what they teach. Asks only models that you chose (`memsearch config set
     longterm.extract.provider NAME`, and `longterm.consolidate.provider`)."""
     import msgspec
-    from memsearch_engine.longterm import pipeline
-    from memsearch_engine.search.query import parse_date
-    from memsearch_engine.settings import load
 
-    span = parse_date(since, date.today()) if since else None
-    if since and span is None:
-        raise UsageError(f"{since!r} is no day", "write 2026-02-09, yesterday or 90d")
-    begin = datetime.fromisoformat(span[0]).timestamp() if span and span[0] else 0.0
-    memory = Memory()
+    day = since_day(since)
+    begin = datetime.fromisoformat(day).timestamp() if day else 0.0
+    learned = engine.LongTerm(Memory())
     if not wait:
-        state = memory.call("longterm", dict, timeout_s=60, phase=phase, session=session, since=begin)
-        output.emit(state) if json_ else output.echo(
-            f"{state['state']} - `memsearch longterm status` shows how it goes"
+        state = learned.start(phase=phase, session=session, since=begin)
+        output.emit({"state": state}) if json_ else output.echo(
+            f"{state} - `memsearch longterm status` shows how it goes"
         )
         return 0
     progress = output.Progress()
     try:
-        report = pipeline.run(
-            memory.home, load(memory.home), memory.folders, phase=phase, only=session, since=begin,
-            progress=lambda what, done, total: progress({"phase": what, "done": done, "total": total}),
-        )  # fmt: skip
+        report = learned.run(phase=phase, session=session, since=begin, progress=progress.told)
     finally:
         progress.close()
     if json_:
@@ -155,11 +142,7 @@ def _tell(report: Any) -> None:
 @as_json
 def status(everything: bool, json_: bool) -> int:
     """What is on, what was done, what waits, and why sessions were not read."""
-    from memsearch_engine.longterm import pipeline
-    from memsearch_engine.settings import load
-
-    memory = Memory()
-    state = pipeline.status(memory.home, load(memory.home), memory.folders)
+    state = engine.LongTerm(Memory()).status()
     if json_:
         output.emit(state)
         return 0
@@ -197,17 +180,13 @@ def status(everything: bool, json_: bool) -> int:
 def show(name: str, text: bool, everything: bool, forgotten: bool, json_: bool) -> int:
     """What is remembered, where it comes from, how it is used, and when it will be forgotten."""
     import msgspec
-    from memsearch_engine.longterm import recall
-    from memsearch_engine.longterm.store import Store, note_read
-    from memsearch_engine.settings import load
 
     memory = Memory()
-    home, project = memory.home, memory.project
+    learned = engine.LongTerm(memory)
     if name:
-        found = Store(home).get(name)
+        found = learned.get(name)
         if found is None:
             raise UsageError(f"no memory {name}", "`memsearch longterm show` lists them")
-        note_read(home, found.agent, found.session)
         if json_:
             output.emit(msgspec.to_builtins(found))
         else:
@@ -216,14 +195,10 @@ def show(name: str, text: bool, everything: bool, forgotten: bool, json_: bool) 
             )
         return 0
     if text:
-        return _show_documents(home, "" if everything else project.id, json_)
-    rows = [
-        row
-        for row in recall.overview(home, load(home).longterm.unused_days)
-        if (everything or row["project"] in ("", project.name)) and bool(row["forgotten"]) == forgotten
-    ]
+        return _show_documents(learned, everything, json_)
+    rows = learned.overview(forgotten=forgotten, everything=everything)
     facts = [] if forgotten else Memory(memory.place.root, everything=everything).facts()
-    trash = recall.trash(home) if forgotten else []
+    trash = learned.trash() if forgotten else []
     if json_:
         output.emit({"memories": rows, "notes": msgspec.to_builtins(facts), "forgotten_by_hand": trash})
         return 0
@@ -253,14 +228,10 @@ def show(name: str, text: bool, everything: bool, forgotten: bool, json_: bool) 
     return 0
 
 
-def _show_documents(home: Home, project: str, json_: bool) -> int:
-    from memsearch_engine.longterm import workspace
-
-    texts = {name: workspace.read(home.longterm, name) for name in (workspace.SUMMARY, workspace.MEMORY)}
-    if project:
-        texts = {name: workspace.told(text, project[:8]) for name, text in texts.items()}
+def _show_documents(learned: engine.LongTerm, everything: bool, json_: bool) -> int:
+    texts = learned.documents(everything=everything)
     if json_:
-        output.emit({"files": texts, "folder": str(home.longterm)})
+        output.emit({"files": texts, "folder": str(learned.folder)})
     else:
         for name, text in texts.items():
             output.echo(f"{name}\n{'-' * len(name)}\n{output.safe(text).strip()}\n")
@@ -278,24 +249,22 @@ def _show_documents(home: Home, project: str, json_: bool) -> int:
 def review(verdict: str, names: tuple[str, ...], everything: bool, text: str | None, json_: bool) -> int:
     """Decide on what a consolidation proposes, change by change. What is rejected is not proposed again."""
     import msgspec
-    from memsearch_engine.longterm import review as reviewing
 
-    home = Home.from_env()
+    learned = engine.LongTerm(Memory())
     if verdict == "show":
-        proposal = reviewing.pending(home)
+        proposal = learned.pending()
         if json_:
             output.emit({"proposal": msgspec.to_builtins(proposal)})
         elif proposal is None:
             output.say("nothing waits for review")
         else:
-            _show_proposal(home, proposal)
+            _show_proposal(learned, proposal)
         return 0 if proposal else 1
     if bool(names) == everything:
         raise UsageError("name changes, or pass --all", "`memsearch longterm review` lists them")
     proposal_id, numbers = _named(names)
     chosen = "accepted" if verdict == "accept" else "rejected"
-    decided = reviewing.decide(home, chosen, numbers, text=text, proposal_id=proposal_id)  # type: ignore[arg-type]
-    _tell_sessions(home)
+    decided = learned.decide(chosen, numbers, text=text, proposal=proposal_id)  # type: ignore[arg-type]
     if json_:
         output.emit({"decided": [hunk.number for hunk in decided], "verdict": verdict})
     else:
@@ -317,17 +286,8 @@ def _named(names: tuple[str, ...]) -> tuple[int, list[int]]:
     return (int(parts[0][0]) if parts else 0), [int(second) for _, _, second in parts]
 
 
-def _tell_sessions(home: Home) -> None:
-    from memsearch_engine.longterm.recall import refresh
-    from memsearch_engine.settings import load
-
-    refresh(home, load(home))
-
-
-def _show_proposal(home: Home, proposal: Any) -> None:
-    from memsearch_engine.longterm.store import Store
-
-    names = {memory.id: f"{memory.agent} {memory.session[:13]}" for memory in Store(home).all()}
+def _show_proposal(learned: engine.LongTerm, proposal: engine.Proposal) -> None:
+    names = {memory.id: f"{memory.agent} {memory.session[:13]}" for memory in learned.all()}
     when = time.strftime("%Y-%m-%d %H:%M", time.localtime(proposal.at))
     output.echo(
         f"proposed {when} by {proposal.model} from {many(len(proposal.memories), 'memory')}, {proposal.tokens:,} tokens"
@@ -346,32 +306,18 @@ def _show_proposal(home: Home, proposal: Any) -> None:
 @as_json
 def restore(name: str, json_: bool) -> None:
     """Bring back what was forgotten: a memory by its id, or what `forget` took by its number."""
-    from memsearch_engine.longterm import recall
-    from memsearch_engine.longterm.store import Store
-
-    home = Home.from_env()
-    if len(name) < 8 and name.isascii() and name.isdecimal():
-        count = recall.restore(home, int(name))
-    else:
-        found = Store(home).get(name)
-        if found is None or not found.forgotten:
-            raise UsageError(f"no forgotten memory {name}", "`memsearch longterm show --forgotten` lists them")
-        Store(home).restore(found.id)
-        count = 1
-    _tell_sessions(home)
+    count = engine.LongTerm(Memory()).restore(name)
     output.emit({"restored": count}) if json_ else output.echo("brought back; the next consolidation works it in")
 
 
 @longterm.command("mode", epilog="\b\nExample:\n  memsearch longterm mode claude-code 3f1c0a… disabled")
-@click.argument("agent", type=click.Choice(registry.names()))
+@click.argument("agent", type=click.Choice(agent_names()))
 @click.argument("session")
 @click.argument("mode", type=click.Choice(["enabled", "disabled"]))
 @as_json
 def mode_(agent: str, session: str, mode: Literal["enabled", "disabled"], json_: bool) -> None:
     """Whether a session may be learned from. `enabled` also releases one that took in content from outside."""
-    from memsearch_engine.longterm.pipeline import set_mode
-
-    set_mode(Home.from_env(), agent, session, mode)
+    engine.LongTerm(Memory()).set_mode(agent, session, mode)
     output.emit({"agent": agent, "session": session, "mode": mode}) if json_ else output.echo(f"{session} is {mode}")
 
 
@@ -380,12 +326,10 @@ def mode_(agent: str, session: str, mode: Literal["enabled", "disabled"], json_:
 @as_json
 def clear(yes: bool, json_: bool) -> None:
     """Remove the whole long-term memory; a backup is made first. Daily notes stay."""
-    from memsearch_engine.longterm import pipeline
 
-    home = Home.from_env()
-    output.confirm(f"Remove everything in {home.longterm}, and what sessions taught?", yes)
-    backup = pipeline.clear(home)
-    _tell_sessions(home)
+    learned = engine.LongTerm(Memory())
+    output.confirm(f"Remove everything in {learned.folder}, and what sessions taught?", yes)
+    backup = learned.clear()
     if json_:
         output.emit({"backup": str(backup) if backup else None})
     else:

@@ -90,7 +90,7 @@ def main() -> None:
     """Entry point of the console script."""
     arguments = sys.argv[1:]
     if arguments[:1] == ["hook"] and len(arguments) == 3 and not arguments[2].startswith("-"):
-        from memsearch_engine.capture.hook import main as hook
+        from memsearch_engine import hook
 
         sys.exit(hook(arguments[1], arguments[2]))
     _utf8()
@@ -108,7 +108,7 @@ def is_terminal() -> bool:
 
 def _open_app() -> None:
     """Open the app without what only commands need. Returns where it can't start: the command says why."""
-    from memsearch_engine.errors import MemsearchError
+    from memsearch_engine import MemsearchError
 
     with contextlib.suppress(MemsearchError):
         from memsearch_tui.app import run

@@ -6,8 +6,7 @@ import importlib.util
 import os
 
 import click
-from memsearch_engine.errors import Unreachable
-from memsearch_engine.home import Home
+from memsearch_engine import Home, Unreachable
 
 from memsearch_tui.cli import output
 
@@ -36,5 +35,5 @@ def mcp(http: bool, port: int) -> None:
         serve.over_stdio()
         return
     home = Home.from_env()
-    output.say(f"a client has to send `Authorization: Bearer …` with the token in {serve.token_file(home)}")
+    output.say(f"a client has to send `Authorization: Bearer …` with the token in {home.root / serve.TOKEN_FILE}")
     serve.over_http(home, port, os.getcwd(), lambda address: output.say(f"listening at {address} (ctrl+c ends it)"))

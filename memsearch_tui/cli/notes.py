@@ -274,7 +274,7 @@ def export(
 
 def _day(text: str) -> str:
     """One ISO day from what `show` understands too."""
-    from memsearch_engine.search.query import parse_date
+    from memsearch_engine import parse_date
 
     span = parse_date(text, date.today())
     if span is None or span[0] != span[1]:

@@ -7,8 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import click
-from memsearch_engine import Memory, dialect
-from memsearch_engine.home import Home
+from memsearch_engine import Home, Memory, dialect
 
 from memsearch_tui.cli import output
 
@@ -50,17 +49,24 @@ def memory_at(project: str | None = None, everything: bool = False, paths: tuple
 
 def _known_root() -> str | None:
     """The folder of a known project whose collection memsearch's tools have named."""
-    from memsearch_engine.registry import Registry
-
     tail = click.get_current_context().meta[_COLLECTION].rpartition("_")[2]
-    home = Home.from_env()
-    if not home.state_db.exists():
+    if not Home.from_env().state_db.exists():
         return None
-    registry = Registry(home)
-    try:
-        return next((p.root for p in registry.all() if dialect.collection_of(p.root) == tail), None)
-    finally:
-        registry.close()
+    return next((p.root for p in Memory().known() if dialect.collection_of(p.root) == tail), None)
+
+
+def since_day(text: str | None) -> str:
+    """The day that a ``--since`` names as ``YYYY-MM-DD``; '' where it is not given. Raises UsageError."""
+    from datetime import date
+
+    from memsearch_engine import UsageError, parse_date
+
+    if not text:
+        return ""
+    span = parse_date(text, date.today())
+    if span is None:
+        raise UsageError(f"{text!r} is no day", "write 2026-02-09, yesterday or 90d")
+    return span[0]
 
 
 def as_json(command: Callable[..., Any]) -> Callable[..., Any]:

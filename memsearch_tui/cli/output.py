@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 import msgspec
-from memsearch_engine.journal.text import plain, shown
+from memsearch_engine import plain, shown
 
 SCHEMA_VERSION = 1
 
@@ -110,6 +110,10 @@ class Progress:
         sys.stderr.write(f"\r\x1b[K{shown(str(state.get('phase', '')))} {shown(str(state.get('project', '')))} {share}")
         sys.stderr.flush()
         self._shown = True
+
+    def told(self, phase: str, done: int, total: int) -> None:
+        """The same, as the engine's verbs report."""
+        self({"phase": phase, "done": done, "total": total})
 
     def close(self) -> None:
         if self._shown:

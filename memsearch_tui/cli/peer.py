@@ -6,6 +6,7 @@ import os
 import sys
 
 import click
+import memsearch_engine as engine
 from memsearch_engine import Memory, dialect
 
 from memsearch_tui.cli import output
@@ -31,15 +32,10 @@ def summarize(plugin: str, agent_name: str, json_: bool) -> None:
 
     memsearch's own plugins call it where `plugins.AGENT.summarize.provider` names a model. Nothing is kept.
     """
-    from memsearch_engine.capture.summaries import bullets_of
-    from memsearch_engine.settings import load
-
     text = sys.stdin.buffer.read(_MOST).decode("utf-8", "replace")
     if not text.strip():
         return
-    memory = Memory()
-    settings = load(memory.home, memory.place.settings_file)
-    notes = bullets_of(memory.home, settings, plugin.replace("_", "-"), text, agent_name)
+    notes = engine.Capture(Memory()).summarised(plugin.replace("_", "-"), text, agent_name)
     output.emit({"notes": notes}) if json_ else output.echo(output.safe(notes))
 
 

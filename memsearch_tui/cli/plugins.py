@@ -6,9 +6,8 @@ import importlib.util
 from typing import Any
 
 import click
-from memsearch_engine import UsageError
-from memsearch_engine.agents import registry
-from memsearch_engine.home import Home
+import memsearch_engine as engine
+from memsearch_engine import Memory, UsageError, agent_named, agent_names
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json
@@ -16,7 +15,7 @@ from memsearch_tui.cli.options import as_json
 #: Measured by `python -m tests.evaluation.recall`: the share of prompts at which something is told, where nothing bears on them and where
 #: something does, and what it takes.
 _TOLD_AT, _TOLD_TOKENS = (0.08, 0.38), 140
-AGENTS = click.Choice(registry.names())
+AGENTS = click.Choice(agent_names())
 _MCP = "mcp"
 
 
@@ -31,7 +30,7 @@ def plugins() -> None:
     "  memsearch plugins install mcp --for cursor          the MCP server, into that client's own list\n"
     "  memsearch plugins install mcp --print               the entry, for any other client",
 )
-@click.argument("names", nargs=-1, required=True, type=click.Choice([*registry.names(), _MCP]), metavar="AGENT...")
+@click.argument("names", nargs=-1, required=True, type=click.Choice([*agent_names(), _MCP]), metavar="AGENT...")
 @click.option(
     "--for", "client", metavar="CLIENT", help="With mcp: which client (cursor, gemini, qwen, windsurf, codex, …)."
 )
@@ -65,41 +64,39 @@ def plugins_install(
 
     Notes are taken without a model unless you choose one: nothing is spent that you did not agree to.
     """
-    from memsearch_engine.agents import plugins as engine
-
     if _MCP in names or client or shown:
         _install_mcp(names, client, shown, dry_run=dry_run, json_=json_)
         return
-    home = Home.from_env()
+    memory = Memory()
+    plugins = engine.Plugins(memory)
     done: dict[str, Any] = {}
-    allow = _choose_rules(names, allow, ask=not (json_ or dry_run))
+    allow = _choose_rules(plugins, names, allow, ask=not (json_ or dry_run))
     for agent in names:
-        changes = engine.install(home, agent, dry_run=dry_run, replace_peer=replace, trust=not no_trust, allow=allow)
+        changes = plugins.install(agent, dry_run=dry_run, replace_peer=replace, trust=not no_trust, allow=allow)
         done[agent] = [{"path": patch.path, "what": patch.why} for patch in changes]
         if not json_:
             _tell(agent, changes, "would change" if dry_run else "installed", "is installed already")
-            state = engine.status(home, agent) if not dry_run else None
+            state = plugins.status(agent) if not dry_run else None
             for line in [f"! {text}" for text in state.problems] if state else []:
                 output.say(f"  {output.safe(line)}")
     if not dry_run:
-        _choose_summaries(home, names, summaries, ask=not json_)
+        _choose_summaries(memory, names, summaries, ask=not json_)
     if json_:
         output.emit({"changed": done, "dry_run": dry_run})
     elif not dry_run:
-        _say_what_is_told(home)
+        _say_what_is_told(memory)
         output.say("new sessions are captured from now on; `memsearch coverage` shows it")
 
 
 def _install_mcp(names: tuple[str, ...], client: str | None, shown: bool, *, dry_run: bool, json_: bool) -> None:
-    from memsearch_engine.agents import mcp_clients
-
-    _only_mcp(names, client, shown)
+    clients = engine.McpClients(Memory())
+    _only_mcp(clients, names, client, shown)
     if shown:
-        output.echo(mcp_clients.entry_text(client or ""))
+        output.echo(clients.entry_text(client or ""))
         return
     assert client is not None
-    title = mcp_clients.client(client).title
-    changes = mcp_clients.install(Home.from_env(), client, dry_run=dry_run)
+    title = clients.title(client)
+    changes = clients.install(client, dry_run=dry_run)
     if json_:
         output.emit({"changed": {client: [{"path": p.path, "what": p.why} for p in changes]}, "dry_run": dry_run})
         return
@@ -110,24 +107,20 @@ def _install_mcp(names: tuple[str, ...], client: str | None, shown: bool, *, dry
         output.say(f"restart {title}; `memsearch plugins uninstall mcp --for {client}` takes it out again")
 
 
-def _only_mcp(names: tuple[str, ...], client: str | None, shown: bool = False) -> None:
-    from memsearch_engine.agents import mcp_clients
-
+def _only_mcp(clients: engine.McpClients, names: tuple[str, ...], client: str | None, shown: bool = False) -> None:
     if names != (_MCP,):
         raise UsageError("--for and --print go with mcp alone", "memsearch plugins install mcp --for CLIENT")
     if not (client or shown):
-        raise UsageError("which client?", f"--for {', '.join(mcp_clients.clients())}; or --print for any other")
+        raise UsageError("which client?", f"--for {', '.join(clients.names())}; or --print for any other")
 
 
-def _choose_rules(names: tuple[str, ...], wanted: bool | None, *, ask: bool) -> bool:
+def _choose_rules(plugins: engine.Plugins, names: tuple[str, ...], wanted: bool | None, *, ask: bool) -> bool:
     """Whether agents that ask may look things up without asking; on a terminal the rules are shown before they are asked for."""
     import sys
 
-    from memsearch_engine.agents.plugins import installer
-
-    asking = [(name, found) for name in names if (found := installer(name)).rules()]
+    asking = [(name, found) for name in names if (found := plugins.installer(name)).rules()]
     if wanted and not asking:
-        having = ", ".join(registry.agent(name).title for name in registry.names() if installer(name).rules())
+        having = ", ".join(agent_named(name).title for name in plugins.rules())
         output.say(f"note: --allow: only {having} has such rules")
     if wanted is not None or not ask or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return bool(wanted)
@@ -136,7 +129,7 @@ def _choose_rules(names: tuple[str, ...], wanted: bool | None, *, ask: bool) -> 
         return False
     for name, found in lacking:
         output.say(
-            f"{registry.agent(name).title} asks before it looks a memory up, and can't where it runs without a terminal."
+            f"{agent_named(name).title} asks before it looks a memory up, and can't where it runs without a terminal."
         )
         output.say("These rules let it read memories, of all your projects, and no more:")
         for rule in found.rules():
@@ -144,19 +137,17 @@ def _choose_rules(names: tuple[str, ...], wanted: bool | None, *, ask: bool) -> 
     return click.confirm("Add them to its settings?", default=False, err=True)
 
 
-def _choose_summaries(home: Home, names: tuple[str, ...], wanted: str | None, *, ask: bool) -> None:
+def _choose_summaries(memory: Memory, names: tuple[str, ...], wanted: str | None, *, ask: bool) -> None:
     """Set who takes notes; on a terminal, ask once and say what a model would cost a day."""
     import sys
 
-    from memsearch_engine.settings import load, set_value
-
-    now = load(home).capture.summarize.provider
+    now = memory.settings.capture.summarize.provider
     if wanted is None:
         if not ask or now != "extractive" or not (sys.stdin.isatty() and sys.stderr.isatty()):
             return
-        turns, tokens = _a_day(home, names)
+        turns, tokens = _a_day(memory, names)
         output.say("")
-        if turns and load(home).recall.prompt:
+        if turns and memory.settings.recall.prompt:
             least, most = (round(share * _TOLD_TOKENS * turns, -1) for share in _TOLD_AT)
             output.say(
                 f"You send about {turns:.0f} prompts a day: what bears on them would be told in {least:,.0f} to {most:,.0f} tokens."
@@ -169,16 +160,14 @@ def _choose_summaries(home: Home, names: tuple[str, ...], wanted: str | None, *,
         output.say(f"  native      the agent's own small model writes them ({about})")
         wanted = click.prompt("Notes by", type=click.Choice(["extractive", "native"]), default="extractive", err=True)
     if wanted != now:
-        set_value(home, "capture.summarize.provider", wanted)
+        engine.Configuration(memory).set("capture.summarize.provider", wanted)
         output.say(
             f"capture.summarize.provider = {wanted} (`memsearch config set` changes it, `memsearch spend` watches it)"
         )
 
 
-def _say_what_is_told(home: Home) -> None:
-    from memsearch_engine.settings import load
-
-    recall = load(home).recall
+def _say_what_is_told(memory: Memory) -> None:
+    recall = memory.settings.recall
     parts = [f"notes at their start (at most {recall.max_tokens:,} tokens)"] if recall.inject else []
     if recall.prompt:
         parts.append(
@@ -192,57 +181,41 @@ def _say_what_is_told(home: Home) -> None:
         )
 
 
-def _a_day(home: Home, names: tuple[str, ...]) -> tuple[float, int]:
+def _a_day(memory: Memory, names: tuple[str, ...]) -> tuple[float, int]:
     """Of each day of the last two weeks: prompts sent, and tokens that a summariser would have read."""
     from datetime import date, timedelta
 
-    from memsearch_engine import Memory
-    from memsearch_engine.capture import backfill
-    from memsearch_engine.capture.keep import Keeper
-
-    keeper = Keeper(home)
+    since = (date.today() - timedelta(days=14)).isoformat()
     progress = output.Progress()
     try:
-        since = (date.today() - timedelta(days=14)).isoformat()
-        choice = backfill.Choice(names, since)
-        made = backfill.plan(
-            home,
-            keeper,
-            Memory(home=home).folders,
-            choice,
-            lambda phase, done, total: progress({"phase": phase, "done": done, "total": total}),
-        )
+        with engine.Import(memory, names, since=since) as old:
+            counts = old.plan(progress.told).counts.values()
     finally:
         progress.close()
-        keeper.close()
-    counts = made.counts.values()
     return sum(count.turns for count in counts) / 14, sum(count.tokens for count in counts) // 14
 
 
 @plugins.command("uninstall", epilog="\b\nExample:\n  memsearch plugins uninstall claude-code")
-@click.argument("names", nargs=-1, required=True, type=click.Choice([*registry.names(), _MCP]), metavar="AGENT...")
+@click.argument("names", nargs=-1, required=True, type=click.Choice([*agent_names(), _MCP]), metavar="AGENT...")
 @click.option("--for", "client", metavar="CLIENT", help="With mcp: which client.")
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @as_json
 def plugins_uninstall(names: tuple[str, ...], client: str | None, dry_run: bool, json_: bool) -> None:
     """Put the agents' configuration back as it was. Memories stay."""
-    from memsearch_engine.agents import mcp_clients
-    from memsearch_engine.agents import plugins as engine
-
+    memory = Memory()
     if _MCP in names or client:
-        _only_mcp(names, client)
+        clients = engine.McpClients(memory)
+        _only_mcp(clients, names, client)
         assert client is not None
-        gone = mcp_clients.uninstall(Home.from_env(), client, dry_run=dry_run)
+        gone = clients.uninstall(client, dry_run=dry_run)
         if json_:
             output.emit({"changed": {client: [{"path": p.path, "what": p.why} for p in gone]}, "dry_run": dry_run})
         else:
-            _tell(
-                mcp_clients.client(client).title, gone, "would change" if dry_run else "taken out", "is not installed"
-            )
+            _tell(clients.title(client), gone, "would change" if dry_run else "taken out", "is not installed")
         return
     done: dict[str, Any] = {}
     for agent in names:
-        changes = engine.uninstall(Home.from_env(), agent, dry_run=dry_run)
+        changes = engine.Plugins(memory).uninstall(agent, dry_run=dry_run)
         done[agent] = [{"path": patch.path, "what": patch.why} for patch in changes]
         if not json_:
             _tell(agent, changes, "would change" if dry_run else "taken out", "is not installed")
@@ -258,9 +231,9 @@ def plugins_uninstall(names: tuple[str, ...], client: str | None, dry_run: bool,
 def plugins_status(names: tuple[str, ...], json_: bool) -> int:
     """Which agents memsearch is installed in, and what keeps it from working."""
     import msgspec
-    from memsearch_engine.agents import plugins as engine
 
-    rows = [engine.status(Home.from_env(), agent) for agent in names or registry.names()]
+    plugins = engine.Plugins(Memory())
+    rows = [plugins.status(agent) for agent in names or agent_names()]
     if json_:
         output.emit({"plugins": msgspec.to_builtins(rows)})
     else:

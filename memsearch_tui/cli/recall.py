@@ -6,19 +6,14 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import click
-from memsearch_engine import Memory, Note, Unreachable, UsageError, dialect, inside
-from memsearch_engine.index.rows import LONGTERM_KINDS
-from memsearch_engine.search.hits import Answer, Hit
+from memsearch_engine import LONGTERM_KINDS, Answer, Hit, Memory, Note, Unreachable, UsageError, dialect
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, by_the_peer, memory_at, scope, tolerated
 from memsearch_tui.counted import many
 
 if TYPE_CHECKING:
-    from memsearch_engine import Amendment, Talk
-    from memsearch_engine.index.rows import Row
-    from memsearch_engine.search.sections import Section
-    from memsearch_engine.transcripts.model import Turn
+    from memsearch_engine import Amendment, Row, Section, Talk, Turn
 
 _TOOL_LINES = 6
 #: Notes that are looked at for each conversation that is wanted, and at the least; those that are shown of one.
@@ -145,11 +140,10 @@ def _top_k(memory: Memory) -> int:
     """The setting, read only where there is a settings file: a search should cost nothing for it."""
     if not memory.home.config.exists():
         return 10
-    from memsearch_engine.errors import SettingsError
-    from memsearch_engine.settings import load
+    from memsearch_engine import SettingsError
 
     try:
-        return load(memory.home).search.top_k
+        return memory.settings.search.top_k
     except SettingsError:
         return 10  # the answer's reason names the file
 
@@ -236,22 +230,18 @@ def expand(
 ) -> None:
     """Show the whole section behind a hit (its chunk or entry id)."""
     memory = memory_at(project, everything)
-    from memsearch_engine.longterm.store import note_read
-    from memsearch_engine.receipts import opened
-
     found = memory.section(name)
     entry = found.entry
-    note_read(memory.home, entry.agent, entry.session)
-    opened(memory.home, entry.id)
+    memory.opened(entry.id, entry.agent, entry.session)
     amendments = _amendments(memory, entry.id)
     newer = [pair for pair in amendments if pair.older.entry_id == entry.id]
-    shown = {**note_json(Note.of(entry, found.path)), "chunk_hash": _chunk_of(found), "heading": entry.heading}
+    shown = {**note_json(Note.of(entry, found.path)), "chunk_hash": found.own_chunk, "heading": entry.heading}
     shown |= {
         "overtaken_by": [pair.newer.entry_id for pair in newer],
         "amends": [pair.older.entry_id for pair in amendments if pair not in newer],
     }
     if lines is not None or not section:
-        shown |= _around(found, lines or 0, section)
+        shown |= _around(memory, found, lines or 0, section)
     if json_ or bare:
         output.emit(shown)
         return
@@ -268,23 +258,10 @@ def expand(
         output.say(f"`memsearch transcript {entry.id}` opens the conversation")
 
 
-def _chunk_of(found: Section) -> str:
-    """The hit's own chunk, or the first one of the entry that was named."""
-    from memsearch_engine.index.chunk import chunks_of
-
-    return found.chunk_id or next((chunk.chunk_id for chunk in chunks_of(found.entry)), "")
-
-
-def _around(found: Section, lines: int, section: bool) -> dict[str, Any]:
+def _around(memory: Memory, found: Section, lines: int, section: bool) -> dict[str, Any]:
     """Lines of the file around a section, or around the hit's own lines."""
-    from memsearch_engine.index.chunk import chunks_of
-
-    first, last = found.entry.start_line, found.entry.end_line
-    if not section:
-        for chunk in chunks_of(found.entry):
-            if chunk.chunk_id == _chunk_of(found):
-                first, last = chunk.start_line, chunk.end_line
-    text = inside.read(found.path).decode("utf-8", "replace").splitlines()
+    first, last = (found.entry.start_line, found.entry.end_line) if section else found.own_lines
+    text = memory.source(found.path).splitlines()
     first, last = max(1, first - lines), min(len(text), last + lines)
     return {"start_line": first, "end_line": last, "content": "\n".join(text[first - 1 : last])}
 
@@ -391,7 +368,7 @@ def show(day: str, project: str | None, everything: bool, json_: bool) -> int:
     """Print a day (2026-02-09, today, yesterday, 7d) as it stands in its file."""
     from datetime import date
 
-    from memsearch_engine.search.query import parse_date
+    from memsearch_engine import parse_date
 
     span = parse_date(day, date.today())
     if span is None or span[0] != span[1]:
@@ -403,7 +380,7 @@ def show(day: str, project: str | None, everything: bool, json_: bool) -> int:
         output.emit({"day": span[0], "files": [file.path for file in files], "entries": entries})
         return 0 if files else 1
     for file in files:
-        output.echo(output.safe(inside.read(file.path).decode("utf-8", "replace")), nl=False)
+        output.echo(output.safe(memory.source(file.path)), nl=False)
     if not files:
         output.say(f"no memories on {span[0]} - `memsearch days` lists the days that have some")
     return 0 if files else 1
@@ -443,7 +420,7 @@ def entries(day: str | None, agent: str | None, limit: int, project: str | None,
     """List entries, newest day first, read from the files themselves."""
     from datetime import date
 
-    from memsearch_engine.search.query import parse_date
+    from memsearch_engine import parse_date
 
     span = parse_date(day, date.today()) if day else None
     if day and span is None:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import contextlib
 import shutil
 import sys
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import click
-from memsearch_engine import Memory, __version__
-from memsearch_engine.agents import registry
-from memsearch_engine.errors import MemsearchError, SettingsError, Unreachable
-from memsearch_engine.home import Home
-from memsearch_engine.service import launch
+import memsearch_engine as engine
+from memsearch_engine import Memory, MemsearchError, SettingsError, Unreachable, __version__, agent_names, all_agents
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.main import is_terminal
@@ -20,7 +18,7 @@ from memsearch_tui.cli.options import as_json
 from memsearch_tui.counted import many
 
 if TYPE_CHECKING:
-    from memsearch_engine.settings import Settings
+    from memsearch_engine import Settings
 
 
 @click.command(epilog="\b\nExamples:\n  memsearch status\n  memsearch status --json")
@@ -30,13 +28,13 @@ def status(json_: bool = False) -> None:
     memory = Memory()
     days = memory.days()
     counts: dict[str, int] = {}
-    service: dict[str, Any]
+    service: engine.Status
     with contextlib.suppress(MemsearchError):  # a damaged catalog: `doctor` says so
         counts = memory.catalog.counts(memory.project.id) if memory.catalog else {}
     try:
-        service = memory.call("status", dict, start=False)
+        service = engine.Service(memory).status(start=False)
     except MemsearchError:
-        service = {"running": False}
+        service = engine.Status(running=False)
     state: dict[str, Any] = {
         "version": __version__,
         "home": str(memory.home.root),
@@ -46,7 +44,7 @@ def status(json_: bool = False) -> None:
         "newest_day": days[0].day if days else "",
         "oldest_day": days[-1].day if days else "",
         "index": counts,
-        "service": service,
+        "service": service if service.running else {"running": False},
     }
     if json_:
         output.emit(state)
@@ -64,12 +62,12 @@ def status(json_: bool = False) -> None:
     output.echo(
         "service  "
         + (
-            f"running, pid {service['pid']}, index {service['index']}"
-            if service["running"]
+            f"running, pid {service.pid}, index {service.index}"
+            if service.running
             else "not running (starts when needed)"
         )
     )
-    for alarm in service.get("alarms", []):
+    for alarm in service.alarms:
         output.say(f"! {output.safe(alarm)}")
 
 
@@ -106,59 +104,53 @@ def config() -> None:
 @as_json
 def config_list(which: str, bare: bool, default_collection: str | None, json_: bool) -> None:
     """Every setting with its value and type."""
-    from memsearch_engine.settings import keys, load, type_name
-
     memory = Memory()
+    own = engine.Configuration(memory)
     if bare or which != "resolved":
-        _nested(memory, which, default_collection, bare or json_)
+        _nested(own, which, default_collection, bare or json_)
         return
-    settings = load(memory.home, memory.place.settings_file)
-    rows = {key: _value(settings, key) for key in keys()}
+    settings = own.load()
+    rows = {key: _value(settings, key) for key in own.types()}
     if json_:
         output.emit({"settings": rows, "file": str(memory.home.config), "warnings": settings.warnings})
         return
-    for key, hint in keys().items():
-        output.echo(f"{key:28s} = {_toml(rows[key]):24s} {output.style('# ' + type_name(hint), dim=True)}")
+    for key, kind in own.types().items():
+        output.echo(f"{key:28s} = {_toml(rows[key]):24s} {output.style('# ' + kind, dim=True)}")
     for warning in settings.warnings:
         output.say(f"warning: {output.safe(warning)}")
 
 
-def _nested(memory: Memory, which: str, collection: str | None, json_: bool) -> None:
+def _nested(own: engine.Configuration, which: str, collection: str | None, json_: bool) -> None:
     """The settings as memsearch's scripts read them: one object, tables inside tables."""
-    import tomllib
-
     import msgspec
     import tomlkit
-    from memsearch_engine import dialect, inside
-    from memsearch_engine.settings import load, raw_value
+    from memsearch_engine import dialect
 
-    file = memory.home.config if which == "global" else memory.place.settings_file
     table: dict[str, Any] = {}
     if which == "resolved":
-        settings = load(memory.home, memory.place.settings_file)
+        settings = own.load()
         table = msgspec.to_builtins(settings)
         table.pop("warnings")
-        for agent, own in table["plugins"].items():
-            if own.get("summarize"):
-                own["summarize"]["provider"] = _named(settings, f"plugins.{agent}.summarize.provider")
+        for agent, plugin in table["plugins"].items():
+            if plugin.get("summarize"):
+                plugin["summarize"]["provider"] = _named(own, f"plugins.{agent}.summarize.provider")
         for key in dialect.KEYS:
             *parts, name = key.split(".")
             inner = table
             for part in parts:
                 inner = inner.setdefault(part, {}) if isinstance(inner.get(part, {}), dict) else {}
-            inner.setdefault(name, raw_value(memory.home, memory.place.settings_file, key))
-        if collection and not _is_set(memory, "milvus.collection"):
+            inner.setdefault(name, own.raw(key))
+        if collection and not _is_set(own, "milvus.collection"):
             table["milvus"]["collection"] = collection
-    elif file.exists():
-        table = tomllib.loads(inside.read(file, inside.MAX_SETTINGS).decode("utf-8"))
+    else:
+        table = own.written(in_project=which == "project")
     output.echo(msgspec.json.encode(_hidden(table)).decode() if json_ else tomlkit.dumps(_hidden(table)) or "(empty)")
 
 
-def _is_set(memory: Memory, key: str) -> bool:
+def _is_set(own: engine.Configuration, key: str) -> bool:
     from memsearch_engine import dialect
-    from memsearch_engine.settings import raw_value
 
-    return raw_value(memory.home, memory.place.settings_file, key) != dialect.KEYS[key]
+    return bool(own.raw(key) != dialect.KEYS[key])
 
 
 def _hidden(value: Any, name: str = "") -> Any:
@@ -176,30 +168,28 @@ def _hidden(value: Any, name: str = "") -> Any:
 def config_get(key: str, default_collection: str | None, json_: bool) -> None:
     """The value of one setting; memsearch's own keys are answered, too."""
     from memsearch_engine import dialect
-    from memsearch_engine.settings import keys, load, raw_value
 
-    memory = Memory()
-    settings = load(memory.home, memory.place.settings_file)
+    own = engine.Configuration(Memory())
     value: Any
-    if key in keys():
-        value = _value(settings, key)
+    if key in own.types():
+        value = _value(own.load(), key)
     elif key in dialect.KEYS:
-        value = raw_value(memory.home, memory.place.settings_file, key)
-        if key == "milvus.collection" and default_collection and not _is_set(memory, key):
+        value = own.raw(key)
+        if key == "milvus.collection" and default_collection and not _is_set(own, key):
             value = default_collection
     else:
-        value = _named(settings, key)
+        value = _named(own, key)
     if json_:
         output.emit({"key": key, "value": value})
     else:
         output.echo(value if isinstance(value, str) else _toml(value))
 
 
-def _named(settings: Settings, key: str) -> object:
+def _named(own: engine.Configuration, key: str) -> object:
     """A value inside the tables that have names of the user's own: llm.providers.NAME.…, plugins.AGENT.summarize.…"""
-    from memsearch_engine.settings import Provider, Summarize
+    from memsearch_engine import Provider, Summarize
 
-    parts = key.split(".")
+    settings, parts = own.load(), key.split(".")
     if len(parts) == 4 and parts[:2] == ["llm", "providers"] and parts[3] in Provider.__struct_fields__:
         found: Any = settings.llm.providers.get(parts[2]) or Provider()
         return _hidden({parts[3]: getattr(found, parts[3])})[parts[3]]
@@ -211,13 +201,10 @@ def _named(settings: Settings, key: str) -> object:
     ):
         if parts[3] == "provider":
             # memsearch's hooks hand turns to a model whatever else this says; '' and native are theirs to do
-            from memsearch_engine.settings import raw_value
-
-            home = Home.from_env()
             names = dict.fromkeys((key, key.replace("_", "-", 1), key.replace("claude-code", "claude_code", 1)))
-            return next((found for name in names if (found := raw_value(home, home.config, name, ""))), "")
-        own = settings.plugins.get(parts[1].replace("_", "-"))
-        return getattr((own and own.summarize) or settings.capture.summarize, parts[3])
+            return next((found for name in names if (found := own.raw_of_owner(name, ""))), "")
+        plugin = settings.plugins.get(parts[1].replace("_", "-"))
+        return getattr((plugin and plugin.summarize) or settings.capture.summarize, parts[3])
     raise SettingsError(f"unknown setting `{key}`", "`memsearch config list` shows them all")
 
 
@@ -231,21 +218,18 @@ def _named(settings: Settings, key: str) -> object:
 @as_json
 def config_set(key: str, value: str, project: bool, json_: bool) -> None:
     """Change one setting; comments in the file stay."""
-    from memsearch_engine.settings import load, set_in_project, set_value
-
-    home = Home.from_env()
+    own = engine.Configuration(Memory())
     if project:
-        file = Memory().place.settings_file
-        typed = set_in_project(file, key, value)
+        file, typed = own.project_file, own.set_in_project(key, value)
         output.emit({"key": key, "value": typed, "file": str(file)}) if json_ else output.say(
             f"{key} = {_toml(typed)} in {file}"
         )
         return
-    typed = set_value(home, key, value)
-    warnings = [warning for warning in load(home).warnings if f"`{key}`" in warning]
+    typed = own.set(key, value)
+    warnings = [warning for warning in own.load().warnings if f"`{key}`" in warning]
     if json_:
-        output.emit({"key": key, "value": typed, "file": str(home.config), "warnings": warnings})
-    output.say(f"{key} = {_toml(typed)} in {home.config}")
+        output.emit({"key": key, "value": typed, "file": str(own.file), "warnings": warnings})
+    output.say(f"{key} = {_toml(typed)} in {own.file}")
     for warning in warnings:
         output.say(f"warning: {output.safe(warning)}")
 
@@ -255,31 +239,26 @@ def config_set(key: str, value: str, project: bool, json_: bool) -> None:
 @as_json
 def config_unset(key: str, json_: bool) -> None:
     """Let a setting's default hold again."""
-    from memsearch_engine.settings import unset
-
-    home = Home.from_env()
-    unset(home, key)
+    own = engine.Configuration(Memory())
+    own.unset(key)
     if json_:
-        output.emit({"key": key, "file": str(home.config)})
-    output.say(f"{key} is out of {home.config}")
+        output.emit({"key": key, "file": str(own.file)})
+    output.say(f"{key} is out of {own.file}")
 
 
 @config.command("init", epilog="\b\nExample:\n  memsearch config init")
 def config_init() -> None:
     """Ask for the settings that matter at first. Nothing is written before the last answer."""
-    from memsearch_engine.agents import plugins
-    from memsearch_engine.index import models
-    from memsearch_engine.settings import load, set_values, value_of
-
-    home = Home.from_env()
-    current = load(home)
+    memory = Memory()
+    own, models, plugins = engine.Configuration(memory), engine.Models(memory), engine.Plugins(memory)
+    current = memory.settings
     if not sys.stdin.isatty():
         raise click.UsageError("the wizard needs a terminal; `memsearch config set KEY VALUE` does not")
-    output.say(f"Settings go to {home.config}. Enter keeps what stands in brackets, ctrl+c changes nothing.")
-    here = [agent.name for agent in registry.everyone() if shutil.which(agent.program)]
+    output.say(f"Settings go to {own.file}. Enter keeps what stands in brackets, ctrl+c changes nothing.")
+    here = [agent.name for agent in all_agents() if shutil.which(agent.program)]
     answers: dict[str, str] = {}
 
-    output.say(f"\nAgents on this machine: {', '.join(here) or 'none of ' + ', '.join(registry.names())}.")
+    output.say(f"\nAgents on this machine: {', '.join(here) or 'none of ' + ', '.join(agent_names())}.")
     capture = click.confirm("Take a note of every finished turn?", current.capture.enabled, err=True)
     answers["capture.enabled"] = str(capture).lower()
     if capture:
@@ -291,12 +270,11 @@ def config_init() -> None:
             "Who writes the notes", writers, current.capture.summarize.provider
         )
 
-    output.say(
-        "\n" + "; ".join(f"{model.name}: {model.languages}, {model.size_mb} MB" for model in models.KNOWN.values())
-    )
+    output.say("\n" + "; ".join(f"{model.name}: {model.languages}, {model.size_mb} MB" for model in models.known()))
     using = current.embedding.model or models.DEFAULT
-    model = _choose("Model for meaning", list(models.KNOWN), using)
-    missing = model in models.KNOWN and not (models.is_present(home, model) or models.convertible(home, model))
+    names = [model.name for model in models.known()]
+    model = _choose("Model for meaning", names, using)
+    missing = model in names and not models.is_present(model)
     if model != using and not missing:
         answers["embedding.model"] = model
     server = current.milvus.uri
@@ -309,20 +287,20 @@ def config_init() -> None:
         )
         answers["milvus.token"] = token
 
-    if not missing and models.convertible(home, model):
+    if not missing and models.can_be_made(model):
         output.say(f"making {model} from the weights that are installed …")
-        models.pull(home.ensure(), model)
-    changed = {key: value for key, value in answers.items() if value != _as_typed(value_of(current, key))}
+        models.pull(model)
+    changed = {key: text for key, text in answers.items() if text != _as_typed(own.value(key))}
     if changed:
-        set_values(home, changed)
+        own.set_all(changed)
     if model != using or answers["milvus.uri"] != current.milvus.uri:
-        launch.stop(home)  # the next command starts it with these
-    output.say(f"\nwritten to {home.config}: {', '.join(changed)}" if changed else "\nnothing changed")
+        engine.Service(memory).stop()  # the next command starts it with these
+    output.say(f"\nwritten to {own.file}: {', '.join(changed)}" if changed else "\nnothing changed")
     if missing:
         output.say(
             f"{model} is not on this machine: `memsearch models pull {model}`, then `memsearch models use {model}`"
         )
-    waiting = [agent for agent in here if not plugins.status(home, agent).installed]
+    waiting = [agent for agent in here if not plugins.status(agent).installed]
     if capture and waiting:
         output.say(f"next: `memsearch plugins install {' '.join(waiting)}` lets them hand over their turns")
 
@@ -337,10 +315,8 @@ def _as_typed(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _value(settings: Any, key: str) -> object:
-    from memsearch_engine.settings import value_of
-
-    value = value_of(settings, key)
+def _value(settings: Settings, key: str) -> object:
+    value = attrgetter(key)(settings)
     if key.endswith(("api_key", ".token")) and value and not str(value).startswith("env:"):
         return "(set)"
     return value
@@ -361,15 +337,15 @@ def service() -> None:
 @as_json
 def service_start(json_: bool) -> None:
     """Start it now."""
-    state = Memory().call("status", dict)
-    output.emit(state) if json_ else output.say(f"running, pid {state['pid']}")
+    state = engine.Service(Memory()).status()
+    output.emit(state) if json_ else output.say(f"running, pid {state.pid}")
 
 
 @service.command("stop", epilog="\b\nExample:\n  memsearch service stop")
 @as_json
 def service_stop(json_: bool) -> None:
     """Stop it; nothing is lost, the next command starts it again."""
-    stopped = launch.stop(Home.from_env())
+    stopped = engine.Service(Memory()).stop()
     output.emit({"stopped": stopped}) if json_ else output.say("stopped" if stopped else "it was not running")
 
 
@@ -378,18 +354,16 @@ def service_stop(json_: bool) -> None:
 def service_status(json_: bool) -> int:
     """Whether it runs, for how long and with how much memory."""
     try:
-        state = Memory().call("status", dict, start=False)
+        state = engine.Service(Memory()).status(start=False)
     except MemsearchError:
-        state = {"running": False, "pid": None, "uptime_s": 0, "rss_mb": 0, "index": "closed"}
+        state = engine.Status(running=False)
     if json_:
         output.emit(state)
-    elif state["running"]:
-        output.echo(
-            f"running, pid {state['pid']}, up {state['uptime_s']:.0f} s, {state['rss_mb']:.0f} MB, index {state['index']}"
-        )
+    elif state.running:
+        output.echo(f"running, pid {state.pid}, up {state.uptime_s:.0f} s, {state.rss_mb:.0f} MB, index {state.index}")
     else:
         output.echo("not running (it starts when needed)")
-    return 0 if state["running"] else 1
+    return 0 if state.running else 1
 
 
 @service.command("logs", epilog="\b\nExample:\n  memsearch service logs")
@@ -397,17 +371,14 @@ def service_status(json_: bool) -> int:
 @as_json
 def service_logs(lines: int, json_: bool) -> int:
     """The end of its log."""
-    from collections import deque
-
-    log = Home.from_env().log
+    service = engine.Service(Memory())
     try:
-        with log.open(encoding="utf-8", errors="replace") as file:
-            tail = deque(file, lines)
+        tail = service.tail(lines)
     except FileNotFoundError:
-        output.say(f"no log yet ({log})")
+        output.say(f"no log yet ({service.log})")
         return 1
     if json_:
-        output.emit({"file": str(log), "lines": [output.safe(line.rstrip("\n")) for line in tail]})
+        output.emit({"file": str(service.log), "lines": [output.safe(line.rstrip("\n")) for line in tail]})
     else:
         output.echo(output.safe("".join(tail)), nl=False)
     return 0

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+from typing import Literal
 
 import click
-from memsearch_engine import Memory
-from memsearch_engine.errors import NotFound, UsageError
+import memsearch_engine as engine
+from memsearch_engine import Memory, NotFound, UsageError
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, scope
@@ -30,16 +31,10 @@ def secrets_scan(everything: bool, json_: bool) -> int:
     Exit code 1 when something was found.
     """
     import msgspec
-    from memsearch_engine.capture.audit import audit
 
-    memory = Memory(everything=everything)
     progress = output.Progress()
     try:
-        found = audit(
-            memory.home,
-            memory.projects,
-            lambda phase, done, total: progress({"phase": phase, "done": done, "total": total}),
-        )
+        found = engine.Secrets(Memory(everything=everything)).found(progress.told)
     finally:
         progress.close()
     if json_:
@@ -80,36 +75,21 @@ def secrets_scrub(text: str | None, rule: str, entry: str, dry_run: bool, yes: b
     import sys
 
     import msgspec
-    from memsearch_engine.secrets.scan import Finding
-    from memsearch_engine.settings import load
-    from memsearch_engine.trust import scrub
 
-    memory = Memory(everything=True)
+    ours = engine.Secrets(Memory(everything=True))
     if text == "-":
         text = sys.stdin.read().strip("\n")
-    if text is not None and len(text) < 4:
-        raise UsageError("a text of fewer than 4 signs stands in too many places", "name more of it")
-    if text:
-        scrub.check_text(memory.projects, text)
-    entry = memory.section(entry).entry.id if entry else ""
-    wanted = (
-        [Finding.of(memory.home, "text", text)]
-        if text
-        else scrub.known(memory.home, memory.projects, rule=rule, entry=entry)
-    )
+    if text == "":
+        raise UsageError("no text was given", "`--text -` reads it from stdin")
+    wanted = ours.wanted(text=text or "", rule=rule, entry=entry)
     if not wanted:
         output.emit({"changed": [], "left": [], "others": [], "looked_at": 0}) if json_ else output.say(
             "no secret found"
         )
         return 1
     progress = output.Progress()
-
-    def tell(phase: str, done: int, total: int) -> None:
-        progress({"phase": phase, "done": done, "total": total})
-
-    settings = load(memory.home)
     try:
-        seen = scrub.survey(memory.home, memory.projects, wanted, memory.folders, tell)
+        seen = ours.survey(wanted, progress.told)
         progress.close()
         if not json_:
             _say_places(seen.left, seen.others)
@@ -122,7 +102,7 @@ def secrets_scrub(text: str | None, rule: str, entry: str, dry_run: bool, yes: b
                 )
             return 0 if seen.left else 1
         output.confirm(f"Replace {many(len(wanted), 'secret')} in these {many(len(seen.left), 'file')}, for good?", yes)
-        report = scrub.scrub(memory.home, settings, memory.projects, wanted, memory.folders, tell)
+        report = ours.scrub(wanted, progress.told)
     finally:
         progress.close()
     if json_:
@@ -153,16 +133,10 @@ def _say_places(ours: list, others: list) -> None:
 @as_json
 def secrets_allow(fingerprints: tuple[str, ...], off: bool, json_: bool) -> None:
     """Say that something that was found is no secret: it is not reported and not replaced any more."""
-    from memsearch_engine.home import Home
-    from memsearch_engine.secrets.scan import allow, allowed
-
-    home = Home.from_env()
+    ours = engine.Secrets(Memory())
     for fingerprint in fingerprints:
-        try:
-            allow(home, fingerprint, off=off)
-        except ValueError as error:
-            raise UsageError(str(error)) from error
-    fine = sorted(allowed(home))
+        ours.allow(fingerprint, off=off)
+    fine = sorted(ours.allowed())
     output.emit({"allowed": fine}) if json_ else output.echo(f"{len(fine)} allowed")
 
 
@@ -181,10 +155,8 @@ def trust() -> None:
 def trust_review(everything: bool, project: str | None, json_: bool) -> int:
     """List what waits for your word, with the lines that read like orders to an agent."""
     import msgspec
-    from memsearch_engine.trust.inbox import held
 
-    memory = Memory(everything=everything, project=project)
-    found = held(memory)
+    found = engine.Trust(Memory(everything=everything, project=project)).held()
     if json_:
         output.emit({"held": msgspec.to_builtins(found)})
         return 0 if found else 1
@@ -223,8 +195,6 @@ def trust_release(names: tuple[str, ...], files: tuple[str, ...], author: str | 
 
     What this machine did not write itself (it came with a clone, a pull or a copy) waits until then. A release holds for the
     words as they stand: a note that changes waits again."""
-    from memsearch_engine.trust import inbox
-
     if bool(names) + bool(files) + bool(author) + here != 1:
         raise UsageError(
             "name entries, or one of --file, --author, --here", "`memsearch trust review` lists what waits"
@@ -232,14 +202,14 @@ def trust_release(names: tuple[str, ...], files: tuple[str, ...], author: str | 
     if names:
         _decide(names, "release", json_)
         return
-    memory = Memory()
+    waiting = engine.Trust(Memory())
     paths: list[str] = list(files)
     if missing := [path for path in paths if not os.path.isfile(path)]:
         raise NotFound(f"no file {', '.join(missing)}", "`memsearch trust review` names the files")
     if author:
-        count, paths = inbox.release_author(memory, author)
+        count, paths = waiting.release_author(author)
     else:
-        count = inbox.release_folder(memory) if here else inbox.release_files(memory, paths)
+        count = waiting.release_folder() if here else waiting.release_files(paths)
     if json_:
         output.emit({"released": count, "files": paths})
     else:
@@ -254,13 +224,11 @@ def trust_hold(names: tuple[str, ...], json_: bool) -> None:
     _decide(names, "hold", json_)
 
 
-def _decide(names: tuple[str, ...], verdict: str, json_: bool) -> None:
-    from memsearch_engine.journal.write import target_of
-    from memsearch_engine.trust import inbox
-
+def _decide(names: tuple[str, ...], verdict: Literal["release", "hold"], json_: bool) -> None:
     memory = Memory()
-    sections = [memory.section(name) for name in names]
-    done = getattr(inbox, verdict)(memory, [target_of(section.path, section.entry) for section in sections])
+    targets = [memory.section(name).target for name in names]
+    waiting = engine.Trust(memory)
+    done = waiting.release(targets) if verdict == "release" else waiting.hold(targets)
     if json_:
         output.emit({"entries": [{"entry_id": entry.id, "marks": entry.marks} for entry in done]})
     else:
@@ -274,11 +242,9 @@ def _decide(names: tuple[str, ...], verdict: str, json_: bool) -> None:
 @as_json
 def trust_sources(name: str, json_: bool) -> None:
     """Where a note came from: user, model, inside (what tools printed here), outside (web, MCP). It is trusted as the last."""
-    from memsearch_engine.trust.inbox import sources_of
-
     memory = Memory()
     entry = memory.section(name).entry
-    classes = sources_of(memory, entry)
+    classes = engine.Trust(memory).sources(entry)
     if json_:
         output.emit({"entry_id": entry.id, "sources": classes, "trust": entry.marks.get("trust", classes[-1])})
     else:
@@ -302,14 +268,11 @@ def repair(names: tuple[str, ...], yes: bool, everything: bool, project: str | N
     """Find junk (stubs, error texts, echoes, prompts) and notes that say nearly the same. Nothing is changed unasked; junk is
     deleted and repetitions become one note with all their anchors. `memsearch undo` takes each back."""
     import msgspec
-    from memsearch_engine.trust import repair as engine
 
-    memory = Memory(everything=everything, project=project)
-    found = engine.findings(memory)
-    if names:
-        found = engine.chosen(found, names)
-        if not found:
-            raise NotFound(f"nothing to mend under {', '.join(names)}", "`memsearch repair` lists what was found")
+    mending = engine.Repair(Memory(everything=everything, project=project))
+    found = mending.findings(names)
+    if names and not found:
+        raise NotFound(f"nothing to mend under {', '.join(names)}", "`memsearch repair` lists what was found")
     if not json_:
         _say_findings(found)
     if not names:
@@ -318,7 +281,7 @@ def repair(names: tuple[str, ...], yes: bool, everything: bool, project: str | N
         return 1 if found else 0
     output.confirm(f"Mend these {len(found)}?", yes)
     for finding in found:
-        engine.mend(memory, finding)
+        mending.mend(finding)
     output.emit({"mended": [f.id for f in found]}) if json_ else output.echo(
         f"{len(found)} mended - `memsearch undo` takes back one at a time"
     )
@@ -346,8 +309,6 @@ def _say_findings(found: list) -> None:
 @as_json
 def supersede(old: str, new: str | None, off: bool, json_: bool) -> None:
     """Mark a note as overtaken by another: search ranks the newer one first, and sessions are told the newer one."""
-    from memsearch_engine.journal.write import target_of
-
     memory = Memory()
     section = memory.section(old)
     if bool(new) == off:
@@ -355,8 +316,7 @@ def supersede(old: str, new: str | None, off: bool, json_: bool) -> None:
     newer = memory.section(new).entry.id if new else None
     if newer == section.entry.id:
         raise UsageError("a note can't take its own place")
-    target = target_of(section.path, section.entry)
-    entry = memory.journal.mark(memory.memory_of(section.path), target, "superseded-by", newer)
+    entry = memory.mark(section.entry.id, "superseded-by", newer)
     if json_:
         output.emit({"entry_id": entry.id, "marks": entry.marks})
     else:

@@ -10,9 +10,7 @@ from datetime import date
 from pathlib import Path
 
 import click
-from memsearch_engine import Memory
-from memsearch_engine.home import Home
-from memsearch_engine.service import launch
+from memsearch_engine import Home, Memory, Service
 
 from memsearch_tui.cli import output
 from memsearch_tui.demo.history import build
@@ -36,7 +34,7 @@ def prepare(root: Path, *, fresh: bool, end: date | None = None) -> tuple[Home, 
     if root.is_symlink() or (root.exists() and root.stat().st_uid != os.getuid()):
         raise PermissionError(13, "not a folder of this user", str(root))
     if fresh or not stamp.is_file() or stamp.read_text() != end.isoformat():
-        launch.stop(home)
+        Service(Memory(root, home=home)).stop()
         for name in ("projects", "agents", "home"):
             shutil.rmtree(root / name, ignore_errors=True)
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -63,18 +61,11 @@ def run(*, open_app: bool, fresh: bool, json_: bool) -> int:
         return open_(everything=True)
     progress = output.Progress()
     try:
-        results = memory.call(
-            "index",
-            list[dict],
-            timeout_s=3600,
-            progress=progress,
-            place=memory.place_param,
-            all_projects=True,
-        )
+        results = Memory(project, home=home, everything=True).index(progress=progress)
     finally:
         progress.close()
     answer = Memory(str(project), home=home, everything=True).search(_QUERY, 3)
-    total = {key: sum(result[key] for result in results) for key in ("files", "entries", "chunks", "embedded")}
+    total = {key: sum(getattr(result, key) for result in results) for key in ("files", "entries", "chunks", "embedded")}
     if json_:
         hits = [{"entry_id": hit.row.entry_id, "day": hit.row.day, "content": hit.row.text} for hit in answer.hits]
         output.emit(

@@ -8,12 +8,10 @@ import secrets
 import signal
 import socket
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 from typing import Any
 
 import anyio
-from memsearch_engine.errors import Unreachable
-from memsearch_engine.home import Home, private
+from memsearch_engine import Home, Unreachable
 
 from memsearch_tui.mcp_server.server import build, here
 
@@ -39,14 +37,12 @@ def over_stdio() -> None:
     anyio.run(serve)
 
 
-def token_file(home: Home) -> Path:
-    return home.root / "mcp.token"
+TOKEN_FILE = "mcp.token"
 
 
 def token(home: Home) -> str:
     """What a client has to bring, made once; in a file that its owner alone may read."""
-    path = token_file(home.ensure())
-    private(path)
+    path = home.private(TOKEN_FILE)
     kept = path.read_text(encoding="ascii").strip()
     if not kept:
         kept = secrets.token_urlsafe(32)

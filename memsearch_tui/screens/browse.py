@@ -13,10 +13,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from memsearch_engine.agents import registry
-from memsearch_engine.errors import MemsearchError
-from memsearch_engine.journal.model import Entry
-from memsearch_engine.journal.text import shown_line
+from memsearch_engine import Entry, MemsearchError, agent_named, agent_names, shown_line
 from rich.cells import cell_len
 from textual import events, on
 from textual.app import ComposeResult
@@ -42,7 +39,7 @@ from memsearch_tui.widgets.query import FilterSuggester, QueryBox
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memsearch_engine import Amendment
+    from memsearch_engine import Amendment, State
 
     from memsearch_tui.palette import Command
 
@@ -203,15 +200,17 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         while not self._left.is_set():
             library = self.library
             try:
+                from memsearch_engine import Inbox, IndexResult, State  # the first frame needs none of them
+
                 connection = library.memory.connect()
                 try:
-                    connection.call("inbox", dict, timeout_s=60)
-                    connection.call("index", list[dict], timeout_s=3600, place=library.memory.place_param,
+                    connection.call("inbox", Inbox, timeout_s=60)
+                    connection.call("index", list[IndexResult], timeout_s=3600, place=library.memory.place_param,
                                     all_projects=library.memory.everything)  # fmt: skip
                     while not self._left.is_set() and self.library is library:
-                        state = connection.call("wait", dict, timeout_s=90, deadline_s=_LOOK_S, version=version)
-                        if state["version"] != version and not self._left.is_set():
-                            version = state["version"]
+                        state = connection.call("wait", State, timeout_s=90, deadline_s=_LOOK_S, version=version)
+                        if state.version != version and not self._left.is_set():
+                            version = state.version
                             self.app.call_from_thread(self._changed, state)
                 finally:
                     connection.close()
@@ -223,11 +222,11 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             except RuntimeError:  # the app is closing
                 return
 
-    def _changed(self, state: dict) -> None:
-        progress = state.get("progress") or {}
+    def _changed(self, state: State) -> None:
+        progress = state.progress
         if progress.get("total"):
             self.say_of_service(f"{progress['phase']} {progress['project']} {progress['done']}/{progress['total']}")
-        elif state.get("index") == "ready":
+        elif state.index == "ready":
             self.say_of_service("")
         self.action_reload()
         self._look()
@@ -385,7 +384,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             text, count = "only faintly alike", ""
         elif isinstance(self.shown, Hits):
             agent, day, found = self.shown.talks[key]
-            who = registry.agent(agent).title if agent in registry.PACKAGES else "by hand"
+            who = agent_named(agent).title if agent in agent_names() else "by hand"
             text, count = f"{who} · {day or 'no day'}", f" {found}"
         else:
             text, count = _named(key[1], self.library.today()), f" {self.timeline.counts.get(key[1], '')}"
@@ -688,7 +687,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
 
 def _first_steps(agents: list[str]) -> list[str]:
     """What to do where there is no note yet, with the keys that do it."""
-    here = ", ".join(registry.agent(agent).title for agent in agents)
+    here = ", ".join(agent_named(agent).title for agent in agents)
     return [
         "Nothing here yet.",
         "",

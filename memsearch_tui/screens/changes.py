@@ -19,7 +19,7 @@ from memsearch_tui.widgets.diff import diff_rows
 from memsearch_tui.widgets.lines import LineList, Row, TextView
 
 if TYPE_CHECKING:
-    from memsearch_engine.journal.history import Change
+    from memsearch_engine import Change
 
 _SHOWN = 500
 _TONES = {"add": "good", "delete": "bad", "edit": "accent", "mark": "dim"}

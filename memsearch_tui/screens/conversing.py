@@ -13,15 +13,14 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from memsearch_engine.journal.model import Entry
-from memsearch_engine.journal.text import shown_line
+from memsearch_engine import Entry, shown_line
 
 from memsearch_tui.aside import attend, away
 from memsearch_tui.library import Item
 from memsearch_tui.widgets import render
 
 if TYPE_CHECKING:
-    from memsearch_engine.transcripts.locate import Excerpt
+    from memsearch_engine import Excerpt
     from textual.screen import Screen
 
     from memsearch_tui.library import Library

@@ -64,7 +64,7 @@ class DayScreen(ModalScreen[str]):
 
     def _read(self, text: str) -> str:
         """The last day that *text* names, '' where it names none."""
-        from memsearch_engine.search.query import parse_date
+        from memsearch_engine import parse_date
 
         found = parse_date(text.strip(), date.fromisoformat(self._today))
         return found[1] if found else ""

@@ -15,9 +15,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
-from memsearch_engine.errors import Conflict, MemsearchError
-from memsearch_engine.journal.model import Entry
-from memsearch_engine.journal.text import shown_line
+from memsearch_engine import Conflict, Entry, MemsearchError, shown_line
 from textual.content import Content
 from textual.timer import Timer
 from textual.widgets import Input
@@ -29,10 +27,7 @@ from memsearch_tui.library import Item
 from memsearch_tui.widgets import render
 
 if TYPE_CHECKING:
-    from memsearch_engine.journal.history import Change
-    from memsearch_engine.journal.write import Target
-    from memsearch_engine.note import Note
-    from memsearch_engine.transcripts.locate import Excerpt
+    from memsearch_engine import Change, Excerpt, Note, Target
     from textual.screen import Screen
 
     from memsearch_tui.library import Library
@@ -372,7 +367,7 @@ class Editing(_Base):
     def _as_shown(self, item: Item, seen: Entry | None) -> Target:
         """An entry with the hash of what the user sees: the text that is open (*seen*), else the line in the list (whose hash comes
         from an index that may be a moment behind). Raises Conflict where that line is not in the file any more."""
-        from memsearch_engine.journal.write import Target
+        from memsearch_engine import Target
 
         entry = seen if seen and seen.id == item.entry_id else None
         if entry is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import ClassVar
 
+import memsearch_engine as engine
 from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
@@ -100,10 +101,8 @@ class KeysScreen(Screen[None]):
             await self._set(self._list.key, "")
 
     async def _set(self, name: str, key: str) -> None:
-        from memsearch_engine.settings import set_value, unset
-
         app = self.app
-        home = app.library.memory.home  # type: ignore[attr-defined]
+        own = engine.Configuration(app.library.memory)  # type: ignore[attr-defined]
         setting = f"tui.keys.{name}"
         keys = {**app.settings.tui.keys, name: key}  # type: ignore[attr-defined]
         keys = {action: value for action, value in keys.items() if value}
@@ -119,7 +118,7 @@ class KeysScreen(Screen[None]):
         def failed(error: Exception) -> None:
             self.notify(str(error), severity="error")
 
-        work = partial(set_value, home, setting, key) if key else partial(unset, home, setting)
+        work = partial(own.set, setting, key) if key else partial(own.unset, setting)
         await attend(self, "saving", WRITES.run(work), done, failed, is_write=True)
 
     def action_leave(self) -> None:

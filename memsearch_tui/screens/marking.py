@@ -15,11 +15,7 @@ from memsearch_tui.counted import many
 from memsearch_tui.library import Item
 
 if TYPE_CHECKING:
-    from memsearch_engine.journal.model import Entry
-    from memsearch_engine.journal.write import Target
-    from memsearch_engine.longterm.facts import Fact
-    from memsearch_engine.longterm.recall import Match
-    from memsearch_engine.search.hits import Answer
+    from memsearch_engine import Answer, Entry, Fact, Match, Target
     from textual.screen import Screen
 
     from memsearch_tui.library import Library

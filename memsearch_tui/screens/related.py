@@ -7,7 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, ClassVar
 
-from memsearch_engine.journal.model import Entry
+from memsearch_engine import Entry
 from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType

@@ -10,7 +10,7 @@ import time
 from functools import partial
 from typing import TYPE_CHECKING
 
-from memsearch_engine.journal.text import shown_line
+from memsearch_engine import shown_line
 from textual import events
 from textual.widgets import Input
 
@@ -69,8 +69,8 @@ class Searching(_Base):
     def _words(self) -> list[str]:
         """The query's plain words, for highlighting; every row asks for them."""
         if self._marked[0] != self.query_text:
-            from memsearch_engine.index.analyze import STOP_WORDS
-            from memsearch_engine.search.query import parse
+            from memsearch_engine import STOP_WORDS
+            from memsearch_engine import parse_query as parse
 
             words = (word.casefold() for word in parse(self.query_text).text.split())
             self._marked = self.query_text, [word for word in words if len(word) > 1 and word not in STOP_WORDS]
@@ -190,7 +190,7 @@ class Searching(_Base):
             self.app.keep(searches=past[:_PAST])  # type: ignore[attr-defined]
 
     def _is_secret(self, text: str) -> bool:
-        from memsearch_engine.secrets.scan import redact
+        from memsearch_engine import redact
 
         return bool(redact(text, self.library.memory.home)[1])
 
@@ -256,7 +256,7 @@ def _nothing(text: str, absent: list[str]) -> list[str]:
     """Why a search found nothing, and what to change."""
     from difflib import get_close_matches
 
-    from memsearch_engine.search.query import FILTER_KEYS
+    from memsearch_engine import FILTER_KEYS
 
     keyed = {word: word.partition(":")[0].lstrip("-") for word in text.split() if ":" in word}
     filters = [word for word, key in keyed.items() if key in FILTER_KEYS]

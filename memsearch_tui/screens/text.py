@@ -6,8 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, ClassVar
 
-from memsearch_engine.agents import registry
-from memsearch_engine.errors import MemsearchError
+from memsearch_engine import MemsearchError, all_agents
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
@@ -44,7 +43,7 @@ Everything on this page is in the palette too (ctrl+k), found by other words as 
 
 
 def _about() -> str:
-    everyone = registry.everyone()
+    everyone = all_agents()
     tags, titles = " ".join(agent.tag for agent in everyone), ", ".join(agent.title for agent in everyone)
     return _ABOUT.replace("{tags}", tags).replace("{titles}", titles)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from memsearch_engine.journal.text import shown_line
+from memsearch_engine import shown_line
 from rich.text import Text
 from textual.widgets import TextArea
 

@@ -10,8 +10,7 @@ import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from memsearch_engine.agents import registry
-from memsearch_engine.journal.text import shown, shown_line
+from memsearch_engine import all_agents, shown, shown_line
 from rich.cells import cell_len
 from rich.segment import Segment
 from rich.style import Style
@@ -42,7 +41,7 @@ _LOOKS = {
     **{
         agent.tag: (variable, "", 1.0)
         for agent, variable in zip(
-            registry.everyone(), itertools.cycle(("text-accent", "text-success", "text-primary", "text-secondary"))
+            all_agents(), itertools.cycle(("text-accent", "text-success", "text-primary", "text-secondary"))
         )
     },
     "me": ("foreground", "", 0.6),

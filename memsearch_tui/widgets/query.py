@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
-from memsearch_engine.journal.text import shown_line
+from memsearch_engine import shown_line
 from textual import events
 from textual.binding import Binding, BindingType
 from textual.suggester import Suggester
@@ -18,9 +18,10 @@ _DATES = ("today", "yesterday", "7d", "30d", "90d")
 
 def _values(name: str) -> Sequence[str]:
     """What may stand behind a filter, as far as it can be listed."""
-    from memsearch_engine.search.query import AGENTS, IS, KINDS  # the first frame needs none of them
+    from memsearch_engine import FLAGS as IS
+    from memsearch_engine import KINDS, agent_names
 
-    listed = {"agent": AGENTS, "kind": KINDS, "is": IS, "has": ("evidence",), "after": _DATES[2:]}
+    listed = {"agent": agent_names(), "kind": KINDS, "is": IS, "has": ("evidence",), "after": _DATES[2:]}
     return listed.get(name, _DATES if name in ("day", "before") else ())
 
 
@@ -61,7 +62,7 @@ class FilterSuggester(Suggester):
     def _complete(self, word: str) -> str:
         name, colon, start = word.partition(":")
         if not colon:
-            from memsearch_engine.search.query import FILTER_KEYS
+            from memsearch_engine import FILTER_KEYS
 
             near = [filter_ for filter_ in FILTER_KEYS if len(word) > 1 and filter_.startswith(word)]
             return f"{near[0]}:" if near else ""

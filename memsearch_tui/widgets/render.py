@@ -6,10 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from memsearch_engine.agents import registry
-from memsearch_engine.journal.model import Entry
-from memsearch_engine.journal.text import plain
-from memsearch_engine.transcripts.model import ToolCall, Turn
+from memsearch_engine import Entry, ToolCall, Turn, agent_named, agent_names, plain
 from rich.cells import cell_len
 
 from memsearch_tui.widgets.diff import diff_tone, is_diff
@@ -38,7 +35,7 @@ SIGNS = {"pin": ("◆", "accent"), "superseded-by": ("×", "dim"), "expires": ("
 
 def agent_tag(agent: str) -> str:
     """Two letters for an agent, the same everywhere; they name its tone, too. ``me``: written by hand."""
-    return registry.agent(agent).tag if agent in registry.PACKAGES else "me"
+    return agent_named(agent).tag if agent in agent_names() else "me"
 
 
 def signs(marks: dict[str, str]) -> Row:

@@ -57,13 +57,26 @@ def test_the_examples_run(box, monkeypatch):
 def test_what_is_public_is_there_said_once_and_explained():
     assert sorted(set(memsearch_engine.__all__), key=str.casefold) == sorted(memsearch_engine.__all__, key=str.casefold)
     tree = ast.parse((ENGINE / "__init__.py").read_text())
-    checked = {alias.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    checked = {
+        alias.asname or alias.name
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom)
+        for alias in node.names
+    }
     assert checked - {"TYPE_CHECKING", "Any", "annotations", "import_module"} == set(memsearch_engine._PUBLIC)
     for name in memsearch_engine._PUBLIC:
         thing = getattr(memsearch_engine, name)
-        assert inspect.getdoc(thing) and inspect.getmodule(thing).__name__.startswith("memsearch_engine."), name
-    for name, verb in inspect.getmembers(Memory, inspect.isfunction):
-        assert name.startswith("_") or inspect.getdoc(verb), name
+        if not isinstance(thing, tuple | frozenset | dict):  # the words of the query language
+            assert inspect.getdoc(thing) and inspect.getmodule(thing).__name__.startswith("memsearch_engine."), name
+    rooms = {
+        name: thing
+        for name, where in memsearch_engine._PUBLIC.items()
+        if where.startswith("verbs.") and (thing := getattr(memsearch_engine, name))
+    }
+    for kind in (Memory, *rooms.values()):
+        assert ">>> " in inspect.getdoc(kind), kind  # an example, which is run
+        for name, verb in inspect.getmembers(kind, inspect.isfunction):
+            assert name.startswith("_") or inspect.getdoc(verb), (kind, name)
     with pytest.raises(AttributeError):
         memsearch_engine.nothing  # noqa: B018
 

@@ -58,6 +58,7 @@ class Agent(NamedTuple):
 
 
 def names() -> tuple[str, ...]:
+    """Of all agents that are known, the first one first."""
     return tuple(PACKAGES)
 
 
@@ -68,6 +69,7 @@ def agent(name: str) -> Agent:
 
 
 def everyone() -> list[Agent]:
+    """The facts of all of them."""
     return [agent(name) for name in PACKAGES]
 
 

@@ -33,6 +33,12 @@ class DayFile(msgspec.Struct, frozen=True):
     mtime_ns: int
     size: int
 
+    @classmethod
+    def at(cls, path: str) -> DayFile:
+        """Raises OSError."""
+        info = os.stat(path)
+        return cls(path, day_of(path), info.st_mtime_ns, info.st_size)
+
 
 class Listing(msgspec.Struct):
     """``complete`` is False where any folder could not be read: then nothing may be concluded from an absence."""

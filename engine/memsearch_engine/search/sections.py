@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 
@@ -16,6 +17,9 @@ from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.projects import Project
 
+if TYPE_CHECKING:
+    from memsearch_engine.journal.write import Target
+
 
 class Section(msgspec.Struct):
     """An entry as it stands in its file now. ``chunk_id`` is the one that was asked for, if a chunk was."""
@@ -25,6 +29,24 @@ class Section(msgspec.Struct):
     entry: Entry
     project: Project | None = None
     chunk_id: str = ""
+
+    @property
+    def own_chunk(self) -> str:
+        """The chunk that was asked for, else the entry's first one."""
+        return self.chunk_id or next((chunk.chunk_id for chunk in chunks_of(self.entry)), "")
+
+    @property
+    def own_lines(self) -> tuple[int, int]:
+        """First and last line of that chunk in the file, counted from 1."""
+        own = next((chunk for chunk in chunks_of(self.entry) if chunk.chunk_id == self.own_chunk), self.entry)
+        return own.start_line, own.end_line
+
+    @property
+    def target(self) -> Target:
+        """The entry as it stands, to change it only as long as it does."""
+        from memsearch_engine.journal.write import Target  # a search needs none of it
+
+        return Target(self.path, self.entry.id, self.entry.hash)
 
 
 def find(catalog: Catalog | None, projects: list[Project], name: str) -> Section:

@@ -45,6 +45,20 @@ from memsearch_engine.search import chains, hybrid
 from memsearch_engine.search.chains import Word
 from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.query import Query, parse
+from memsearch_engine.service.answers import (
+    Coverage,
+    Disk,
+    Event,
+    Health,
+    Inbox,
+    Indexed,
+    Problem,
+    SecondModel,
+    Standing,
+    State,
+    Status,
+    Unread,
+)  # fmt: skip
 from memsearch_engine.service.indexing import Call, Indexer, Job, distinct
 from memsearch_engine.service.waiting import Waiting
 from memsearch_engine.settings import Settings, load
@@ -577,12 +591,12 @@ class Engine:
         )
         return round(sum(not is_english(text) for (text,) in rows) / len(rows), 3) if rows else 0.0
 
-    def _second_model(self, projects: list[Project]) -> dict[str, Any]:
+    def _second_model(self, projects: list[Project]) -> SecondModel:
         """How the second model stands, and what it would bring where it is not asked."""
         indexer = self.indexer
         if indexer.second is not None:
             held = sum(indexer.second.held(project.collection) for project in distinct(projects))
-            return {"name": models.SECOND, "asked": True, "vectors": held, "advice": "", "fix": ""}
+            return SecondModel(models.SECOND, asked=True, vectors=held, advice="", fix="")
         notes = max((self._not_english(project) for project in projects), default=0.0)
         queries = self._asked_in_english
         asked = queries.count(False) / len(queries) if len(queries) >= _ENOUGH_QUERIES else 0.0
@@ -596,7 +610,7 @@ class Engine:
             )
             if not models.convertible(self.home, models.SECOND):
                 fix = f"pip install 'memsearch-tui[multilingual]', then {fix}"
-        return {"name": models.SECOND, "asked": False, "vectors": 0, "advice": advice, "fix": fix if advice else ""}
+        return SecondModel(models.SECOND, asked=False, vectors=0, advice=advice, fix=fix if advice else "")
 
     def forget_project(self, call: Call, root: str) -> dict[str, Any]:
         """Know a project's folder no more, and drop what is indexed of it. Its files are left alone."""
@@ -615,11 +629,11 @@ class Engine:
         self._bump()
         return {"projects": [project.slug for project in projects]}
 
-    def health(self, call: Call, place: dict[str, str] | None = None, all_projects: bool = False) -> dict[str, Any]:
+    def health(self, call: Call, place: dict[str, str] | None = None, all_projects: bool = False) -> Health:
         """State of every part, with the command that mends what is broken."""
         projects = self.registry.all() if all_projects or not place else [self.project_at(place)]
         indexer, space = self.indexer, self.indexer.space
-        rows: list[dict[str, Any]] = []
+        rows: list[Indexed] = []
         unread: list[tuple[str, str]] = []
         for project in distinct(projects):
             counts = indexer.catalog.counts(project.id)
@@ -629,56 +643,54 @@ class Engine:
             )
             unread += failed
             rows.append(
-                {
-                    "project": project.slug,
-                    "name": project.name,
-                    "collection": project.collection,
-                    "memory": project.memory,
+                Indexed(
+                    project.slug,
+                    project.name,
+                    project.collection,
+                    project.memory,
                     **counts,
-                    "vectors": held if held < counts["distinct"] else counts["chunks"],
-                    "failed_files": [{"path": path, "reason": reason} for path, reason in failed],
-                }
+                    vectors=held if held < counts["distinct"] else counts["chunks"],
+                    failed_files=[Unread(path, reason) for path, reason in failed],
+                )
             )
-        problems = [{"what": indexer.problem, "fix": indexer.fix}] if indexer.problem else []
+        problems = [Problem(indexer.problem, indexer.fix)] if indexer.problem else []
         given_up = dict.fromkeys(indexer.given_up[p.root] for p in projects if p.root in indexer.given_up)
         problems += [
-            {"what": f"no meaning: {reason}", "fix": "memsearch index"}
-            for reason in given_up
-            if reason != indexer.problem
+            Problem(f"no meaning: {reason}", "memsearch index") for reason in given_up if reason != indexer.problem
         ]
         memories = {os.path.realpath(project.memory) for project in projects}
         unwatched = [(root, why) for root, why in indexer.watcher.problems.items() if root in memories]
-        problems += [{"what": self._rerank[2], "fix": ""}] if self._rerank[2] else []
-        problems += [{"what": f"not watched: {root}: {why}", "fix": ""} for root, why in unwatched]
-        problems += [{"what": f"{path}: {reason}", "fix": "memsearch index"} for path, reason in unread]
-        return {
-            "fingerprint": space.fingerprint if space else "",
-            "index": indexer.state,
-            "building": indexer.next.fingerprint if indexer.next else "",
-            "second": self._second_model(projects),
-            "notice": indexer.notice,
-            "progress": indexer.progress,
-            "projects": rows,
-            "watching": [root for root in indexer.watcher.roots() if root in memories],
-            "problems": problems,
-            "disk": {"index": _size(self.home.index), "catalog": _size(self.home.cache_db)},
-        }
+        problems += [Problem(self._rerank[2], "")] if self._rerank[2] else []
+        problems += [Problem(f"not watched: {root}: {why}", "") for root, why in unwatched]
+        problems += [Problem(f"{path}: {reason}", "memsearch index") for path, reason in unread]
+        return Health(
+            fingerprint=space.fingerprint if space else "",
+            index=indexer.state,
+            building=indexer.next.fingerprint if indexer.next else "",
+            second=self._second_model(projects),
+            notice=indexer.notice,
+            progress=indexer.progress,
+            projects=rows,
+            watching=[root for root in indexer.watcher.roots() if root in memories],
+            problems=problems,
+            disk=Disk(_size(self.home.index), _size(self.home.cache_db)),
+        )
 
-    def status(self, call: Call) -> dict[str, Any]:
+    def status(self, call: Call) -> Status:
         import psutil
 
-        return {
-            "running": True,
-            "pid": os.getpid(),
-            "version": __version__,
-            "uptime_s": round(time.time() - self.started, 1),
-            "rss_mb": round(psutil.Process().memory_info().rss / 1e6, 1),
-            "index": self.indexer.state,
-            "reason": self.indexer.problem,
-            "alarms": self._alarms(),
-            "progress": self.indexer.progress,
-            "projects": len(self.indexer.known),
-        }
+        return Status(
+            running=True,
+            pid=os.getpid(),
+            version=__version__,
+            uptime_s=round(time.time() - self.started, 1),
+            rss_mb=round(psutil.Process().memory_info().rss / 1e6, 1),
+            index=self.indexer.state,
+            reason=self.indexer.problem,
+            alarms=self._alarms(),
+            progress=self.indexer.progress,
+            projects=len(self.indexer.known),
+        )
 
     def _alarms(self) -> list[str]:
         """Agents whose turns don't arrive."""
@@ -690,7 +702,7 @@ class Engine:
         finally:
             keeper.close()
 
-    def wait(self, call: Call, version: int = 0) -> dict[str, Any]:
+    def wait(self, call: Call, version: int = 0) -> State:
         """Block until something changed after *version* (screens live by this), or the client's deadline."""
         end = time.monotonic() + min(call.remaining(), 60)
         with self._changed:
@@ -699,11 +711,7 @@ class Engine:
                 if left <= 0:
                     break
                 self._changed.wait(min(left, 1.0))
-            return {
-                "version": self.version,
-                "progress": self.indexer.progress,
-                "index": self.indexer.state,
-            }
+            return State(self.version, self.indexer.progress, self.indexer.state)
 
     def attach(self, call: Call, memories: list[str]) -> dict[str, Any]:
         """Know, watch and index memory folders that somebody wrote; returns at once."""
@@ -711,17 +719,17 @@ class Engine:
         self._bump()
         return {"attached": len(memories)}
 
-    def coverage(self, call: Call, since: str = "") -> dict[str, Any]:
+    def coverage(self, call: Call, since: str = "") -> Coverage:
         """Turns seen against turns in memory, counted now."""
         self.drain()
         self._reconcile()
         keeper = Keeper(self.home, self.journal)
         try:
-            return report(keeper, since)
+            return Coverage(**report(keeper, since))
         finally:
             keeper.close()
 
-    def standing(self, call: Call, place: dict[str, str], all_projects: bool = False) -> dict[str, Any]:
+    def standing(self, call: Call, place: dict[str, str], all_projects: bool = False) -> Standing:
         """Who is captured and since when, whose turns don't arrive, and how many decisions the owner owes."""
         projects = self.registry.all() if all_projects else [self.project_at(place)]
         proposal = review.pending(self.home)
@@ -732,11 +740,7 @@ class Engine:
             )
         keeper = Keeper(self.home, self.journal)
         try:
-            return {
-                "capturing": keeper.ledger.captured_since(),
-                "alarms": self._alarms(),
-                "waiting": held + len(proposed),
-            }
+            return Standing(keeper.ledger.captured_since(), self._alarms(), held + len(proposed))
         finally:
             keeper.close()
 
@@ -756,16 +760,16 @@ class Engine:
         self._remember(phase=phase, only=session, since=since)
         return {"state": "started"}
 
-    def inbox(self, call: Call) -> dict[str, Any]:
+    def inbox(self, call: Call) -> Inbox:
         """Drain the inbox now and say what waits."""
         outcome = self.drain()
-        return {
-            "captured": outcome.captured,
-            "skipped": outcome.skipped,
-            "already": outcome.already,
-            "waiting": [{"event": os.path.basename(path), "reason": reason} for path, reason in outcome.waiting],
-            "set_aside": [{"event": name, "reason": reason} for name, reason in inbox.bad(self.home)],
-        }
+        return Inbox(
+            captured=outcome.captured,
+            skipped=outcome.skipped,
+            already=outcome.already,
+            waiting=[Event(os.path.basename(path), reason) for path, reason in outcome.waiting],
+            set_aside=[Event(name, reason) for name, reason in inbox.bad(self.home)],
+        )
 
 
 def _is_late(call: Call) -> bool:

@@ -1,0 +1,50 @@
+"""The verbs of documents that are made of notes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import date
+
+from memsearch_engine.documents import compact, picking
+from memsearch_engine.documents.compact import Asked, Digest, Plan
+from memsearch_engine.memory import Memory
+from memsearch_engine.note import Note
+
+
+class Compact:
+    """A digest of many notes, written into today as one note.
+
+    Args:
+        memory: whose notes.
+        source: a file, a day, days (``A..B``), ``week`` for the seven days before today, or a query; '' for all notes.
+        asked: who writes it and how; what the settings say where it is empty.
+
+    Raises:
+        UsageError, NotFound: no notes. SettingsError: no such provider.
+
+    >>> with Memory() as memory:
+    ...     note = memory.add("Decided to stay on Postgres 16")
+    ...     print(Compact(memory, note.day).make().text)
+    ...     _ = memory.undo()
+    **Decisions**
+    - ...Decided to stay on Postgres 16...
+    """
+
+    WEEK = "week"
+
+    def __init__(self, memory: Memory, source: str = "", asked: Asked = Asked()) -> None:  # noqa: B008 - frozen
+        self._memory = memory
+        what = picking.week(date.today()) if source == self.WEEK else source
+        self.plan: Plan = compact.plan(memory, what, asked)
+
+    def make(self, progress: Callable[[int, int], None] | None = None) -> Digest:
+        """Write it, by the model that was chosen, or of the notes' own lines. *progress*: calls done, and all."""
+        return compact.make(self._memory, self.plan, progress)
+
+    def folder(self, output_dir: str = "") -> str:
+        """The memory folder that it goes to: the project's, or the one in another folder. Raises UsageError, OSError."""
+        return compact.folder_of(self._memory, output_dir)
+
+    def write(self, digest: Digest, folder: str = "") -> Note:
+        """Append it to today's file there. Undoable."""
+        return compact.write(self._memory, self.plan, digest, folder or self.folder())
