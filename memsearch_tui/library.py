@@ -278,7 +278,7 @@ class Library:
     def changes(self, limit: int) -> list[Change]:
         """What was changed in the notes, newest first."""
         memory = self.memory
-        return memory.journal.history.recent("", limit) if memory.everything else memory.history(limit=limit)
+        return memory.history(limit=limit, everywhere=memory.everything)
 
     def memory_of_turn(self, turn: Turn) -> Item | None:
         """The entry that came from a turn, or None."""
@@ -401,7 +401,7 @@ class Library:
         everything = Memory(self.memory.place.root, home=self.memory.home, everything=True)
         rows, files = [], everything.days()
         for project in everything.projects:
-            counts = everything.catalog.counts(project.id) if everything.catalog else {}
+            counts = everything.counts(project)
             days = [file for file in files if file.path.startswith(project.memory + os.sep)]
             rows.append(
                 ProjectRow(

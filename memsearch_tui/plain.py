@@ -189,7 +189,7 @@ class Plain:
         entry = self.library.entry(item)
         is_pinned = "pin" in entry.marks
         target = msgspec.structs.replace(item.target, hash=entry.hash)
-        self.memory.journal.mark(self.memory.memory_of(item.path), target, "pin", None if is_pinned else "")
+        self.memory.mark_each([target], "pin", None if is_pinned else "")
         self.say(f"{'unpinned' if is_pinned else 'pinned'}; undo takes it back")
 
     def _copy(self, number: str) -> None:
@@ -203,7 +203,7 @@ class Plain:
 
     def _delete(self, number: str) -> None:
         item = self._item(number)
-        self.memory.journal.delete(self.memory.memory_of(item.path), [item.target])
+        self.memory.remove([item.target])
         self.say(f"deleted {plain(item.title)}; undo brings it back")
 
     # -- review ---------------------------------------------------------------------------------------------

@@ -181,7 +181,7 @@ def _decide_held(memory: Memory, case: Case, yes: bool, text: str | None) -> Dec
     if yes:
         waiting.release([case.subject])
         return Decision("released · u takes it back", partial(_undo, memory, case.subject.entry_id))
-    memory.journal.delete(memory.memory_of(case.subject.path), [case.subject])
+    memory.remove([case.subject])
     return Decision("deleted · u brings it back", partial(_undo, memory, case.subject.entry_id))
 
 

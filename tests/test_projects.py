@@ -15,6 +15,8 @@ from memsearch_engine.place import find
 from memsearch_engine.projects import locate
 from memsearch_engine.registry import Registry
 
+from tests.conftest import Box
+
 
 def git(folder: Path, *args: str) -> None:
     identity = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]
@@ -47,7 +49,10 @@ def test_a_worktree_shares_the_memory_and_does_not_take_it_away(repo, tmp_path):
     git(repo, "worktree", "add", "-q", str(tmp_path / "tree"), "-b", "other")
     home = Home(tmp_path / "home")
     registry = Registry(home)
-    here, there = registry.at(locate(repo, home)), registry.at(locate(tmp_path / "tree", home))
+    here, there = (
+        registry.at(locate(repo, home), register=True),
+        registry.at(locate(tmp_path / "tree", home), register=True),
+    )
     assert here.memory == there.memory == str(repo / ".memsearch" / "memory") and here.collection == there.collection
     registry.close()
 
@@ -55,13 +60,26 @@ def test_a_worktree_shares_the_memory_and_does_not_take_it_away(repo, tmp_path):
 def test_a_rename_or_a_clone_is_the_same_project(repo, tmp_path):
     home = Home(tmp_path / "home")
     registry = Registry(home)
-    before = registry.at(locate(repo, home))
+    before = registry.at(locate(repo, home), register=True)
     moved = repo.rename(tmp_path / "other name")
-    after = registry.at(locate(moved, home))
+    after = registry.at(locate(moved, home), register=True)
     assert (after.id, after.collection, after.slug) == (before.id, before.collection, before.slug)
     git(tmp_path, "clone", "-q", str(moved), str(tmp_path / "clone"))
-    assert registry.at(locate(tmp_path / "clone", home)).id != ""
+    assert registry.at(locate(tmp_path / "clone", home), register=True).id != ""
     registry.close()
+
+
+def test_looking_something_up_makes_no_project(box: Box):
+    def known() -> list[str]:
+        return [project["root"] for project in box.ok("project", "--all", "--json").json["projects"]]
+
+    for command in (["search", "anything"], ["trace", "anything"], ["index"], ["context"], ["status"]):
+        box.run(*command)
+    named = box.ok("project", "--json").json
+    assert known() == []
+    box.ok("add", "Deploys go out on Tuesdays")
+    assert known() == [str(box.project)] and box.ok("project", "--json").json == named
+    assert box.ok("search", "when do deploys go out", "--json").json["hits"]
 
 
 def test_memsearch_dir_decides_for_everybody(repo, tmp_path, monkeypatch):

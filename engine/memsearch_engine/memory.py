@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # a search through the service needs none of these
     from memsearch_engine.journal.files import DayFile
     from memsearch_engine.journal.history import Change
     from memsearch_engine.journal.model import Document, Entry
-    from memsearch_engine.journal.write import Journal
+    from memsearch_engine.journal.write import Journal, Target
     from memsearch_engine.longterm.facts import Fact
     from memsearch_engine.longterm.recall import Match
     from memsearch_engine.note import Note
@@ -120,12 +120,12 @@ class Memory:
             self._projects = self._find_projects()
         return self._projects
 
-    def _find_projects(self) -> list[Project]:
+    def _find_projects(self, *, register: bool = False) -> list[Project]:
         from memsearch_engine.registry import Registry
 
         registry = Registry(self.home)
         try:
-            here = registry.at(self.place)
+            here = registry.at(self.place, register=register)
             return registry.all() if self.everything else [here]
         except MemsearchError as error:
             self.shortfall = str(error)
@@ -390,6 +390,22 @@ class Memory:
 
         found = [file for project in self.projects for file in list_files(project.memory).files]
         return sorted(found, key=lambda file: (file.day, file.path), reverse=True)
+
+    def counts(self, project: Project | None = None) -> dict[str, int]:
+        """What is indexed of a project (this one by default): ``files``, ``failed`` of them, ``days``, ``entries``, ``chunks``, and how many
+        ``distinct`` ones; {} where there is no index. Raises MemsearchError where it is damaged."""
+        return self.catalog.counts((project or self.project).id) if self.catalog else {}
+
+    def waits(self, name: str) -> str:
+        """Why a note waits for its owner's word: ``arrived`` (not written on this machine), ``outside``, ``suspect``; '' where it does not.
+
+        Raises NotFound, Unreachable.
+        """
+        from memsearch_engine.capture.held import held_back
+
+        section = self.section(name)
+        found = held_back(self.journal.origin, self.memory_of(section.path), [section.entry])
+        return found[0][1] if found else ""
 
     def unreadable(self) -> list[tuple[str, str]]:
         """Files in the memory folders that can't be read, each with why."""
@@ -675,8 +691,8 @@ class Memory:
         from memsearch_engine.longterm.recall import prepare
         from memsearch_engine.settings import load
 
+        self._projects = self._find_projects(register=True)  # the service has to know it from now on
         with contextlib.suppress(OSError, MemsearchError):
-            # asking for the project registers it, so that the service will know it
             prepare(self.home, load(self.home), self.place.memory, self.project.id)
 
     def edit(self, name: str, text: str, *, if_match: str = "", path: str = "") -> Note:
@@ -728,6 +744,15 @@ class Memory:
             self.journal.delete(self.memory_of(gone[0].path), targets)
         return gone
 
+    def remove(self, targets: Sequence[Target]) -> None:
+        """Remove entries as somebody saw them, all or none; one step of undo. Raises NotFound, Conflict."""
+        if targets:
+            self.journal.delete(self.memory_of(targets[0].path), list(targets))
+
+    def mark_each(self, targets: Sequence[Target], mark: str, value: str | None) -> list[Entry]:
+        """Set a mark of several entries as somebody saw them, all or none; one step of undo. Raises NotFound, Conflict."""
+        return self.journal.mark_each(self.memory_of(targets[0].path), list(targets), mark, value) if targets else []
+
     def _found(self, name: str, path: str = "") -> tuple[str, Entry]:
         if path:
             return path, self._entry_in(path, name)
@@ -764,13 +789,16 @@ class Memory:
         except NotFound:
             return name
 
-    def history(self, name: str = "", *, limit: int = 20) -> list[Change]:
-        """Changes of this project's notes, or of one entry (also a deleted one), newest first."""
+    def history(self, name: str = "", *, limit: int = 20, everywhere: bool = False) -> list[Change]:
+        """Changes of this project's notes (or of all projects'), or of one entry (also a deleted one), newest first."""
         log = self.journal.history
-        found = (
-            log.of_entry(self._also_deleted(name)) if name else log.recent(os.path.abspath(self.place.memory), limit)
-        )
+        where = "" if everywhere else os.path.abspath(self.place.memory)
+        found = log.of_entry(self._also_deleted(name)) if name else log.recent(where, limit)
         return found[:limit]
+
+    def forget_changes(self, days: float, *, dry_run: bool = False) -> int:
+        """Forget changes older than so many days, of all projects: they can't be undone any more. How many."""
+        return self.journal.history.prune(max_days=days, dry_run=dry_run)
 
     def restore(self, change: int) -> Change:
         """Bring an entry back to how it stood before a change (its ``seq``), as a new change that can itself be undone."""
@@ -784,6 +812,8 @@ class Memory:
         from memsearch_engine.longterm.recall import refresh
         from memsearch_engine.settings import load
 
+        if not everywhere:
+            self._projects = self._find_projects(register=True)
         project = "" if everywhere else self.project.id
         noted = remember(self.home, fact, project=project, name="" if everywhere else self.project.name)
         refresh(self.home, load(self.home))

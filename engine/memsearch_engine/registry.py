@@ -62,12 +62,18 @@ class Registry:
             self._connection.close()
             self._connection = None
 
-    def at(self, place: Place) -> Project:
-        """The project of *place*, registered on first sight. Raises Unreachable where the home can't be written."""
+    def at(self, place: Place, *, register: bool = False) -> Project:
+        """The project of *place*. A folder with notes is registered on first sight; another one only where *register* says that something is
+        being kept of it, else it is named as it would be: looking something up leaves no trace. Raises Unreachable where the home can't be written."""
         with self._lock, complaining(self.home):
-            return self._at(place)
+            return self._at(place, register or os.path.isdir(place.memory))
 
-    def _at(self, place: Place) -> Project:
+    def knows(self, root: str) -> bool:
+        """Whether the folder *root* is a project's."""
+        with self._lock, complaining(self.home):
+            return bool(self._db().execute("SELECT 1 FROM project_paths WHERE root=?", (root,)).fetchone())
+
+    def _at(self, place: Place, register: bool) -> Project:
         db = self._db()
         row = db.execute(
             "SELECT p.id, p.slug, p.collection, r.memory FROM project_paths r JOIN projects p ON p.id = r.project_id "
@@ -78,12 +84,16 @@ class Registry:
             if row[3] != place.memory and not self.read_only:
                 db.execute("UPDATE project_paths SET memory=? WHERE root=?", (place.memory, place.root))
             return Project(row[0], row[1], row[2], place.root, place.memory)
-        if self.read_only:
+        if self.read_only and register:
             raise Unreachable(f"{place.root} is not registered, and {self.home.state_db} can't be written")
         commit, remote = fingerprint(place.common_dir)
         remote = clean_remote(remote)
         identity = identity_of(commit, remote, place.root)
         slug = slug_of(os.path.basename(place.root))
+        if not register:
+            known = db.execute("SELECT slug, collection FROM projects WHERE id=?", (identity,)).fetchone()
+            slug, collection = known or (slug, f"ms_{slug}_{identity[:8]}")
+            return Project(identity, slug, collection, place.root, place.memory)
         now = time.time()
         with transaction(db):
             db.execute(
@@ -94,7 +104,7 @@ class Registry:
                 "INSERT OR REPLACE INTO project_paths (root, memory, project_id, seen) VALUES (?,?,?,?)",
                 (place.root, place.memory, identity, now),
             )
-        return self._at(place)
+        return self._at(place, register)
 
     def all(self) -> list[Project]:
         """Every project, one row per path where it lives, newest first."""

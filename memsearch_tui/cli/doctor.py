@@ -33,13 +33,13 @@ def _check(what: str, ok: bool, detail: str, fix: str = "") -> dict[str, Any]:
 
 def _history(memory: Memory, *, fix: bool) -> dict[str, Any]:
     """The undo history: a damaged one takes no more changes, so it can be set aside."""
-    history = memory.journal.history
+    repair = engine.Repair(memory)
     try:
-        wrong = history.check()
+        wrong = repair.history_fault()
     except MemsearchError as error:  # in use, or a newer version's: nothing to set aside
         return _check("undo history", False, str(error), error.hint)
     if wrong and fix:
-        aside = history.set_aside()
+        aside = repair.set_history_aside()
         return _check(
             "undo history", True, f"a new one was begun; the damaged one is {aside}, which may hold old texts"
         )

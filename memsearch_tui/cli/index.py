@@ -114,11 +114,10 @@ def watch(paths: tuple[str, ...], project: str | None, everything: bool, json_: 
 def stats(project: str | None, everything: bool, bare: bool, json_: bool) -> None:
     """Count what is indexed (from our own ledger)."""
     memory = memory_at(project, everything)
-    if memory.catalog is None:
+    if not memory.counts():
         raise Unreachable("there is no index yet", "`memsearch index` makes one")
     rows = [
-        {"project": p.slug, "collection": p.collection, "memory": p.memory, **memory.catalog.counts(p.id)}
-        for p in memory.projects
+        {"project": p.slug, "collection": p.collection, "memory": p.memory, **memory.counts(p)} for p in memory.projects
     ]
     if json_ or bare:
         output.emit({"total_chunks": sum(row["chunks"] for row in rows), "projects": rows})
@@ -256,7 +255,7 @@ def models_use(name: str, yes: bool, json_: bool) -> None:
         output.say(f"making {name} from the weights that are installed …")
         models.pull(name)
     models.find(name)
-    chunks = sum(memory.catalog.counts(p.id)["chunks"] for p in memory.projects) if memory.catalog else 0
+    chunks = sum(memory.counts(project).get("chunks", 0) for project in memory.projects)
     output.confirm(
         f"{many(chunks, 'chunk')} will be embedded with {name} in the background. Go ahead?", yes or chunks < 100
     )

@@ -156,11 +156,10 @@ def history(name: str | None, limit: int, diff: bool, prune_days: float | None, 
     """List changes, newest first: of this project, or of one entry (also a deleted one)."""
     memory = Memory()
     if prune_days is not None:
-        log = memory.journal.history
         days = prune_days or 1e-9
-        count = log.prune(max_days=days, dry_run=True)
+        count = memory.forget_changes(days, dry_run=True)
         output.confirm(f"Forget {many(count, 'change')}? They can't be undone any more.", yes)
-        log.prune(max_days=days)
+        memory.forget_changes(days)
         output.emit({"pruned": count}) if json_ else output.echo(f"{many(count, 'change')} forgotten")
         return 0
     changes = memory.history(name or "", limit=limit)

@@ -30,7 +30,7 @@ def status(json_: bool = False) -> None:
     counts: dict[str, int] = {}
     service: engine.Status
     with contextlib.suppress(MemsearchError):  # a damaged catalog: `doctor` says so
-        counts = memory.catalog.counts(memory.project.id) if memory.catalog else {}
+        counts = memory.counts()
     try:
         service = engine.Service(memory).status(start=False)
     except MemsearchError:

@@ -169,22 +169,20 @@ def _found(memory: Memory, note: Note) -> Found:
     return Found(note.id, note.day, note.time, note.agent, project, trust=_trust(memory, note), marks=marks)
 
 
+_WAITS = {
+    "arrived": "it was not written on this machine",
+    "outside": "its turn read content from outside",
+    "suspect": "it reads like an order",
+}
 _SHOWN = ("pin", "expires", "superseded-by", "confidence")
 
 
 def _trust(memory: Memory, note: Note) -> str:
     """Why a note waits for the owner's word; '' where it doesn't."""
     try:
-        entry = memory.section(note.id).entry
-        if entry.id in memory.journal.origin.arrived(memory.memory_of(note.path), [entry]):
-            return "it was not written on this machine"
+        return _WAITS.get(memory.waits(note.id), "")
     except MemsearchError:
         return "nobody knows who wrote it"
-    if entry.id in memory.journal.origin.released([entry]):
-        return ""
-    return {"outside": "its turn read content from outside", "suspect": "it reads like an order"}.get(
-        note.marks.get("trust", ""), ""
-    )
 
 
 def _within(

@@ -355,7 +355,7 @@ class Editing(_Base):
             self.action_reload()
 
         def delete() -> None:
-            memory.journal.delete(memory.memory_of(chosen[0].path), [self._as_shown(item, seen) for item in chosen])
+            memory.remove([self._as_shown(item, seen) for item in chosen])
 
         seen = self._open_text()
         await self._write("deleting", delete, gone, failed)
@@ -384,7 +384,7 @@ class Editing(_Base):
 
     async def _step(self, name: str) -> None:
         memory = self.library.memory
-        scope = "" if memory.everything else memory.place.memory
+        step = memory.undo if name == "undo" else memory.redo
 
         def done(changes: list[Change]) -> None:
             if not changes:
@@ -393,7 +393,7 @@ class Editing(_Base):
             self._show_change(changes)
             self.say(f"{name}: {changes[0].op} of “{changes[0].title[:40]}”", for_s=4)
 
-        await self._write(f"{name}ing", partial(getattr(memory.journal, name), scope), done)
+        await self._write(f"{name}ing", partial(step, everywhere=memory.everything), done)
 
     def _show_change(self, changes: list[Change]) -> None:
         """Show what was taken back, done again or restored, and stand on it where it is in the list."""

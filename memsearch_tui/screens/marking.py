@@ -60,7 +60,7 @@ class Marking(_Base):
 
         def mark() -> None:
             targets = [self._as_shown(item, seen) for item in chosen]
-            memory.journal.mark_each(memory.memory_of(chosen[0].path), targets, name, value)
+            memory.mark_each(targets, name, value)
 
         def done(_: object) -> None:
             self.entries.clear_selection()

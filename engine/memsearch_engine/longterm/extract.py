@@ -256,7 +256,7 @@ class _Work:
         """Identity and name of the project of a folder; ('', '') where it is gone: then nothing project-wide is known."""
         if not cwd or not home_of(cwd, self.home):
             return "", ""
-        project = self.registry.at(locate(cwd, self.home))
+        project = self.registry.at(locate(cwd, self.home), register=True)
         return project.id, project.name
 
     def _ask(self, where: Session, turns: list[Turn]) -> Answer | None:

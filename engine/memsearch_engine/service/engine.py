@@ -336,10 +336,12 @@ class Engine:
 
     # -- requests -------------------------------------------------------------------------------------------
 
-    def project_at(self, place: dict[str, str]) -> Project:
-        """The project at a place that the client found (its environment counts, not the service's)."""
-        project = self.registry.at(msgspec.convert(place, Place))
-        self.indexer.attach(project)
+    def project_at(self, place: dict[str, str], *, register: bool = False) -> Project:
+        """The project at a place that the client found (its environment counts, not the service's); watched from now on, if it is one
+        (``Registry.at``)."""
+        project = self.registry.at(msgspec.convert(place, Place), register=register)
+        if self.registry.knows(project.root):
+            self.indexer.attach(project)
         return project
 
     def scope(self, place: dict[str, str], names: list[str]) -> list[Project]:
@@ -574,7 +576,7 @@ class Engine:
         for path in paths or []:
             if not os.path.exists(path):
                 raise UsageError(f"{path} does not exist")
-        projects = self.registry.all() if all_projects else [self.project_at(place)]
+        projects = self.registry.all() if all_projects else [self.project_at(place, register=bool(paths))]
         results = [self.indexer.run(project, list(paths or []), force, call) for project in projects]
         for project, result in zip(projects, results):
             result.not_english = self._not_english(project)

@@ -116,7 +116,7 @@ class Trust:
 
 
 class Repair:
-    """Junk, and notes that say nearly the same.
+    """Junk, notes that say nearly the same, and a damaged undo history.
 
     >>> with Memory() as memory:
     ...     Repair(memory).findings()
@@ -130,6 +130,14 @@ class Repair:
         """What could be mended, with the evidence. *names*: only these ids and kinds."""
         found = repair.findings(self._memory)
         return repair.chosen(found, names) if names else found
+
+    def history_fault(self) -> str:
+        """What is wrong with the undo history; '' where it is sound. Raises Unreachable where it is in use, or a newer version's."""
+        return self._memory.journal.history.check()
+
+    def set_history_aside(self) -> str:
+        """Begin a new undo history beside a damaged one; where that one is now. It may hold old texts."""
+        return str(self._memory.journal.history.set_aside())
 
     def mend(self, finding: Mendable) -> None:
         """Delete junk; make repetitions one note with all their anchors. Undoable."""
