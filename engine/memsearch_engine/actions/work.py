@@ -17,7 +17,18 @@ _MOST_COMPLAINTS = 3
 _MOST_LINE = 600  # characters of a line that are looked at: some patterns look ahead at each
 _LOOKED_THROUGH = 40_000  # characters of an output, half of them at its end
 
-_EDITS = ("edit", "write", "multiedit", "notebookedit", "apply_patch", "patch", "str_replace_editor", "create_file")
+_EDITS = (
+    "edit",
+    "write",
+    "write_file",
+    "replace",
+    "multiedit",
+    "notebookedit",
+    "apply_patch",
+    "patch",
+    "str_replace_editor",
+    "create_file",
+)
 _PATH_KEYS = ("file_path", "filePath", "notebook_path", "path")
 #: The patch language of Codex' and OpenCode's apply_patch.
 _PATCHED = re.compile(r"^\*\*\* (?:Update|Add|Delete) File: (.+?)\s*$|^\*\*\* Move to: (.+?)\s*$", re.M)

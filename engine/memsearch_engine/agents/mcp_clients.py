@@ -25,7 +25,6 @@ NAME = "memsearch"
 _OTHERS = {
     "cursor": Client("Cursor", ".cursor/mcp.json", ("mcpServers",), plain_entry),
     "gemini": Client("Gemini CLI", ".gemini/settings.json", ("mcpServers",), plain_entry),
-    "qwen": Client("Qwen Code", ".qwen/settings.json", ("mcpServers",), plain_entry),
     "windsurf": Client("Windsurf", ".codeium/windsurf/mcp_config.json", ("mcpServers",), plain_entry),
 }
 

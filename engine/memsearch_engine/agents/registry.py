@@ -19,6 +19,7 @@ PACKAGES = {
     "codex": "memsearch_engine.agents.codex",
     "opencode": "memsearch_engine.agents.opencode",
     "openclaw": "memsearch_engine.agents.openclaw",
+    "qwen": "memsearch_engine.agents.qwen",
 }
 
 

@@ -191,7 +191,9 @@ def _around(home: Home, agent: str, event: str, payload: dict[str, Any], start: 
     text, line = told.get("text"), told.get("line")
     if not isinstance(text, str) or not text:
         return {}
-    answer: dict[str, Any] = {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+    named = payload.get("hook_event_name")  # as the agent calls it, which may tell only after what ours tells before
+    name = named if isinstance(named, str) else event
+    answer: dict[str, Any] = {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}
     return answer | {"systemMessage": line} if isinstance(line, str) and line and ready.get("hint") else answer
 
 

@@ -34,6 +34,7 @@ SUB_AGENTS = ("task", "agent", "spawn_agent", "sessions_spawn", "subagent")
 #: Tools that run a command.
 SHELLS = (
     "bash", "shell", "shell_command", "exec", "exec_command", "local_shell", "local_shell_call", "run_terminal_cmd", "powershell",
+    "run_shell_command",
 )  # fmt: skip
 #: Programs that fetch what others wrote.
 _FETCHES = re.compile(

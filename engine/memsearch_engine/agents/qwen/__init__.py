@@ -1,0 +1,33 @@
+"""Qwen Code (0.15 and 0.24 were driven)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memsearch_engine.agents.registry import Agent
+
+if TYPE_CHECKING:
+    from memsearch_engine.agents.qwen import compaction, native, reader
+    from memsearch_engine.llm.native import Native
+    from memsearch_engine.transcripts.readers import Reader
+    from memsearch_engine.transcripts.summary import Compaction
+
+    _: tuple[Reader, Compaction, Native] = (reader, compaction, native)
+
+AGENT = Agent(
+    name="qwen",
+    title="Qwen Code",
+    tag="qw",
+    program="qwen",
+    resume=("qwen", "--resume", "{session}"),
+    home_variable="QWEN_HOME",
+    home=".qwen",
+    sessions="projects",
+    writes=".jsonl",
+    context_lines=30,
+    also_called=("qwen-code", "qwencode", "qwen_code"),
+    session_marks=("QWEN_CODE_", "QWEN_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"),
+    # what a hook says at a start is part of the system prompt and in no file: a session that goes on is told it again
+    told_in=(),
+    compacted=(b'"subtype":"chat_compression"',),
+)

@@ -1,0 +1,55 @@
+"""Qwen's command line as a model and nothing else (measured with 0.24.4): no hooks, servers, skills, instructions or tools of the user's,
+and no session; what it writes for itself goes into a folder that is thrown away."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from memsearch_engine.llm.native import Call
+from memsearch_engine.llm.reply import ModelError
+from memsearch_engine.ours import marked
+
+_FILES = ("read_file", "write_file", "edit", "glob", "grep_search")
+#: Every tool that it has: leaving some out brings others up.
+_TOOLS = (
+    *_FILES, "agent", "get_goal", "list_agents", "skill", "tool_call", "tool_search", "update_goal", "cron_create", "cron_delete", "cron_list",
+    "enter_worktree", "exit_worktree", "loop_wakeup", "read_mcp_resource", "record_artifact", "report_findings", "send_message", "task_stop",
+    "web_fetch", "web_search", "run_shell_command", "notebook_edit", "ask_user_question", "todo_write", "exit_plan_mode", "zoom_image",
+)  # fmt: skip
+
+
+def call(private: Path, program: str, model: str, system: str, text: str, *, edits: bool) -> Call:
+    kept = _FILES if edits else ()
+    argv = [
+        "--safe-mode", "--chat-recording=false", "--approval-mode", "auto-edit" if edits else "plan",
+        "--exclude-tools", ",".join(tool for tool in _TOOLS if tool not in kept), "--system-prompt", system,
+        *(("--model", model) if model else ()), "--output-format", "json",
+    ]  # fmt: skip
+    return Call(
+        argv,
+        marked(text),
+        {"QWEN_RUNTIME_DIR": str(private), "QWEN_DISABLE_AUTO_TITLE": "1"},
+        ("QWEN_CODE_SESSION_ID",),
+    )
+
+
+def said(out: str) -> tuple[str, int, int]:
+    """A list of messages, the last of which is the result."""
+    try:
+        value = json.loads(out)
+    except ValueError as error:
+        raise ModelError(f"qwen sent an answer of an unknown shape: {out[:100]}", again=True) from error
+    result = value[-1] if isinstance(value, list) and value else value
+    if not isinstance(result, dict):
+        return "", 0, 0
+    if result.get("is_error"):
+        failed = result.get("error")
+        why = failed.get("message") if isinstance(failed, dict) else result.get("result")
+        raise ModelError(f"qwen: {str(why)[:200]}", again=True, billed=True)
+    usage = result["usage"] if isinstance(result.get("usage"), dict) else {}
+    return str(result.get("result") or ""), int(usage.get("input_tokens") or 0), int(usage.get("output_tokens") or 0)
+
+
+def complained(out: str) -> None:
+    """What it prints to standard error says more."""

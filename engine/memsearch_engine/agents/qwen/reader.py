@@ -1,0 +1,263 @@
+"""Qwen Code's sessions: JSONL, one line per message, a tree by ``parentUuid`` (0.15.10 and 0.24.4 were seen).
+
+A turn begins with a ``user`` line that is the person's own (no ``subtype``; since 0.24 ``provenance`` says ``real_user``). Reports of
+sub-agents, timers and goals are ``user`` lines with a ``subtype``, and belong to the turn they stand in; so does what was typed while
+tools ran. What a hook added to a prompt, and the files that it names, are further parts of the line: the person's words are the first.
+
+**A turn is named by the uuid of its user line**: a resumed session goes on in the same file, a fork copies the line with its uuid, and
+a rewind leaves it where it is, on a branch that goes on no more. The ``prompt_id`` that hooks are given stands in what is measured of
+a turn (``ui_telemetry``): an alias of the last turn that bears it. Sub-agents have files of their own beside ``chats`` and are no
+sessions. A process that ends in the middle leaves the answer so far, without the tokens that it took.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memsearch_engine.agents.qwen import AGENT
+from memsearch_engine.transcripts.jsonl import JsonlConversation
+from memsearch_engine.transcripts.model import SUB_AGENTS, Conversation, Session, ToolCall, Turn, input_text, text_of
+
+KIND = "transcript"
+_KNOWN = frozenset("user assistant tool_result system".split())
+_KNOWN_SYSTEM = frozenset(
+    "ui_telemetry attribution_snapshot file_history_snapshot slash_command at_command chat_compression rewind custom_title session_model "
+    "session_approval_mode session_source parent_session agent_bootstrap agent_launch_prompt goal_state goal_turn_end branch_checkpoint "
+    "turn_result realtime_message session_notes omni_recall background_task_completed".split()
+)
+_KNOWN_PREFIXES = ("session_artifact_", "managed_session_")
+_TYPED_AHEAD = "mid_turn_user_message"
+_ANSWERED, _REFUSED = "api_response", "api_error"
+
+
+class _Line(msgspec.Struct):
+    """The fields that matter; of any type, since a file is not ours to trust."""
+
+    type: Any = None
+    subtype: Any = None
+    uuid: Any = None
+    sessionId: Any = None
+    timestamp: Any = None
+    provenance: Any = None
+    cwd: Any = None
+    version: Any = None
+    isSidechain: Any = None
+    systemPayload: Any = None
+    toolCallResult: Any = None
+    usageMetadata: Any = None
+    message: Any = None
+
+    @property
+    def parts(self) -> list[dict[str, Any]]:
+        found = self.message.get("parts") if isinstance(self.message, dict) else None
+        return [part for part in found if isinstance(part, dict)] if isinstance(found, list) else []
+
+    @property
+    def measured(self) -> dict[str, Any]:
+        """What is measured of a request or a tool; {} for other lines."""
+        payload = self.systemPayload if self.subtype == "ui_telemetry" else None
+        event = payload.get("uiEvent") if isinstance(payload, dict) else None
+        return event if isinstance(event, dict) else {}
+
+
+_decode = msgspec.json.Decoder(_Line).decode
+
+
+def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
+    """Every session below *folder* (``projects``), those that were put away (``archive``) among them."""
+    for file in (*folder.glob("*/chats/*.jsonl"), *folder.glob("*/chats/archive/*.jsonl")):
+        try:
+            info = file.stat()
+        except OSError:
+            continue
+        yield Session(AGENT.name, file.stem, str(file), KIND, info.st_mtime, info.st_size)
+
+
+def locate(folder: Path, session: str) -> Session | None:
+    found = (*folder.glob(f"*/chats/{session}.jsonl"), *folder.glob(f"*/chats/archive/{session}.jsonl"))
+    return at(found[0]) if found else None
+
+
+def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
+    """The session in a file, None where it can't be one."""
+    path = Path(path)
+    return Session(AGENT.name, session or path.stem, str(path), KIND) if path.suffix == ".jsonl" else None
+
+
+def holds(name: str) -> bool | None:
+    """None: lines of JSON may be anybody's."""
+    return None if name.endswith(".jsonl") else False
+
+
+def wrote(line: dict[str, Any]) -> bool:
+    message = line.get("message")
+    return "parentUuid" in line and ("systemPayload" in line or (isinstance(message, dict) and "parts" in message))
+
+
+def open_session(where: Session, cache: Path | None = None) -> Conversation:
+    return QwenConversation(where, _Scanner, _parse, cache)
+
+
+class QwenConversation(JsonlConversation):
+    agent = AGENT.name
+
+    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        found = super().turns(first, last)
+        for turn in found:
+            turn.outside = turn.outside or (
+                any(call.name.lower() in SUB_AGENTS for call in turn.tools) and self._took_in()
+            )
+        return found
+
+    def _took_in(self) -> bool:
+        """Whether a sub-agent of the session took in content from outside; so it is said, too, where its file can't be read."""
+        folder = Path(self.where.path).parent.parent / "subagents" / self.session
+        files = list(folder.glob("agent-*.jsonl"))
+        for file in files:
+            try:
+                turns = JsonlConversation(Session(AGENT.name, file.stem, str(file), KIND), _Scanner, _parse).turns()
+            except OSError:
+                turns = []
+            if not turns or any(turn.outside for turn in turns):
+                return True
+        return not files
+
+
+class _Scanner:
+    def __init__(self) -> None:
+        self.facts: dict[str, str] = {}
+        self.unknown: dict[str, int] = {}
+        self.aliases: dict[str, str] = {}
+        self._now = ""
+
+    def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
+        line = _decode(raw)
+        if name := _unknown(line):
+            self.unknown[name] = self.unknown.get(name, 0) + 1
+            return None
+        if line.isSidechain and not self.facts:
+            self.facts["parent"] = text_of(line.sessionId)
+        if self._now and (alias := text_of(line.measured.get("prompt_id"))):
+            self.aliases[alias] = self._now
+        if not _begins(line):
+            return None
+        self.facts.update(session=text_of(line.sessionId), version=text_of(line.version))
+        self._now = _name(line)
+        return self._now, offset
+
+
+def _unknown(line: _Line) -> str:
+    """The kind of a line that this reader does not know; '' for others."""
+    if not isinstance(line.type, str) or line.type not in _KNOWN:
+        return str(line.type)[:40]
+    kind = text_of(line.subtype)
+    if line.type == "system" and kind not in _KNOWN_SYSTEM and not kind.startswith(_KNOWN_PREFIXES):
+        return f"system/{kind[:40]}"
+    return ""
+
+
+def _begins(line: _Line) -> bool:
+    """Whether the person's own words begin a turn here."""
+    return (
+        line.type == "user"
+        and not line.subtype
+        and line.provenance in (None, "real_user")
+        and bool(_words(line).strip())
+    )
+
+
+def _words(line: _Line) -> str:
+    payload = line.systemPayload if isinstance(line.systemPayload, dict) else {}
+    if payload.get("hookContext") and text_of(payload.get("displayText")):
+        return text_of(payload["displayText"])
+    return next((text for part in line.parts if (text := text_of(part.get("text")))), "")
+
+
+def _name(line: _Line) -> str:
+    return text_of(line.uuid) or text_of(line.timestamp)
+
+
+def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
+    turns: list[Turn] = []
+    tools: dict[str, ToolCall] = {}
+    typed, is_answered = "", False
+    for raw in lines:
+        try:
+            line = _decode(raw)
+        except (msgspec.DecodeError, RecursionError):
+            continue
+        kind = text_of(line.measured.get("event.name")).rpartition(".")[2]
+        is_answered = is_answered or kind == _ANSWERED
+        if line.subtype == "slash_command":
+            typed = _command(line) or typed
+        if _begins(line):
+            tools, stamp = {}, text_of(line.timestamp)
+            turns.append(
+                Turn(
+                    AGENT.name, facts.get("session") or text_of(line.sessionId), _name(line), stamp, stamp, text_of(line.cwd),
+                    typed or _words(line), status="interrupted",
+                )
+            )  # fmt: skip
+            typed, is_answered = "", False
+            continue
+        if not turns:
+            continue
+        turn = turns[-1]
+        if line.type != "system":
+            turn.ended = text_of(line.timestamp) or turn.ended
+        if line.type == "assistant":
+            _answer(turn, tools, line, is_whole=is_answered or line.usageMetadata is not None)
+            is_answered = False
+        elif line.type == "tool_result":
+            _result(tools, line)
+        elif line.subtype == _TYPED_AHEAD and (words := _words(line)).strip():
+            turn.user = f"{turn.user}\n\n{words}"
+        elif kind == _REFUSED and not turn.assistant:
+            turn.status = "failed"
+            turn.say(text_of(line.measured.get("error_message")))
+    return turns
+
+
+def _command(line: _Line) -> str:
+    """What was typed to call a command whose text the model is sent; '' for others."""
+    payload = line.systemPayload if isinstance(line.systemPayload, dict) else {}
+    is_sent = payload.get("phase") == "invocation" and payload.get("sentToModel") is True
+    return text_of(payload.get("rawCommand")) if is_sent else ""
+
+
+def _answer(turn: Turn, tools: dict[str, ToolCall], line: _Line, *, is_whole: bool) -> None:
+    for part in line.parts:
+        call = part.get("functionCall")
+        if isinstance(call, dict):
+            made = ToolCall(text_of(call.get("name")), input_text(call.get("args")))
+            tools[text_of(call.get("id"))] = made
+            turn.call(made)
+            turn.status = "interrupted"  # until words follow
+        elif text_of(part.get("text")).strip() and not part.get("thought"):
+            turn.say(text_of(part["text"]))
+            turn.status = "done" if is_whole else "interrupted"
+
+
+def _result(tools: dict[str, ToolCall], line: _Line) -> None:
+    told = line.toolCallResult if isinstance(line.toolCallResult, dict) else {}
+    shown = told.get("resultDisplay")
+    for part in line.parts:
+        answer = part.get("functionResponse")
+        call = tools.get(text_of(answer.get("id"))) if isinstance(answer, dict) else None
+        if call is None or not isinstance(answer, dict):
+            continue
+        response = answer["response"] if isinstance(answer.get("response"), dict) else {}
+        call.output = text_of(response.get("output")) or text_of(response.get("error")) or text_of(told.get("error"))
+        call.failed = text_of(told.get("status")) not in ("", "success") or bool(response.get("error"))
+        if isinstance(shown, dict):
+            # the output itself, not what is said of it to the model, nor what a hook added to that
+            own = (text_of(shown.get(name)) for name in ("fileDiff", "output", "text"))
+            call.output = next((text for text in own if text), call.output)
+            call.failed = call.failed or shown.get("exitCode") not in (0, None)
+        elif text_of(shown):
+            call.output = text_of(shown)
