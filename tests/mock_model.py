@@ -20,7 +20,7 @@ from typing import Any
 _SCRIPT = re.compile(r"<<(\{.*?\})>>", re.S)
 #: What it says, a status that it fails with, a tool's name and arguments, or None for the script in the prompt.
 Reply = str | int | tuple[str, dict[str, Any]] | None
-_SHELLS = ("Bash", "exec_command", "shell", "bash", "exec")
+_SHELLS = ("Bash", "exec_command", "shell", "bash", "exec", "run_shell_command")
 
 
 class MockModel:
@@ -111,7 +111,7 @@ def _arguments(body: dict[str, Any], command: str) -> tuple[str, dict[str, Any]]
     schema = _tools(body)[name]
     given: dict[str, Any] = {("cmd" if "cmd" in schema.get("properties", {}) else "command"): command}
     for key in schema.get("required", []):
-        given.setdefault(key, "a command")
+        given.setdefault(key, False if schema["properties"][key].get("type") == "boolean" else "a command")
     return name, given
 
 

@@ -34,8 +34,10 @@ PACKAGES = {
     "codex": "@openai/codex@0.169.0",
     "opencode": "opencode-ai@1.18.33",
     "openclaw": "openclaw@2026.9.6",
+    "qwen": "@qwen-code/qwen-code@0.24.4",
     "node24": f"node-{sys.platform}-{'arm64' if platform.machine() in ('arm64', 'aarch64') else 'x64'}@24.21.0",
 }
+_NEWER_NODE = ("openclaw", "qwen")
 _BINARIES = {"node24": "node"}  # where it is not named like its folder
 _TOKEN = "gateway-token"
 _FIRST = Path(os.path.expanduser("~"))  # before any test moves HOME
@@ -52,7 +54,7 @@ def program(name: str) -> Path:
     (base / name).mkdir(parents=True, exist_ok=True)
     (base / name / "package.json").write_text('{"name": "clients", "private": true}')
     env = {**os.environ, "HOME": str(_FIRST)}
-    if name == "openclaw":  # its install scripts ask for the node that it runs on
+    if name in _NEWER_NODE:  # install scripts ask for the node that they run on
         env["PATH"] = f"{node().parent}:{env['PATH']}"
     done = subprocess.run(
         [npm, "install", PACKAGES[name], "--no-audit", "--no-fund", "--loglevel=error"],
@@ -64,7 +66,7 @@ def program(name: str) -> Path:
 
 
 def node() -> Path:
-    """A node that OpenClaw starts on: the system's own where it is new enough, else one from npm."""
+    """A node that OpenClaw and Qwen Code start on: the system's own where it is new enough, else one from npm."""
     own = shutil.which("node")
     said = subprocess.run([own, "--version"], capture_output=True, text=True, check=True).stdout if own else ""
     version = tuple(int(number) for number in re.findall(r"\d+", said)[:2])
@@ -90,6 +92,8 @@ class Lab(Box):
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1", "OPENCODE_DISABLE_AUTOUPDATE": "1",
             "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_SHARE": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
             "DO_NOT_TRACK": "1", "OPENCLAW_DISABLE_BONJOUR": "1", "OPENCLAW_NO_AUTO_UPDATE": "1", "OPENCLAW_SKIP_CHANNELS": "1",
+            "OPENAI_BASE_URL": f"{model.url}/v1", "OPENAI_API_KEY": "sk-dummy", "OPENAI_MODEL": "mock-model",
+            "QWEN_CODE_SUPPRESS_YOLO_WARNING": "1", "QWEN_DISABLE_AUTO_TITLE": "1",
         }  # fmt: skip
         self._gateway: subprocess.Popen[bytes] | None = None
         self._gateway_log = root / "gateway.log"
@@ -108,6 +112,7 @@ class Lab(Box):
             ),
             ".config/opencode/opencode.json": json.dumps(self._opencode(), indent=2),
             ".openclaw/openclaw.json": json.dumps(self._openclaw(), indent=1),
+            ".qwen/settings.json": json.dumps(self._qwen(), indent=3),
         }.items():
             file = self.user / path
             file.parent.mkdir(parents=True)
@@ -141,13 +146,21 @@ class Lab(Box):
             },
         }  # fmt: skip
 
+    def _qwen(self) -> dict[str, Any]:
+        """Without the calls that it makes of its own: after each turn it would ask a model what to remember."""
+        return {
+            "$version": 4, "security": {"auth": {"selectedType": "openai"}}, "general": {"enableAutoUpdate": False},
+            "privacy": {"usageStatisticsEnabled": False},
+            "memory": {"enableManagedAutoMemory": False, "enableManagedAutoDream": False},
+        }  # fmt: skip
+
     def have(self, *names: str) -> None:
         """Put clients on the PATH of this box."""
         for name in names:
             link = self.bin / name
             if not link.exists():
                 link.symlink_to(program(name))
-            if name == "openclaw" and not (self.bin / "node").exists():
+            if name in _NEWER_NODE and not (self.bin / "node").exists():
                 (self.bin / "node").symlink_to(node())
 
     def client(
@@ -216,11 +229,17 @@ class Lab(Box):
         self.end_gateway()
         super().clean()
 
-    def turn(self, client: str, prompt: str, session: str = "") -> str:
+    def turn(self, client: str, prompt: str, session: str = "", cwd: Path | None = None) -> str:
         """One turn of any client, in a new session or a resumed one. Returns the session, as the client names it."""
         if client == "claude":
             name = session or str(uuid.uuid4())
             self.claude(prompt, "--resume" if session else "--session-id", name)
+            return name
+        if client == "qwen":
+            name = session or str(uuid.uuid4())
+            self.client(
+                str(self.bin / "qwen"), "-y", "--resume" if session else "--session-id", name, "-p", prompt, cwd=cwd
+            )
             return name
         if client == "openclaw":  # a new session without a gateway, which a gateway then resumes
             name = session or f"s-{uuid.uuid4()}"

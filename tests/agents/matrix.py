@@ -30,7 +30,7 @@ from tests.agents.conftest import Lab, program
 from tests.conftest import until
 from tests.mock_model import MockModel
 
-AGENTS = {"claude": "claude-code", "codex": "codex", "opencode": "opencode", "openclaw": "openclaw"}
+AGENTS = {"claude": "claude-code", "codex": "codex", "opencode": "opencode", "openclaw": "openclaw", "qwen": "qwen"}
 SECRET = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
 RECORDED = "interactive only: recorded from the real client, tests/transcripts/test_recorded.py"
 NO_TERMINAL = "interactive only: read by tests/transcripts (shapes), not driven"

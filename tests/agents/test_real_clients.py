@@ -33,6 +33,7 @@ CLIENTS = {
     "codex": ("codex", ".codex", ("config.toml", "hooks.json", "skills/[a-z]*/*")),
     "opencode": ("opencode", ".config/opencode", ("opencode.json", "plugins/**/*", "skills/**/*")),
     "openclaw": ("openclaw", ".openclaw", ("openclaw.json", "extensions/**/*")),
+    "qwen": ("qwen", ".qwen", ("settings.json", "skills/**/*")),
 }
 
 
@@ -72,6 +73,9 @@ def test_every_turn_of_a_session_is_one_right_entry(lab: Lab, client: str):
     lab.turn(client, '次のタスクは？🎉 <<{"say": "次は検索です。"}>>', session)
     lab.turn(client, f'Use {SECRET} to push <<{{"say": "I pushed with {SECRET}."}}>>', session)
     lab.turn(client, 'This one fails <<{"status": 400}>>', session)
+    if client == "qwen":  # it tells of no turn that failed: the next look through its sessions finds it
+        lab.captured(4)
+        lab.ok("coverage")
     entries = lab.captured(5)
     assert {(e["agent"], e["session"]) for e in entries} == {(agent, session)}
     masked = f"{SECRET[:6]}…" if client == "openclaw" else "[REDACTED:github-token:"  # OpenClaw keeps none of it either
@@ -117,7 +121,8 @@ def test_a_new_session_is_told_what_is_known_and_it_is_no_memory_again(lab: Lab,
 
     script = {"say": "It is as the notes say.", **({"call": SEARCH[client]} if client in SEARCH else {})}
     session = lab.turn(client, f"What do you know? <<{json.dumps(script)}>>")
-    assert json.dumps(told["text"], ensure_ascii=False)[1:-1] in lab.model.said()
+    text = told["text"] if client != "qwen" else told["text"].replace("<", "&lt;").replace(">", "&gt;")
+    assert json.dumps(text, ensure_ascii=False)[1:-1] in lab.model.said()
     titles = [request for request in lab.model.requests if "title generator" in json.dumps(request)]
     assert "staging" not in json.dumps(titles)
     (entry,) = [e for e in lab.captured(2) if e["agent"]]
@@ -168,7 +173,7 @@ def test_what_bears_on_a_prompt_comes_with_it_once_and_is_no_memory_again(lab: L
     assert receipt["agent"] == agent and len(receipt["notes"]) == 1 and receipt["tokens"] <= 300
 
 
-@pytest.mark.parametrize("client", ["claude", "codex", "opencode"])
+@pytest.mark.parametrize("client", ["claude", "codex", "opencode", "qwen"])
 def test_what_is_known_about_a_command_and_an_error_comes_once_and_is_no_memory_again(lab: Lab, client: str):
     """OpenClaw has no place for it."""
     agent = CLIENTS[client][0]
@@ -213,6 +218,7 @@ WRITES: dict[str, Any] = {
     "claude": {"call": ["Write", {"file_path": "app/catalog/cache.py", "content": "SIZE = 900\n"}]},
     "codex": {"run": f"apply_patch <<'END'\n{PATCH}\nEND\n"},  # it takes a patch out of a shell's command
     "opencode": {"call": ["write", {"filePath": "app/catalog/cache.py", "content": "SIZE = 900\n"}]},
+    "qwen": {"call": ["write_file", {"file_path": "{project}/app/catalog/cache.py", "content": "SIZE = 900\n"}]},
 }
 
 
@@ -225,7 +231,8 @@ def test_what_a_file_must_keep_to_is_told_where_it_is_written_to(lab: Lab, clien
     lab.ok("plugins", "install", agent)
     lab.ready()
     prepared(lab)
-    session = lab.turn(client, f"Make it larger <<{json.dumps({**WRITES[client], 'say': 'It is larger.'})}>>")
+    script = json.dumps({**WRITES[client], "say": "It is larger."}).replace("{project}", str(lab.project))
+    session = lab.turn(client, f"Make it larger <<{script}>>")
     told = [json.dumps(request, ensure_ascii=False).count("at most 500 entries") for request in lab.model.requests]
     assert told[-1] == 1, told
     if client != "codex":  # its sandbox lets nothing be written unattended
@@ -376,34 +383,35 @@ def test_no_client_is_slowed_by_a_hook_whose_program_is_gone(lab: Lab):
 
 
 def test_the_real_command_lines_summarise_and_leave_no_trace(lab: Lab):
-    lab.have("claude")
-    lab.have("codex")
+    lab.have("claude", "codex", "qwen")
     lab.model.replies = lambda request: (
         "- User asked about limits\n- Agent set them to five" if MARK in json.dumps(request) else None
     )
     lab.ok("config", "set", "capture.summarize.provider", "native")
-    lab.ok("plugins", "install", "claude-code", "codex")
+    lab.ok("plugins", "install", "claude-code", "codex", "qwen")
     lab.claude('Set the limits <<{"say": "They are five now."}>>')
     lab.codex('Set the limits <<{"say": "They are five now, too."}>>')
-    lab.captured(2)
+    lab.turn("qwen", 'Set the limits <<{"say": "They are five now as well."}>>')
+    lab.captured(3)
 
     def summarised():
         found = lab.run("entries", "--json").json["entries"]
         return found if all(e["body"].startswith("- User asked about limits") for e in found) else None
 
-    entries = until(summarised, 60, "two summaries")
+    entries = until(summarised, 60, "three summaries")
     assert all(e["marks"] == {} for e in entries)
     state = lab.ok("spend", "--json").json
-    assert state["summaries"] == {"done": 2} and state["today_tokens"] > 0
+    assert state["summaries"] == {"done": 3} and state["today_tokens"] > 0
     # the summarisers' own calls are no sessions: nothing of them is on disk, nothing of them is captured
     rows = {row["agent"]: row["sessions"] for row in lab.ok("agents", "--no-versions", "--json").json["agents"]}
-    assert (rows["claude-code"], rows["codex"]) == (1, 1)
-    lab.captured(2)
+    assert (rows["claude-code"], rows["codex"], rows["qwen"]) == (1, 1, 1)
+    lab.captured(3)
     assert lab.leftovers() == []
 
 
 @pytest.mark.parametrize(
-    "client, tool, kind", [("claude", "Agent", "general-purpose"), ("opencode", "task", "general")]
+    "client, tool, kind",
+    [("claude", "Agent", "general-purpose"), ("opencode", "task", "general"), ("qwen", "agent", "general-purpose")],
 )
 def test_a_sub_agents_work_is_its_parents_turn(lab: Lab, client: str, tool: str, kind: str):
     agent = CLIENTS[client][0]
@@ -456,7 +464,7 @@ def test_a_turn_that_was_interrupted_before_anything_came_is_covered(lab: Lab, c
 
 
 def _copies(request: dict[str, Any]) -> int:
-    return json.dumps(request).count("<memsearch-memory id=")
+    return len(re.findall(r"(?:<|&lt;)memsearch-memory id=", json.dumps(request)))
 
 
 @pytest.mark.parametrize("client", CLIENTS)

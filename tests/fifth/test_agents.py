@@ -18,11 +18,11 @@ from tests.evaluation.recall import chats
 SITE = Path(__file__).parent / "site"
 SETTINGS = {
     "claude-code": ".claude/settings.json", "codex": ".codex/hooks.json", "opencode": ".config/opencode/opencode.json",
-    "openclaw": ".openclaw/openclaw.json", "pocket": ".pocket/settings.json",
+    "openclaw": ".openclaw/openclaw.json", "qwen": ".qwen/settings.json", "pocket": ".pocket/settings.json",
 }  # fmt: skip
 PLACES = {
     "claude-code": ".claude/projects", "codex": ".codex/sessions", "opencode": ".local/share/opencode",
-    "openclaw": ".openclaw/agents", "pocket": ".pocket/chats",
+    "openclaw": ".openclaw/agents", "qwen": ".qwen/projects", "pocket": ".pocket/chats",
 }  # fmt: skip
 TOLD = [
     (
@@ -141,7 +141,7 @@ def test_the_fifth_agents_facts_reach_the_app(many):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("gone, left", [("codex", "claude-code"), ("claude-code", "openclaw"), ("opencode", "codex"), ("openclaw", "pocket")])  # fmt: skip
+@pytest.mark.parametrize("gone, left", [("codex", "claude-code"), ("claude-code", "openclaw"), ("opencode", "codex"), ("openclaw", "qwen"), ("qwen", "pocket")])  # fmt: skip
 def test_without_an_agents_package_all_others_work(many, gone, left):
     many.env["TEST_WITHOUT_AGENT"] = gone
     is_whole(many, left)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
+import re
 import sqlite3
 import uuid
 from collections.abc import Callable, Iterator
@@ -214,9 +215,30 @@ def _opencode(folder: Path, project: Path, session: str, chat: list[Said]) -> No
     db.close()
 
 
+def _qwen(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
+    def lines() -> Iterator[dict]:
+        parent = None
+        for said in chat:
+            common = {"sessionId": session, "cwd": str(project), "version": "0.24.4", "gitBranch": "main"}
+            reply = str(uuid.uuid5(_NAMESPACE, f"{said.turn}/reply"))
+            yield {
+                **common, "uuid": said.turn, "parentUuid": parent, "timestamp": _stamp(said.at), "type": "user",
+                "provenance": "real_user", "message": {"role": "user", "parts": [{"text": said.asked}]},
+            }  # fmt: skip
+            yield {
+                **common, "uuid": reply, "parentUuid": said.turn, "timestamp": _stamp(said.at, 90), "type": "assistant",
+                "provenance": "assistant_output", "usageMetadata": {"totalTokenCount": 120},
+                "message": {"role": "model", "parts": [{"text": said.answered}]},
+            }  # fmt: skip
+            parent = reply
+
+    _lines(folder / re.sub(r"[^A-Za-z0-9]", "-", str(project)) / "chats" / f"{session}.jsonl", lines())
+
+
 _WRITERS: dict[str, Callable[[Path, Path, str, list[Said]], None]] = {
     "claude-code": _claude,
     "codex": _codex,
     "opencode": _opencode,
     "openclaw": _openclaw,
+    "qwen": _qwen,
 }
