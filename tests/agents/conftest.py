@@ -229,7 +229,7 @@ class Lab(Box):
         self.end_gateway()
         super().clean()
 
-    def turn(self, client: str, prompt: str, session: str = "", cwd: Path | None = None) -> str:
+    def turn(self, client: str, prompt: str, session: str = "", more: tuple[str, ...] = ()) -> str:
         """One turn of any client, in a new session or a resumed one. Returns the session, as the client names it."""
         if client == "claude":
             name = session or str(uuid.uuid4())
@@ -238,7 +238,7 @@ class Lab(Box):
         if client == "qwen":
             name = session or str(uuid.uuid4())
             self.client(
-                str(self.bin / "qwen"), "-y", "--resume" if session else "--session-id", name, "-p", prompt, cwd=cwd
+                str(self.bin / "qwen"), "-y", "--resume" if session else "--session-id", name, *more, "-p", prompt
             )
             return name
         if client == "openclaw":  # a new session without a gateway, which a gateway then resumes

@@ -117,13 +117,18 @@ def _fork(desk: Desk, session: str, words: str, answer: str) -> str:
         assert done.code == 0, done
         value = json.loads(done.out)
         return str((value[-1] if isinstance(value, list) else value)["session_id"])
+    if desk.client == "qwen":
+        before = set(desk.lab.user.glob(".qwen/projects/*/chats/*.jsonl"))
+        desk.lab.turn("qwen", prompt, session, more=("--fork-session",))
+        (made,) = set(desk.lab.user.glob(".qwen/projects/*/chats/*.jsonl")) - before
+        return made.stem
     done = desk.lab.opencode(prompt, "--format", "json", "-s", session, "--fork", timeout=300)
     lines = [json.loads(line) for line in done.out.splitlines() if line.startswith("{")]
     return next(line["sessionID"] for line in lines if line.get("sessionID"))
 
 
 def _drives_forks(desk: Desk) -> None:
-    if desk.client not in ("claude", "opencode"):
+    if desk.client not in ("claude", "opencode", "qwen"):
         raise Left(
             "forked in its own screens only: copies of a turn are one note, tests/transcripts and tests/capture/test_import.py"
         )
@@ -154,6 +159,7 @@ def interrupted(desk: Desk) -> None:
     argv = {
         "claude": ["-p", "--allowedTools", "Bash", "--", words],
         "codex": ["exec", "--skip-git-repo-check", words],
+        "qwen": ["-y", "-p", words],
     }.get(desk.client)
     if desk.client == "opencode":
         raise Left(
@@ -169,7 +175,8 @@ def interrupted(desk: Desk) -> None:
     process.send_signal(signal.SIGINT)
     process.wait(30)
     quiet = time.time() - 300  # once a session is quiet, reconciling takes what no hook told
-    for file in [*lab.user.glob(".claude/projects/*/*.jsonl"), *lab.user.glob(".codex/sessions/*/*/*/*.jsonl")]:
+    kept = (".claude/projects/*/*.jsonl", ".codex/sessions/*/*/*/*.jsonl", ".qwen/projects/*/chats/*.jsonl")
+    for file in [file for pattern in kept for file in lab.user.glob(pattern)]:
         os.utime(file, (quiet, quiet))
     lab.run("coverage", "--json")
     desk.one("Interrupted question")
@@ -177,11 +184,15 @@ def interrupted(desk: Desk) -> None:
 
 def failed(desk: Desk) -> None:
     desk.say("Failed question", "", status=400)
+    if desk.client == "qwen":  # it tells of no turn that failed
+        desk.lab.run("coverage", "--json")
     note = desk.one("Failed question", "The turn failed")
     assert note["opened"]["status"] == "failed"
 
 
-_DELEGATES = {"claude": ("Agent", "general-purpose"), "opencode": ("task", "general")}
+_DELEGATES = {
+    "claude": ("Agent", "general-purpose"), "opencode": ("task", "general"), "qwen": ("agent", "general-purpose"),
+}  # fmt: skip
 
 
 def sub_agent(desk: Desk) -> None:
@@ -197,6 +208,17 @@ def sub_agent(desk: Desk) -> None:
 
 
 def sub_agent_sent_off(desk: Desk) -> None:
+    if desk.client == "qwen":
+        task = {
+            "description": "look",
+            "prompt": "Look around alone",
+            "subagent_type": "general-purpose",
+            "run_in_background": True,
+        }
+        desk.say("Sent off question", "The parent went on.", call=["agent", task])
+        desk.one("Sent off question", "The parent went on")
+        desk.none("User asked: Look around alone")
+        return
     if desk.client != "claude":
         raise Left("it has none that is not awaited")
     raise Left(
@@ -285,6 +307,11 @@ def slash_command(desk: Desk) -> None:
         )
         done = lab.client(str(lab.bin / "opencode"), "run", "--command", "fixit", "the importer leaks", timeout=300)
         assert done.code == 0, done
+    elif desk.client == "qwen":
+        folder = lab.project / ".qwen" / "commands"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "fixit.md").write_text('Fix this: {{args}} <<{"say": "It is fixed, by command."}>>\n')
+        lab.turn("qwen", "/fixit the importer leaks")
     else:
         raise Left(NO_TERMINAL)
     desk.one("the importer leaks", "fixed, by command")
@@ -292,14 +319,17 @@ def slash_command(desk: Desk) -> None:
 
 def skill(desk: Desk) -> None:
     lab = desk.lab
-    if desk.client != "claude":
+    if desk.client not in ("claude", "qwen"):
         raise Left(NO_TERMINAL)
-    folder = lab.project / ".claude" / "skills" / "tidy"
+    folder = lab.project / f".{desk.client}" / "skills" / "tidy"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "SKILL.md").write_text(
         '---\nname: tidy\ndescription: Tidies.\n---\nTidy up. <<{"say": "It is tidy, by skill."}>>\n'
     )
-    assert lab.claude("/tidy the parser").code == 0
+    if desk.client == "qwen":
+        lab.turn("qwen", "/tidy the parser")
+    else:
+        assert lab.claude("/tidy the parser").code == 0
     desk.one("/tidy the parser", "tidy, by skill")
 
 
@@ -312,10 +342,13 @@ def edited_and_sent_again(desk: Desk) -> None:
 
 
 def compaction(desk: Desk) -> None:
-    if desk.client != "claude":
+    if desk.client not in ("claude", "qwen"):
         raise Left("compacts by itself when its context is full: shapes are read by tests/transcripts")
     session = desk.say("Before compaction", "The long talk.")
-    assert desk.lab.claude("/compact", "--resume", session).code == 0
+    if desk.client == "qwen":
+        desk.lab.turn("qwen", "/compress", session)
+    else:
+        assert desk.lab.claude("/compact", "--resume", session).code == 0
     desk.say("After compaction", "The talk went on.", session)
     desk.one("Before compaction", "The long talk")
     desk.one("After compaction", "The talk went on")

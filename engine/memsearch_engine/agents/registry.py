@@ -20,6 +20,7 @@ PACKAGES = {
     "opencode": "memsearch_engine.agents.opencode",
     "openclaw": "memsearch_engine.agents.openclaw",
     "qwen": "memsearch_engine.agents.qwen",
+    "gemini": "memsearch_engine.agents.gemini",
 }
 
 

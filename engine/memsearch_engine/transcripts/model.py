@@ -27,10 +27,10 @@ class ToolCall(msgspec.Struct):
 
 #: Tools whose answers were written elsewhere, by the words that their names begin with (any agent's, case ignored).
 _OUTSIDE = (
-    "web", "mcp", "browser", "fetch", "readmcpresource", "listmcpresource", "read_mcp", "list_mcp", "google_search", "codesearch",
+    "web", "mcp", "browser", "fetch", "readmcpresource", "listmcpresource", "read_mcp", "list_mcp", "google_search", "google_web_search", "codesearch",
 )  # fmt: skip
 #: Tools that let another agent work, whose own tools stand elsewhere.
-SUB_AGENTS = ("task", "agent", "spawn_agent", "sessions_spawn", "subagent")
+SUB_AGENTS = ("task", "agent", "spawn_agent", "sessions_spawn", "subagent", "invoke_agent")
 #: Tools that run a command.
 SHELLS = (
     "bash", "shell", "shell_command", "exec", "exec_command", "local_shell", "local_shell_call", "run_terminal_cmd", "powershell",

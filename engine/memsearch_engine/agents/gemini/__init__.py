@@ -1,0 +1,32 @@
+"""Gemini CLI (0.61 was driven)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memsearch_engine.agents.registry import Agent
+
+if TYPE_CHECKING:
+    from memsearch_engine.agents.gemini import compaction, reader, retention
+    from memsearch_engine.capture.retention import Retention
+    from memsearch_engine.transcripts.readers import Reader
+    from memsearch_engine.transcripts.summary import Compaction
+
+    _: tuple[Reader, Compaction, Retention] = (reader, compaction, retention)
+
+AGENT = Agent(
+    name="gemini",
+    title="Gemini CLI",
+    tag="ge",
+    program="gemini",
+    resume=("gemini", "--resume", "{session}"),
+    home_variable="GEMINI_CLI_HOME",
+    home="",  # the variable names the folder that its own lies in
+    sessions=".gemini/tmp",
+    writes=".jsonl",
+    context_lines=30,
+    also_called=("gemini-cli", "geminicli", "gemini_cli"),
+    session_marks=("GEMINI_SESSION_ID", "GEMINI_PROJECT_DIR", "GEMINI_CWD", "GEMINI_PLANS_DIR", "CLAUDE_PROJECT_DIR"),
+    told_in=(b"<hook_context>",),
+    compacted=(b"<state_snapshot>",),
+)

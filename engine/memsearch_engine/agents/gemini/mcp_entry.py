@@ -1,0 +1,5 @@
+"""Where it lists its servers of the Model Context Protocol."""
+
+from memsearch_engine.agents.installing import Client, plain_entry
+
+CLIENT = Client("Gemini CLI", ".gemini/settings.json", ("mcpServers",), plain_entry)

@@ -1,0 +1,275 @@
+"""Gemini CLI's sessions: JSONL of messages and of changes to the list of messages (0.61.0 was seen).
+
+A turn begins with a ``user`` message that is the person's own: results of tools, the context of a session, what the client says to its
+model (a loop, a summary) are ``user`` messages, too, and begin none. ``displayContent``, where it is there, is what was typed, without
+what hooks and named files added. A message that comes again under its id has its tools by then.
+
+**A turn is named by the id of its user message**, which it keeps when the session is resumed. ``$set.messages`` replaces the whole list
+at a start, a resumption, a cancellation, an error, a rewind and a compression, and ``$rewindTo`` cuts it: what stood in the file before was
+said all the same, so lines are read in their order, and a list only tells that a turn was refused. The file names no folder; that stands in
+``.project_root`` beside ``chats``. A resumption in another minute leaves a file with nothing in it under the same session. Sub-agents
+have files of their own in a folder of their parent's id, and are no sessions.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memsearch_engine.agents.gemini import AGENT
+from memsearch_engine.transcripts.jsonl import JsonlConversation
+from memsearch_engine.transcripts.model import SUB_AGENTS, Conversation, Session, ToolCall, Turn, input_text, text_of
+
+KIND = "transcript"
+_KNOWN = frozenset(("user", "gemini", "info", "error", "warning"))
+_HOOK = re.compile(r"\s*<hook_context>.*?</hook_context>\s*", re.S)
+_ADDED = re.compile(r"(?:\n\n)?<hook_context>.*?</hook_context>", re.S)  # to a tool's answer
+#: How the client's own words to its model begin.
+_MACHINE = (
+    "<session_context>", "<state_snapshot>", "<analysis>", "System: Potential loop detected",
+    "You have stopped calling tools without finishing",
+)  # fmt: skip
+_WRAPPED = re.compile(
+    r"<untrusted_context>\n(?:Output: )?(.*?)(?:\nProcess Group PGID: [^\n]*)?\n</untrusted_context>", re.S
+)
+_EXIT = re.compile(r"^Exit Code: (\d+)$", re.M)
+_SUBAGENT = "subagent"
+_MAX_HEADER = 1 << 20
+
+
+class _Line(msgspec.Struct):
+    """The fields that matter; of any type, since a file is not ours to trust."""
+
+    id: Any = None
+    type: Any = None
+    timestamp: Any = None
+    content: Any = None
+    displayContent: Any = None
+    toolCalls: Any = None
+    sessionId: Any = None
+    kind: Any = None
+    change: Any = msgspec.field(name="$set", default=None)
+    cut: Any = msgspec.field(name="$rewindTo", default=None)
+
+
+_decode = msgspec.json.Decoder(_Line).decode
+
+
+def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
+    """Every session below *folder* (``tmp``); of several files of one, the longest: the others hold nothing."""
+    best: dict[tuple[Path, str], Session] = {}
+    for file in folder.glob("*/chats/session-*.jsonl"):
+        try:
+            info, header = file.stat(), _header(file)
+        except OSError:
+            continue
+        found = Session(
+            AGENT.name, text_of(header.sessionId) or file.stem, str(file), KIND, info.st_mtime, info.st_size
+        )
+        key = file.parent, found.session
+        if key not in best or best[key].size < found.size:
+            best[key] = found
+    yield from best.values()
+
+
+def locate(folder: Path, session: str) -> Session | None:
+    near = [at(file) for file in folder.glob(f"*/chats/session-*-{session[:8]}.jsonl")]
+    return max((one for one in near if one and one.session == session), key=lambda one: one.size, default=None)
+
+
+def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
+    """The session in a file, None where it can't be one. Raises OSError."""
+    path = Path(path)
+    if path.suffix != ".jsonl":
+        return None
+    name = session or text_of(_header(path).sessionId) or path.stem
+    return Session(AGENT.name, name, str(path), KIND, size=path.stat().st_size)
+
+
+def _header(path: Path) -> _Line:
+    with path.open("rb") as file:
+        try:
+            return _decode(file.readline(_MAX_HEADER))
+        except msgspec.DecodeError:
+            return _Line()
+
+
+def holds(name: str) -> bool | None:
+    """None: lines of JSON may be anybody's."""
+    return None if name.endswith(".jsonl") else False
+
+
+def wrote(line: dict[str, Any]) -> bool:
+    return "projectHash" in line or "$set" in line or "$rewindTo" in line or line.get("type") == "gemini"
+
+
+def open_session(where: Session, cache: Path | None = None) -> Conversation:
+    return GeminiConversation(where, _Scanner, _parse, cache)
+
+
+class GeminiConversation(JsonlConversation):
+    agent = AGENT.name
+
+    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        found = super().turns(first, last)
+        root = self._root() if found else ""
+        for turn in found:
+            turn.cwd = root
+            turn.outside = turn.outside or (
+                any(call.name.lower() in SUB_AGENTS for call in turn.tools) and self._took_in()
+            )
+        return found
+
+    def _root(self) -> str:
+        """The folder that the session was held in."""
+        chats = Path(self.where.path).parent
+        for folder in (chats.parent, chats.parent.parent):
+            try:
+                return (folder / ".project_root").read_text(encoding="utf-8").strip()
+            except (OSError, UnicodeDecodeError):
+                continue
+        return ""
+
+    def _took_in(self) -> bool:
+        """Whether a sub-agent of the session took in content from outside; so it is said, too, where its file can't be read."""
+        files = list((Path(self.where.path).parent / self.session).glob("*.jsonl"))
+        for file in files:
+            try:
+                turns = JsonlConversation(Session(AGENT.name, file.stem, str(file), KIND), _Scanner, _parse).turns()
+            except OSError:
+                turns = []
+            if not turns or any(turn.outside for turn in turns):
+                return True
+        return not files
+
+
+class _Scanner:
+    def __init__(self) -> None:
+        self.facts: dict[str, str] = {}
+        self.unknown: dict[str, int] = {}
+        self.aliases: dict[str, str] = {}
+
+    def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
+        line = _decode(raw)
+        if line.type is None:
+            if text_of(line.sessionId):
+                self.facts["session"] = text_of(line.sessionId)
+                if line.kind == _SUBAGENT:
+                    self.facts["parent"] = _SUBAGENT
+            elif line.change is None and line.cut is None:
+                self._count("(no type)")
+            return None
+        if not isinstance(line.type, str) or line.type not in _KNOWN:
+            self._count(str(line.type)[:40])
+            return None
+        return (_name(line), offset) if _words(line) else None
+
+    def _count(self, kind: str) -> None:
+        self.unknown[kind] = self.unknown.get(kind, 0) + 1
+
+
+def _name(line: _Line) -> str:
+    return text_of(line.id) or text_of(line.timestamp)
+
+
+def _texts(content: Any) -> list[str]:
+    if isinstance(content, str):
+        return [content]
+    parts = content if isinstance(content, list) else []
+    return [text_of(part.get("text")) for part in parts if isinstance(part, dict)]
+
+
+def _words(line: _Line) -> str:
+    """What the person typed; '' where the message is none of his."""
+    if line.type != "user":
+        return ""
+    said = [_HOOK.sub("", text, count=1) if _HOOK.match(text) else text for text in _texts(line.content)]
+    first = next((text for text in said if text.strip()), "")
+    if not first or first.startswith(_MACHINE):
+        return ""
+    shown = [_HOOK.sub("", text, count=1) if _HOOK.match(text) else text for text in _texts(line.displayContent)]
+    return next((text for text in shown if text.strip()), first)
+
+
+def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
+    turns: list[Turn] = []
+    tools: dict[str, ToolCall] = {}
+    said: set[str] = set()
+    is_halted = False
+    for raw in lines:
+        try:
+            line = _decode(raw)
+        except (msgspec.DecodeError, RecursionError):
+            continue
+        stamp = text_of(line.timestamp)
+        if words := _words(line):
+            tools, said, is_halted = {}, set(), False
+            session = facts.get("session", "")
+            turns.append(Turn(AGENT.name, session, _name(line), stamp, stamp, user=words, status="interrupted"))
+            continue
+        if not turns:
+            continue
+        turn = turns[-1]
+        if line.type == "gemini":
+            turn.ended = stamp or turn.ended
+            _answer(turn, tools, said, line)
+        elif line.type == "info":  # cancelled by its user, or by the client, which saw it go in circles
+            is_halted = True
+        elif turn.status == "interrupted" and not is_halted and not turn.assistant and _dropped(turn, line.change):
+            turn.status = "failed"
+    return turns
+
+
+def _dropped(turn: Turn, change: Any) -> bool:
+    """Whether the list of messages is replaced by one without the turn, and with no summary in its place: its model refused."""
+    messages = change.get("messages") if isinstance(change, dict) else None
+    if not isinstance(messages, list):
+        return False
+    kept = [message for message in messages if isinstance(message, dict)]
+    is_summed_up = any(
+        text.startswith("<state_snapshot>") for message in kept for text in _texts(message.get("content"))
+    )
+    return not is_summed_up and all(message.get("id") != turn.turn for message in kept)
+
+
+def _answer(turn: Turn, tools: dict[str, ToolCall], said: set[str], line: _Line) -> None:
+    text = "\n".join(text for text in _texts(line.content) if text)
+    if _name(line) not in said and text.strip():
+        turn.say(text)
+        turn.status = "done"
+    said.add(_name(line))
+    for given in line.toolCalls if isinstance(line.toolCalls, list) else []:
+        if not isinstance(given, dict):
+            continue
+        name = text_of(given.get("id"))
+        if name not in tools:
+            tools[name] = ToolCall(text_of(given.get("name")), input_text(given.get("args")))
+            turn.call(tools[name])
+            turn.status = "interrupted"  # until words follow
+        _result(tools[name], given)
+
+
+def _result(call: ToolCall, given: dict[str, Any]) -> None:
+    """What a tool gave, without what is said around it to the model."""
+    told = "\n".join(_responses(given.get("result")))
+    if match := _WRAPPED.search(told):
+        told = match[1]
+    told = _ADDED.sub("", told)
+    exit_code = _EXIT.search(told)
+    shown = given.get("resultDisplay")
+    diff = text_of(shown.get("fileDiff")) if isinstance(shown, dict) else ""
+    call.output = diff or text_of(shown) or told
+    call.failed = given.get("status") not in ("success", None) or bool(exit_code and exit_code[1] != "0")
+
+
+def _responses(result: Any) -> Iterator[str]:
+    for part in result if isinstance(result, list) else []:
+        answer = part.get("functionResponse") if isinstance(part, dict) else None
+        response = answer.get("response") if isinstance(answer, dict) else None
+        if isinstance(response, dict):
+            yield text_of(response.get("output")) or text_of(response.get("error"))

@@ -1,0 +1,23 @@
+"""Gemini CLI deletes its sessions after some days, and one that was resumed in another minute at its next start: what matters is kept when
+it is captured."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+_DAYS = 30  # unless its settings say otherwise
+_NEVER = 10_000
+_UNITS = {"d": 1, "w": 7, "m": 30, "h": 1 / 24}
+
+
+def days_kept(sessions: Path) -> int:
+    try:
+        kept = json.loads((sessions.parent / "settings.json").read_bytes())["general"]["sessionRetention"]
+        if kept.get("enabled") is False:
+            return _NEVER
+        age = re.fullmatch(r"(\d+)([dwmh])", str(kept.get("maxAge", "")))
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return _DAYS
+    return max(1, int(int(age[1]) * _UNITS[age[2]])) if age else _DAYS
