@@ -1,4 +1,4 @@
-"""A model server on loopback for tests: Anthropic messages, OpenAI responses and chat completions, streamed or whole.
+"""A model server on loopback for tests: Anthropic messages, OpenAI responses and chat completions, Gemini contents, streamed or whole.
 
 What it answers stands in the prompt, between ``<<`` and ``>>``, as JSON: ``{"run": "echo hi", "say": "it said hi"}`` asks the
 client to run a command and then says something (``"call": ["Task", {…}]``: any tool); ``"status": 400`` fails, ``"sleep": 2``
@@ -52,6 +52,11 @@ class _Plan:
 def _texts(body: dict[str, Any]) -> list[tuple[str, str]]:
     """(role, text) of a request in order; ``result`` for what a tool gave."""
     found: list[tuple[str, str]] = []
+    for message in body.get("contents") or []:
+        for part in message.get("parts", []):
+            found.append(
+                ("result", "") if "functionResponse" in part else (message.get("role", ""), part.get("text") or "")
+            )
     items = body.get("messages", body.get("input", []))
     for item in [{"role": "user", "content": items}] if isinstance(items, str) else items:
         kind, role, content = item.get("type", ""), item.get("role", ""), item.get("content")
@@ -96,6 +101,8 @@ def _tools(body: dict[str, Any]) -> dict[str, dict[str, Any]]:
     named = {}
     for tool in body.get("tools") or []:
         tool = {**tool, **tool.get("function", {})}
+        for declared in tool.get("functionDeclarations") or []:
+            named[declared["name"]] = declared.get("parametersJsonSchema") or declared.get("parameters") or {}
         for inner in tool.get("tools") or []:  # a namespace: Codex puts a server's tools into one
             named[f"{tool.get('name')}__{inner.get('name')}"] = inner.get("parameters") or {}
         named[tool.get("name")] = tool.get("input_schema") or tool.get("parameters") or {}
@@ -146,6 +153,12 @@ def _handler(model: MockModel) -> type[BaseHTTPRequestHandler]:
             request = {**body, "path": path, "headers": {k.lower(): v for k, v in self.headers.items()}}
             model.requests.append(request)
             plan = _plan(body, model.replies(request))
+            if plan.status and "enerateContent" in path:
+                self._json(
+                    plan.status,
+                    {"error": {"code": plan.status, "message": model.refusal, "status": "INVALID_ARGUMENT"}},
+                )
+                return
             if plan.status:
                 self._json(plan.status, {"type": "error", "error": {"type": "api_error", "message": model.refusal}})
                 return
@@ -154,6 +167,8 @@ def _handler(model: MockModel) -> type[BaseHTTPRequestHandler]:
                     self._anthropic(body, plan)
                 elif path.endswith("/responses"):
                     self._responses(body, plan)
+                elif "enerateContent" in path:
+                    self._gemini(body, plan, is_streamed="stream" in path)
                 else:
                     self._chat(body, plan)
             except (BrokenPipeError, ConnectionResetError):
@@ -278,6 +293,35 @@ def _handler(model: MockModel) -> type[BaseHTTPRequestHandler]:
                     )
                 )
             self._stream([*events, ("response.completed", {"type": "response.completed", "response": whole})])
+
+        def _gemini(self, body: dict[str, Any], plan: _Plan, *, is_streamed: bool) -> None:
+            config = body.get("generationConfig") or {}
+            if (
+                config.get("responseMimeType") == "application/json"
+            ):  # which model is to answer, and other questions of the client's own
+                plan = _Plan(
+                    json.dumps(
+                        {
+                            "reasoning": "mock",
+                            "model_choice": "flash",
+                            "complexity_score": 10,
+                            "complexity_reasoning": "mock",
+                        }
+                    )
+                )
+            parts: list[dict[str, Any]] = [{"text": plan.text}] if plan.text else []
+            if plan.call:
+                name, given = plan.call
+                parts.append({"functionCall": {"name": name, "args": given}, "thoughtSignature": "bW9jaw=="})
+            usage = {"promptTokenCount": 100, "candidatesTokenCount": 20, "totalTokenCount": 120}
+            answer = {
+                "candidates": [{"index": 0, "content": {"role": "model", "parts": parts or [{"text": ""}]}, "finishReason": "STOP"}],
+                "usageMetadata": usage, "modelVersion": "mock", "responseId": _id("resp_"),
+            }  # fmt: skip
+            if is_streamed:
+                self._stream([("", answer)])
+            else:
+                self._json(200, answer)
 
         def _chat(self, body: dict[str, Any], plan: _Plan) -> None:
             message: dict[str, Any] = {"role": "assistant", "content": plan.text or None}

@@ -35,6 +35,7 @@ PACKAGES = {
     "opencode": "opencode-ai@1.18.33",
     "openclaw": "openclaw@2026.9.6",
     "qwen": "@qwen-code/qwen-code@0.24.4",
+    "gemini": "@google/gemini-cli@0.61.0",
     "node24": f"node-{sys.platform}-{'arm64' if platform.machine() in ('arm64', 'aarch64') else 'x64'}@24.21.0",
 }
 _NEWER_NODE = ("openclaw", "qwen")
@@ -93,6 +94,7 @@ class Lab(Box):
             "OPENCODE_DISABLE_MODELS_FETCH": "1", "OPENCODE_DISABLE_SHARE": "1", "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
             "DO_NOT_TRACK": "1", "OPENCLAW_DISABLE_BONJOUR": "1", "OPENCLAW_NO_AUTO_UPDATE": "1", "OPENCLAW_SKIP_CHANNELS": "1",
             "OPENAI_BASE_URL": f"{model.url}/v1", "OPENAI_API_KEY": "sk-dummy", "OPENAI_MODEL": "mock-model",
+            "GOOGLE_GEMINI_BASE_URL": model.url, "GEMINI_API_KEY": "dummy", "GEMINI_CLI_TRUST_WORKSPACE": "true",
             "QWEN_CODE_SUPPRESS_YOLO_WARNING": "1", "QWEN_DISABLE_AUTO_TITLE": "1",
         }  # fmt: skip
         self._gateway: subprocess.Popen[bytes] | None = None
@@ -113,6 +115,7 @@ class Lab(Box):
             ".config/opencode/opencode.json": json.dumps(self._opencode(), indent=2),
             ".openclaw/openclaw.json": json.dumps(self._openclaw(), indent=1),
             ".qwen/settings.json": json.dumps(self._qwen(), indent=3),
+            ".gemini/settings.json": json.dumps(self._gemini(), indent=4),
         }.items():
             file = self.user / path
             file.parent.mkdir(parents=True)
@@ -152,6 +155,12 @@ class Lab(Box):
             "$version": 4, "security": {"auth": {"selectedType": "openai"}}, "general": {"enableAutoUpdate": False},
             "privacy": {"usageStatisticsEnabled": False},
             "memory": {"enableManagedAutoMemory": False, "enableManagedAutoDream": False},
+        }  # fmt: skip
+
+    def _gemini(self) -> dict[str, Any]:
+        return {
+            "security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": False},
+            "general": {"enableAutoUpdate": False},
         }  # fmt: skip
 
     def have(self, *names: str) -> None:
@@ -239,6 +248,12 @@ class Lab(Box):
             name = session or str(uuid.uuid4())
             self.client(
                 str(self.bin / "qwen"), "-y", "--resume" if session else "--session-id", name, *more, "-p", prompt
+            )
+            return name
+        if client == "gemini":
+            name = session or str(uuid.uuid4())
+            self.client(
+                str(self.bin / "gemini"), "-y", "--resume" if session else "--session-id", name, *more, "-p", prompt
             )
             return name
         if client == "openclaw":  # a new session without a gateway, which a gateway then resumes

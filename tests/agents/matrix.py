@@ -30,7 +30,14 @@ from tests.agents.conftest import Lab, program
 from tests.conftest import until
 from tests.mock_model import MockModel
 
-AGENTS = {"claude": "claude-code", "codex": "codex", "opencode": "opencode", "openclaw": "openclaw", "qwen": "qwen"}
+AGENTS = {
+    "claude": "claude-code",
+    "codex": "codex",
+    "opencode": "opencode",
+    "openclaw": "openclaw",
+    "qwen": "qwen",
+    "gemini": "gemini",
+}
 SECRET = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
 RECORDED = "interactive only: recorded from the real client, tests/transcripts/test_recorded.py"
 NO_TERMINAL = "interactive only: read by tests/transcripts (shapes), not driven"
@@ -118,7 +125,7 @@ def _fork(desk: Desk, session: str, words: str, answer: str) -> str:
         value = json.loads(done.out)
         return str((value[-1] if isinstance(value, list) else value)["session_id"])
     if desk.client == "qwen":
-        before = set(desk.lab.user.glob(".qwen/projects/*/chats/*.jsonl"))
+        before = set(desk.lab.user.glob(".qwen/projects/*/chats/*.jsonl", ".gemini/tmp/*/chats/*.jsonl"))
         desk.lab.turn("qwen", prompt, session, more=("--fork-session",))
         (made,) = set(desk.lab.user.glob(".qwen/projects/*/chats/*.jsonl")) - before
         return made.stem
@@ -160,6 +167,7 @@ def interrupted(desk: Desk) -> None:
         "claude": ["-p", "--allowedTools", "Bash", "--", words],
         "codex": ["exec", "--skip-git-repo-check", words],
         "qwen": ["-y", "-p", words],
+        "gemini": ["-y", "-p", words],
     }.get(desk.client)
     if desk.client == "opencode":
         raise Left(
@@ -173,7 +181,7 @@ def interrupted(desk: Desk) -> None:
     )  # fmt: skip
     until(lambda: any(p.info["cmdline"] == sleep for p in psutil.process_iter(["cmdline"])), 60, "the shell's command")
     process.send_signal(signal.SIGINT)
-    process.wait(30)
+    process.wait(80)  # some let a command run to its end
     quiet = time.time() - 300  # once a session is quiet, reconciling takes what no hook told
     kept = (".claude/projects/*/*.jsonl", ".codex/sessions/*/*/*/*.jsonl", ".qwen/projects/*/chats/*.jsonl")
     for file in [file for pattern in kept for file in lab.user.glob(pattern)]:
@@ -183,6 +191,8 @@ def interrupted(desk: Desk) -> None:
 
 
 def failed(desk: Desk) -> None:
+    if desk.client == "gemini":
+        raise Left("its sessions keep nothing of a refusal: such a turn is counted as trivial")
     desk.say("Failed question", "", status=400)
     if desk.client == "qwen":  # it tells of no turn that failed
         desk.lab.run("coverage", "--json")
@@ -192,6 +202,7 @@ def failed(desk: Desk) -> None:
 
 _DELEGATES = {
     "claude": ("Agent", "general-purpose"), "opencode": ("task", "general"), "qwen": ("agent", "general-purpose"),
+    "gemini": ("invoke_agent", "generalist"),
 }  # fmt: skip
 
 
@@ -202,6 +213,8 @@ def sub_agent(desk: Desk) -> None:
         )
     name, kind = _DELEGATES[desk.client]
     task = {"description": "look", "prompt": "Look around quietly", "subagent_type": kind}
+    if desk.client == "gemini":
+        task = {"agent_name": kind, "prompt": "Look around quietly"}
     desk.say("Delegated question", "The parent is done.", call=[name, task])
     desk.one("Delegated question", "The parent is done")
     desk.none("User asked: Look around quietly")
@@ -312,6 +325,12 @@ def slash_command(desk: Desk) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "fixit.md").write_text('Fix this: {{args}} <<{"say": "It is fixed, by command."}>>\n')
         lab.turn("qwen", "/fixit the importer leaks")
+    elif desk.client == "gemini":
+        folder = lab.project / ".gemini" / "commands"
+        folder.mkdir(parents=True, exist_ok=True)
+        said = 'Fix this: {{args}} <<{"say": "It is fixed, by command."}>>'
+        (folder / "fixit.toml").write_text(f"description = 'fix'\nprompt = '{said}'\n")
+        lab.turn("gemini", "/fixit the importer leaks")
     else:
         raise Left(NO_TERMINAL)
     desk.one("the importer leaks", "fixed, by command")
@@ -342,11 +361,11 @@ def edited_and_sent_again(desk: Desk) -> None:
 
 
 def compaction(desk: Desk) -> None:
-    if desk.client not in ("claude", "qwen"):
+    if desk.client not in ("claude", "qwen", "gemini"):
         raise Left("compacts by itself when its context is full: shapes are read by tests/transcripts")
     session = desk.say("Before compaction", "The long talk.")
-    if desk.client == "qwen":
-        desk.lab.turn("qwen", "/compress", session)
+    if desk.client in ("qwen", "gemini"):
+        desk.lab.turn(desk.client, "/compress", session)
     else:
         assert desk.lab.claude("/compact", "--resume", session).code == 0
     desk.say("After compaction", "The talk went on.", session)

@@ -34,6 +34,7 @@ CLIENTS = {
     "opencode": ("opencode", ".config/opencode", ("opencode.json", "plugins/**/*", "skills/**/*")),
     "openclaw": ("openclaw", ".openclaw", ("openclaw.json", "extensions/**/*")),
     "qwen": ("qwen", ".qwen", ("settings.json", "skills/**/*")),
+    "gemini": ("gemini", ".gemini", ("settings.json", "skills/**/*")),
 }
 
 
@@ -76,7 +77,8 @@ def test_every_turn_of_a_session_is_one_right_entry(lab: Lab, client: str):
     if client == "qwen":  # it tells of no turn that failed: the next look through its sessions finds it
         lab.captured(4)
         lab.ok("coverage")
-    entries = lab.captured(5)
+    # Gemini CLI keeps nothing of a refusal: such a turn has no answer and no work, and is counted as trivial
+    entries = lab.captured(4 if client == "gemini" else 5)
     assert {(e["agent"], e["session"]) for e in entries} == {(agent, session)}
     masked = f"{SECRET[:6]}…" if client == "openclaw" else "[REDACTED:github-token:"  # OpenClaw keeps none of it either
     for asked, said in (
@@ -84,7 +86,7 @@ def test_every_turn_of_a_session_is_one_right_entry(lab: Lab, client: str):
         ("Run the tests", "All 41 tests pass.\n- Commands: `echo 41 passed`"),
         ("次のタスクは？🎉", "次は検索です"),
         ("to push", f"I pushed with {masked}"),
-        ("This one fails", "The turn failed"),
+        *([("This one fails", "The turn failed")] if client != "gemini" else []),
     ):
         (entry,) = [e for e in entries if f"\n- {said}" in e["content"]]
         turn = turn_of(lab, entry)
@@ -121,7 +123,7 @@ def test_a_new_session_is_told_what_is_known_and_it_is_no_memory_again(lab: Lab,
 
     script = {"say": "It is as the notes say.", **({"call": SEARCH[client]} if client in SEARCH else {})}
     session = lab.turn(client, f"What do you know? <<{json.dumps(script)}>>")
-    text = told["text"] if client != "qwen" else told["text"].replace("<", "&lt;").replace(">", "&gt;")
+    text = told["text"] if client not in ("qwen", "gemini") else told["text"].replace("<", "&lt;").replace(">", "&gt;")
     assert json.dumps(text, ensure_ascii=False)[1:-1] in lab.model.said()
     titles = [request for request in lab.model.requests if "title generator" in json.dumps(request)]
     assert "staging" not in json.dumps(titles)
@@ -173,7 +175,7 @@ def test_what_bears_on_a_prompt_comes_with_it_once_and_is_no_memory_again(lab: L
     assert receipt["agent"] == agent and len(receipt["notes"]) == 1 and receipt["tokens"] <= 300
 
 
-@pytest.mark.parametrize("client", ["claude", "codex", "opencode", "qwen"])
+@pytest.mark.parametrize("client", ["claude", "codex", "opencode", "qwen", "gemini"])
 def test_what_is_known_about_a_command_and_an_error_comes_once_and_is_no_memory_again(lab: Lab, client: str):
     """OpenClaw has no place for it."""
     agent = CLIENTS[client][0]
@@ -199,7 +201,8 @@ def test_what_is_known_about_a_command_and_an_error_comes_once_and_is_no_memory_
     lab.turn(client, 'Report <<{"run": "./report --all", "say": "It failed."}>>', session)
     assert told("edited `requirements.txt`, ran `uv sync`")[-1] == 1
     lab.turn(client, 'Again <<{"run": "./report --all", "say": "It failed again."}>>', session)
-    assert max(told("edited `requirements.txt`, ran `uv sync`")) == 1
+    # a session that Gemini CLI resumes sends each result of a tool twice, whatever stands in it
+    assert max(told("edited `requirements.txt`, ran `uv sync`")) == (2 if client == "gemini" else 1)
 
     def entries() -> list[dict[str, Any]]:
         lab.run("inbox", "--json")
@@ -219,6 +222,7 @@ WRITES: dict[str, Any] = {
     "codex": {"run": f"apply_patch <<'END'\n{PATCH}\nEND\n"},  # it takes a patch out of a shell's command
     "opencode": {"call": ["write", {"filePath": "app/catalog/cache.py", "content": "SIZE = 900\n"}]},
     "qwen": {"call": ["write_file", {"file_path": "{project}/app/catalog/cache.py", "content": "SIZE = 900\n"}]},
+    "gemini": {"call": ["write_file", {"file_path": "{project}/app/catalog/cache.py", "content": "SIZE = 900\n"}]},
 }
 
 

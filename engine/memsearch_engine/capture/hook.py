@@ -37,6 +37,7 @@ _KEEP = (
     "source",
     "reason",
 )
+_FENCE = b"memsearch-memory id="  # of what we say: some agents write its angle brackets in other signs
 #: Events around an action of the agent's.
 _ACTING = {"PreToolUse", "PostToolUse", "PostToolUseFailure"}
 #: Of a tool's input what says what it does; the rest can be a whole file.
@@ -122,25 +123,63 @@ def _take(agent: str, event: str, payload: dict[str, Any], start: float) -> dict
         if not isinstance(prompt, str) or len(prompt.strip()) < _LEAST_PROMPT:
             return {}
         return _at_prompt(home, agent, payload, prompt, start)
+    if event == "BeforeAgent":
+        return _before_agent(home, agent, payload, start)
     if event in _ACTING:
         return _around(home, agent, event, payload, start)
     if event == "SessionStart":
-        place = _place(home, payload)
-        context = {} if _was_told(agent, payload) else _ready(home, place)
-        texts = context.get("texts")
-        text = texts.get(str(registry.context_lines(agent))) if isinstance(texts, dict) else None
-        _put(home, agent, event, payload, start, context=context.get("id") if text else "")
-        _start_service(home)
-        texts = [text] if isinstance(text, str) and text else []
-        if payload.get("source") == "compact" and (carried := _carried(home, agent, payload, place, context, start)):
-            texts.append(carried)
-        if not texts:
-            return {}
-        return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": "\n\n".join(texts)}}
+        texts = _at_start(home, agent, payload, start)
+        return _said("SessionStart", "\n\n".join(texts)) if texts else {}
     if event in _FINISHING:
         _put(home, agent, event, payload, start)
         _start_service(home)
     return {}
+
+
+def _said(event: str, text: str) -> dict[str, Any]:
+    """The answer that agents which have hooks understand."""
+    return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
+
+
+def _at_start(home: Home, agent: str, payload: dict[str, Any], start: float) -> list[str]:
+    """What a session is told that begins, or goes on."""
+    place = _place(home, payload)
+    context = {} if _was_told(agent, payload) else _ready(home, place)
+    texts = context.get("texts")
+    text = texts.get(str(registry.context_lines(agent))) if isinstance(texts, dict) else None
+    _put(home, agent, "SessionStart", payload, start, context=context.get("id") if text else "")
+    _start_service(home)
+    told = [text] if isinstance(text, str) and text else []
+    if payload.get("source") == "compact" and (carried := _carried(home, agent, payload, place, context, start)):
+        told.append(carried)
+    return told
+
+
+def _before_agent(home: Home, agent: str, payload: dict[str, Any], start: float) -> dict[str, Any]:
+    """What a session is told at a prompt, where that is the only place for it: at its first prompt, and at the first one after a
+    compaction, which nothing else tells of, also what is told at a start."""
+    texts: list[str] = []
+    if not _was_told(agent, {**payload, "source": "resume"}):
+        source = "compact" if _is_in(payload.get("transcript_path"), registry.agent(agent).compacted) else "startup"
+        texts = _at_start(home, agent, {**payload, "source": source}, start)
+    prompt = payload.get("prompt")
+    output: dict[str, Any] = {}
+    if isinstance(prompt, str) and len(prompt.strip()) >= _LEAST_PROMPT:
+        output = _at_prompt(home, agent, payload, prompt, start)
+        if told := (output.get("hookSpecificOutput") or {}).get("additionalContext"):
+            texts.append(told)
+    return {**output, **_said("BeforeAgent", "\n\n".join(texts))} if texts else output
+
+
+def _is_in(path: object, marks: tuple[bytes, ...]) -> bool:
+    """Whether a transcript has one of *marks*."""
+    import mmap
+
+    try:
+        with open(str(path), "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            return any(data.rfind(mark, max(0, len(data) - _LOOKED_THROUGH)) >= 0 for mark in marks)
+    except (OSError, ValueError):
+        return False
 
 
 def _at_prompt(home: Home, agent: str, payload: dict[str, Any], prompt: str, start: float) -> dict[str, Any]:
@@ -156,7 +195,7 @@ def _at_prompt(home: Home, agent: str, payload: dict[str, Any], prompt: str, sta
     if told is None:
         _start_service(home)
     elif isinstance(text := told.get("text"), str) and text:
-        output["hookSpecificOutput"] = {"hookEventName": "UserPromptSubmit", "additionalContext": text}
+        output |= _said("UserPromptSubmit", text)
         if output.get("systemMessage") and isinstance(line := told.get("line"), str):
             output["systemMessage"] = line
     return output
@@ -183,7 +222,8 @@ def _around(home: Home, agent: str, event: str, payload: dict[str, Any], start: 
     if event != "PreToolUse":
         output = payload.get("error") or payload.get("tool_response")
         if isinstance(output, dict):
-            output = "\n".join(value for key in ("stdout", "stderr") if isinstance(value := output.get(key), str))
+            said = (output.get(key) for key in ("stdout", "stderr", "llmContent"))
+            output = "\n".join(value for value in said if isinstance(value, str))
         if not isinstance(output, str) or not output:
             return {}
         params["output"] = output[-_MOST_PROMPT:]
@@ -193,7 +233,7 @@ def _around(home: Home, agent: str, event: str, payload: dict[str, Any], start: 
         return {}
     named = payload.get("hook_event_name")  # as the agent calls it, which may tell only after what ours tells before
     name = named if isinstance(named, str) else event
-    answer: dict[str, Any] = {"hookSpecificOutput": {"hookEventName": name, "additionalContext": text}}
+    answer = _said(name, text)
     return answer | {"systemMessage": line} if isinstance(line, str) and line and ready.get("hint") else answer
 
 
@@ -287,13 +327,13 @@ def _was_told(agent: str, payload: dict[str, Any]) -> bool:
                 oldest = max(0, len(data) - _LOOKED_THROUGH)
                 known = registry.agent(agent)
                 oldest = max([oldest, *(data.rfind(mark, oldest) for mark in known.compacted)])
-                at = data.rfind(b"<memsearch-memory id=", oldest)
+                at = data.rfind(_FENCE, oldest)
                 while at >= 0 and time.monotonic() < end:
                     line = data.rfind(b"\n", oldest, at) + 1 or oldest
                     head = data[line : min(at, line + _LINE_HEAD)]
                     if any(mark in head for mark in known.told_in):
                         return True
-                    at = data.rfind(b"<memsearch-memory id=", oldest, line)  # a line once, however often it says so
+                    at = data.rfind(_FENCE, oldest, line)  # a line once, however often it says so
     except (OSError, ValueError):  # not there, or empty
         pass
     return False

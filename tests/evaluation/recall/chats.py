@@ -235,10 +235,30 @@ def _qwen(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
     _lines(folder / re.sub(r"[^A-Za-z0-9]", "-", str(project)) / "chats" / f"{session}.jsonl", lines())
 
 
+def _gemini(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
+    def lines() -> Iterator[dict]:
+        yield {"sessionId": session, "projectHash": "0" * 64, "startTime": _stamp(chat[0].at), "kind": "main"}
+        for said in chat:
+            reply = str(uuid.uuid5(_NAMESPACE, f"{said.turn}/reply"))
+            yield {"id": said.turn, "timestamp": _stamp(said.at), "type": "user", "content": [{"text": said.asked}]}
+            yield {
+                "id": reply,
+                "timestamp": _stamp(said.at, 90),
+                "type": "gemini",
+                "content": said.answered,
+                "model": "mock",
+            }
+
+    own = folder / project.name.lower()
+    _lines(own / "chats" / f"session-{chat[0].at:%Y-%m-%dT%H-%M}-{session[:8]}.jsonl", lines())
+    (own / ".project_root").write_text(str(project), encoding="utf-8")
+
+
 _WRITERS: dict[str, Callable[[Path, Path, str, list[Said]], None]] = {
     "claude-code": _claude,
     "codex": _codex,
     "opencode": _opencode,
     "openclaw": _openclaw,
     "qwen": _qwen,
+    "gemini": _gemini,
 }

@@ -220,6 +220,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             _answer(turn, tools, said, line)
         elif line.type == "info":  # cancelled by its user, or by the client, which saw it go in circles
             is_halted = True
+            turn.status = "interrupted" if turn.status == "failed" else turn.status
         elif turn.status == "interrupted" and not is_halted and not turn.assistant and _dropped(turn, line.change):
             turn.status = "failed"
     return turns
