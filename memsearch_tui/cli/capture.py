@@ -23,7 +23,7 @@ AGENTS = click.Choice(agent_names())
 @click.argument("agent")
 @click.argument("event")
 def hook(agent: str, event: str) -> int:
-    """Take one hook event of AGENT (claude-code, codex, opencode, openclaw) from stdin. Always exits 0."""
+    """Take one hook event of AGENT (`memsearch agents` lists them) from stdin. Always exits 0."""
     from memsearch_engine import hook as main
 
     return main(agent, event)

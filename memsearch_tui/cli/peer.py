@@ -7,7 +7,7 @@ import sys
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import Memory, dialect
+from memsearch_engine import Memory, agent_names, dialect
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json
@@ -23,7 +23,7 @@ _MOST = 1 << 20
     "--plugin",
     required=True,
     metavar="AGENT",
-    help="claude-code, codex, opencode, openclaw: whose settings name the model.",
+    help=f"{', '.join(agent_names())}: whose settings name the model.",
 )
 @click.option("--agent-name", default="", help="What the prompt calls it.")
 @as_json

@@ -245,20 +245,28 @@ def test_what_a_file_must_keep_to_is_told_where_it_is_written_to(lab: Lab, clien
     assert receipt["event"] == "PreToolUse"
 
 
-def test_after_a_compaction_claude_is_told_what_its_summary_lost(lab: Lab):
-    lab.have("claude")
+COMPACTS = {"claude": "/compact", "qwen": "/compress", "gemini": "/compress"}
+
+
+@pytest.mark.parametrize("client", COMPACTS)
+def test_after_a_compaction_a_session_is_told_what_its_summary_lost(lab: Lab, client: str):
+    lab.have(client)
     lab.home.ensure().config.write_text("[recall]\nwait_ms = 3000\n")
-    lab.ok("plugins", "install", "claude-code")
+    lab.ok("plugins", "install", CLIENTS[client][0])
     said = "Payout files stay for 400 days in the cold bucket, then a lifecycle rule deletes them."
-    session = lab.turn("claude", f"How long do payout files stay? <<{json.dumps({'say': said})}>>")
+    session = lab.turn(client, f"How long do payout files stay? <<{json.dumps({'say': said})}>>")
     lab.captured(1)
     lab.ready()
     prepared(lab)
-    lab.model.replies = lambda request: "<summary>We talked about files.</summary>"
-    assert lab.claude("/compact", "--resume", session).code == 0
+    lab.model.replies = lambda request: (
+        "<summary>We talked about files.</summary>"
+        if client == "claude"
+        else "<state_snapshot>We talked about files.</state_snapshot>"
+    )
+    lab.turn(client, COMPACTS[client], session)
     lab.model.requests.clear()
     lab.model.replies = lambda request: "Nothing else."
-    lab.turn("claude", "What else is there to do?", session)
+    lab.turn(client, "What else is there to do?", session)
     asked = json.dumps([r for r in lab.model.requests if "What else is there to do?" in json.dumps(r)][-1])
     assert (
         asked.count("What this session had noted before it was compacted") == 1

@@ -150,7 +150,14 @@ def _at_start(home: Home, agent: str, payload: dict[str, Any], start: float) -> 
     _put(home, agent, "SessionStart", payload, start, context=context.get("id") if text else "")
     _start_service(home)
     told = [text] if isinstance(text, str) and text else []
-    if payload.get("source") == "compact" and (carried := _carried(home, agent, payload, place, context, start)):
+    known = registry.agent(agent)
+    # where nothing that is said at a start is kept, a session that was compacted lacks it again whenever it goes on
+    is_compacted = payload.get("source") == "compact" or (
+        payload.get("source") == "resume"
+        and not known.told_in
+        and _is_in(payload.get("transcript_path"), known.compacted)
+    )
+    if is_compacted and (carried := _carried(home, agent, payload, place, context, start)):
         told.append(carried)
     return told
 
