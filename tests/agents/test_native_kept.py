@@ -27,13 +27,20 @@ from memsearch_engine.llm import native
 native.edit("claude-code", "", "Edit files.", "Do it.", Path(sys.argv[1]), 100, lambda: False)
 """
 _NOTES = "- User asked about limits\n- Agent set them to five"
-#: Tools of the two clients, by name and with what would leave a mark outside: whether they are offered or not.
+#: Tools of the clients, by name and with what would leave a mark outside: whether they are offered or not.
 _TRIES = {
     "claude": [
         ("Bash", {"command": "echo x > {mark}", "description": "d"}), ("Read", {"file_path": "{secret}"}),
         ("Write", {"file_path": "{mark}", "content": "x"}), ("WebFetch", {"url": "{url}/fetched", "prompt": "p"}),
         ("Task", {"description": "d", "prompt": "echo x > {mark}", "subagent_type": "general-purpose"}),
         ("mcp__evil__touch", {}), ("Skill", {"skill": "memory-recall"}),
+    ],
+    "qwen": [
+        ("run_shell_command", {"command": "cat {secret}; echo x > {mark}", "description": "d", "is_background": False}),
+        ("read_file", {"file_path": "{secret}"}), ("write_file", {"file_path": "{mark}", "content": "x"}),
+        ("web_fetch", {"url": "{url}/fetched", "prompt": "p"}), ("mcp__evil__touch", {}), ("skill", {"skill": "memory-recall"}),
+        ("agent", {"description": "d", "prompt": "echo x > {mark}", "subagent_type": "general-purpose"}),
+        ("tool_search", {"query": "shell"}), ("tool_call", {"name": "run_shell_command", "arguments": {"command": "echo x > {mark}"}}),
     ],
     "codex": [
         ("exec_command", {"cmd": "cat {secret}; echo x > {mark}"}), ("shell", {"command": ["sh", "-c", "echo x > {mark}"]}),
@@ -50,6 +57,8 @@ def _filled(value: Any, words: dict[str, str]) -> Any:
         return value.format(**words)
     if isinstance(value, list):
         return [_filled(item, words) for item in value]
+    if isinstance(value, bool):
+        return value
     return {key: _filled(item, words) for key, item in value.items()}
 
 
@@ -59,7 +68,7 @@ def _script(path: Path, line: str) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("client", ["claude", "codex"])
+@pytest.mark.parametrize("client", ["claude", "codex", "qwen"])
 def test_a_model_that_tries_every_tool_gets_none(lab: Lab, client: str):
     lab.have(client)
     marks = lab.root / "marks"
@@ -89,6 +98,16 @@ def test_a_model_that_tries_every_tool_gets_none(lab: Lab, client: str):
         (folder / "settings.json").write_text(json.dumps(table))
         (lab.user / ".claude.json").write_text(json.dumps({"mcpServers": {"evil": {"command": server, "args": []}}}))
         (folder / "CLAUDE.md").write_text("the-instructions-of-the-user")
+    elif client == "qwen":
+        folder = lab.user / ".qwen"
+        hook = {"hooks": [{"type": "command", "command": told}]}
+        table = json.loads((folder / "settings.json").read_text())
+        table["hooks"] = dict.fromkeys(
+            ("SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"), [hook]
+        )
+        table |= {"mcpServers": {"evil": {"command": server, "args": []}}, "tools": {"approvalMode": "yolo"}}
+        (folder / "settings.json").write_text(json.dumps(table))
+        (folder / "QWEN.md").write_text("the-instructions-of-the-user")
     else:
         folder = lab.user / ".codex"
         config = folder / "config.toml"
@@ -111,6 +130,12 @@ def test_a_model_that_tries_every_tool_gets_none(lab: Lab, client: str):
     assert offered <= {"request_user_input"}
     # nothing of it stays: no session, no history; and the client's own state is what it was
     left = {str(path) for path in folder.rglob("*")} - before
+    counted = str(
+        lab.user / ".qwen" / "usage_record.jsonl"
+    )  # Qwen Code's own account of tokens, which it can't be told to leave out
+    if counted in left:
+        assert "A turn." not in Path(counted).read_text() and "limits" not in Path(counted).read_text()
+        left.remove(counted)
     assert not [path for path in left if path.endswith((".jsonl", ".zst", ".sqlite"))]
     assert lab.leftovers() == []
 

@@ -272,10 +272,10 @@ def test_after_a_compaction_a_session_is_told_what_its_summary_lost(lab: Lab, cl
         asked.count("What this session had noted before it was compacted") == 1
         and "400 days in the cold bucket" in asked
     )
-    (receipt,) = [
-        r for r in lab.ok("context", "--log", "--session", session, "--json").json["injections"] if r["notes"]
-    ]
-    assert receipt["event"] == "PostCompact" and receipt["tokens"] <= 800
+    told = [r for r in lab.ok("context", "--log", "--session", session, "--json").json["injections"] if r["notes"]]
+    # Qwen Code keeps nothing of what it is told when it compresses: it is told again where the session goes on
+    assert len(told) == (2 if client == "qwen" else 1)
+    assert all(receipt["event"] == "PostCompact" and receipt["tokens"] <= 800 for receipt in told)
 
 
 def test_two_sessions_at_once_and_the_other_agent_finds_it(lab: Lab):

@@ -1,5 +1,5 @@
 """Qwen's command line as a model and nothing else (measured with 0.24.4): no hooks, servers, skills, instructions or tools of the user's,
-and no session; what it writes for itself goes into a folder that is thrown away."""
+and no session; what it writes for itself goes into a folder that is thrown away, but for a line in its account of tokens."""
 
 from __future__ import annotations
 
@@ -10,20 +10,19 @@ from memsearch_engine.llm.native import Call
 from memsearch_engine.llm.reply import ModelError
 from memsearch_engine.ours import marked
 
-_FILES = ("read_file", "write_file", "edit", "glob", "grep_search")
 #: Every tool that it has: leaving some out brings others up.
 _TOOLS = (
-    *_FILES, "agent", "get_goal", "list_agents", "skill", "tool_call", "tool_search", "update_goal", "cron_create", "cron_delete", "cron_list",
+    "read_file", "write_file", "edit", "glob", "grep_search", "agent", "get_goal", "list_agents", "skill", "tool_call", "tool_search", "update_goal", "cron_create", "cron_delete", "cron_list",
     "enter_worktree", "exit_worktree", "loop_wakeup", "read_mcp_resource", "record_artifact", "report_findings", "send_message", "task_stop",
     "web_fetch", "web_search", "run_shell_command", "notebook_edit", "ask_user_question", "todo_write", "exit_plan_mode", "zoom_image",
 )  # fmt: skip
 
 
 def call(private: Path, program: str, model: str, system: str, text: str, *, edits: bool) -> Call:
-    kept = _FILES if edits else ()
+    if edits:
+        raise ModelError("qwen can't be kept to one folder", again=False)
     argv = [
-        "--safe-mode", "--chat-recording=false", "--approval-mode", "auto-edit" if edits else "plan",
-        "--exclude-tools", ",".join(tool for tool in _TOOLS if tool not in kept), "--system-prompt", system,
+        "--safe-mode", "--chat-recording=false", "--approval-mode", "plan", "--exclude-tools", ",".join(_TOOLS), "--system-prompt", system,
         *(("--model", model) if model else ()), "--output-format", "json",
     ]  # fmt: skip
     return Call(
