@@ -33,7 +33,7 @@ if TYPE_CHECKING:  # what the first frame does not need
 
 #: Turns on both sides of the one that is opened.
 AROUND = 40
-_TITLE = 300  # signs of a title that the catalog keeps
+_TITLE = 300  # characters of a title that the catalog keeps
 _PINNED = 20
 _FILES = 8  # of a note, whose turns are looked for
 _PATH = re.compile(r"`([\w@.-]+(?:/[\w@.-]+)*\.\w{1,8})`")

@@ -17,7 +17,7 @@ from memsearch_tui.counted import many
 if TYPE_CHECKING:
     from memsearch_engine import Held, Row
 
-_MOST_SHOWN = 40
+_MAX_SHOWN = 40
 Tone = str
 Line = list[tuple[str, Tone]]
 
@@ -165,12 +165,12 @@ def _arrived(path: str, notes: list[Held]) -> Case:
             )
         ],
         [],
-        *([(f"- {note.time or '     '} {note.title}", "text")] for note in notes[:_MOST_SHOWN]),
+        *([(f"- {note.time or '     '} {note.title}", "text")] for note in notes[:_MAX_SHOWN]),
         [],
         [("sessions are not told what they say until you release them, as they stand now", "dim")],
     ]
     title = f"{notes[0].day or os.path.basename(path)}  {many(len(notes), 'note')} from elsewhere"
-    ids = tuple(note.entry_id for note in notes[:_MOST_SHOWN])
+    ids = tuple(note.entry_id for note in notes[:_MAX_SHOWN])
     return Case("held", path, title, detail, "release", subject=path, notes=ids)
 
 

@@ -33,7 +33,7 @@ TARGETS = {
 }
 #: Changes that mean nothing here: annotations are never evaluated.
 _NO_MEANING = "core/ReplaceBinaryOperator_BitOr_%"
-_LEAST_S = 120.0
+_MIN_S = 120.0
 
 
 def main() -> int:
@@ -62,7 +62,7 @@ def mutate(name: str, tests: str, sample: int, chance: random.Random) -> int:
         session, config = Path(temporary) / "session.sqlite", Path(temporary) / "config.toml"
         command = f"{sys.executable} -m pytest -x -q -p no:cacheprovider {tests}"
         config.write_text(
-            f'[cosmic-ray]\nmodule-path = "engine/memsearch_engine/{name}.py"\ntimeout = {_LEAST_S}\n'
+            f'[cosmic-ray]\nmodule-path = "engine/memsearch_engine/{name}.py"\ntimeout = {_MIN_S}\n'
             f'test-command = "{command}"\n[cosmic-ray.distributor]\nname = "local"\n',
             encoding="utf-8",
         )

@@ -51,7 +51,7 @@ T = TypeVar("T")
 HYBRID_WAIT_S = 4.0
 _CALLS = 3
 _ANSWER_S = 0.5  # what a service may take longer than the deadline that it was given
-_LEAST_NAME = 8  # digits by which a note may be named where nothing is asked
+_MIN_NAME = 8  # digits by which a note may be named where nothing is asked
 _LONG_S = 24 * 3600.0
 _NOTES_ASKED = 5  # whose turns are looked into for how something was done
 
@@ -894,8 +894,8 @@ class Memory:
         """
         from memsearch_engine import receipts
 
-        if len(name) < _LEAST_NAME:
-            raise UsageError(f"{name!r} may be any note", f"at least {_LEAST_NAME} digits of its id")
+        if len(name) < _MIN_NAME:
+            raise UsageError(f"{name!r} may be any note", f"at least {_MIN_NAME} digits of its id")
         if not (found := receipts.less(self.home, name)):
             raise NotFound(f"no session was told {name} at a prompt", "`memsearch context --log` lists what was told")
         return found
@@ -904,8 +904,8 @@ class Memory:
         """Take ``less`` back. Returns the entries meant. Raises NotFound where there is nothing to take back."""
         from memsearch_engine import receipts
 
-        if len(name) < _LEAST_NAME:
-            raise UsageError(f"{name!r} may be any note", f"at least {_LEAST_NAME} digits of its id")
+        if len(name) < _MIN_NAME:
+            raise UsageError(f"{name!r} may be any note", f"at least {_MIN_NAME} digits of its id")
         if not (found := receipts.more(self.home, name)):
             raise NotFound(f"{name} is told wherever it fits", "`memsearch context --less NOTE` makes it rarer")
         return found

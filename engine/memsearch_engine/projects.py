@@ -46,7 +46,7 @@ def locate(cwd: str | os.PathLike[str] | None = None, home: Home | None = None) 
 
 
 def slug_of(name: str) -> str:
-    """A readable ASCII slug: letters and digits, other scripts as their code points, at most 32 signs."""
+    """A readable ASCII slug: letters and digits, other scripts as their code points, at most 32 characters."""
     folded = unicodedata.normalize("NFKD", name)
     words = []
     for sign in folded:

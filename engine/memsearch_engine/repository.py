@@ -15,7 +15,7 @@ from typing import Any
 
 from memsearch_engine import inside
 
-_MOST_S = 10.0
+_MAX_S = 10.0
 _LOOSE = ("HEAD", "config", "packed-refs", "shallow")
 
 
@@ -71,7 +71,7 @@ def _first_commit(folder: str) -> str:
     try:
         head = DiskRefsContainer(folder).follow(b"HEAD")[1]  # type: ignore[arg-type]
         cut = _shallow(folder)
-        end = time.monotonic() + _MOST_S
+        end = time.monotonic() + _MAX_S
         seen, waiting = {head}, [head]
         roots: list[tuple[Any, Any]] = []
         while waiting:
@@ -116,7 +116,7 @@ def authors_of(common_dir: str, relative: str, path: str) -> set[str]:
         if not head or blob(head) != Blob.from_string(inside.read(path)).id:
             return set()
         found: set[str] = set()
-        end = time.monotonic() + _MOST_S
+        end = time.monotonic() + _MAX_S
         seen, waiting = {head}, [head]
         while waiting:
             name = waiting.pop()

@@ -16,7 +16,7 @@ from memsearch_tui.counted import many
 if TYPE_CHECKING:
     from memsearch_engine import Act
 
-_MOST_READ = 1_000_000
+_MAX_READ = 1_000_000
 
 
 @click.command(
@@ -74,7 +74,7 @@ def fix(error: tuple[str, ...], limit: int, project: str | None, everything: boo
 
     `-` reads what a program printed from standard input.
     """
-    text = sys.stdin.buffer.read(_MOST_READ).decode("utf-8", "replace") if error == ("-",) else " ".join(error)
+    text = sys.stdin.buffer.read(_MAX_READ).decode("utf-8", "replace") if error == ("-",) else " ".join(error)
     if not text.strip():
         raise UsageError("there is no error to look for", 'memsearch fix "the error\'s text"')
     memory = memory_at(project, everything)

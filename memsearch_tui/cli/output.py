@@ -46,7 +46,7 @@ def say(text: str) -> None:
     echo(text, err=True)
 
 
-def half(memory: Any) -> None:
+def say_shortfall(memory: Any) -> None:
     """Say why a list is shorter than it could be (the registry can't be read here)."""
     if memory.shortfall and memory.projects is not None:
         say(f"note: this project only: {safe(memory.shortfall)}")

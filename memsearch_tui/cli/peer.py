@@ -13,7 +13,7 @@ from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json
 from memsearch_tui.counted import many
 
-_MOST = 1 << 20
+_MAX = 1 << 20
 
 
 @click.command(
@@ -32,7 +32,7 @@ def summarize(plugin: str, agent_name: str, json_: bool) -> None:
 
     memsearch's own plugins call it where `plugins.AGENT.summarize.provider` names a model. Nothing is kept.
     """
-    text = sys.stdin.buffer.read(_MOST).decode("utf-8", "replace")
+    text = sys.stdin.buffer.read(_MAX).decode("utf-8", "replace")
     if not text.strip():
         return
     notes = engine.Capture(Memory()).summarised(plugin.replace("_", "-"), text, agent_name)

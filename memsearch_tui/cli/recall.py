@@ -394,7 +394,7 @@ def days(limit: int, project: str | None, everything: bool, json_: bool) -> int:
     """List the days that have memories, newest first."""
     memory = Memory(everything=everything, project=project)
     files = memory.days()[:limit]
-    output.half(memory)
+    output.say_shortfall(memory)
     rows: list[dict[str, Any]] = [
         {"day": file.day, "entries": len(memory.read(file)), "source": file.path} for file in files
     ]
@@ -434,7 +434,7 @@ def entries(day: str | None, agent: str | None, limit: int, project: str | None,
         if len(rows) >= limit:
             break
     rows = rows[:limit]
-    output.half(memory)
+    output.say_shortfall(memory)
     if json_:
         output.emit({"entries": [note_json(note) for note in rows]})
     else:

@@ -14,7 +14,7 @@ from memsearch_engine import Home, Memory, Service
 
 from memsearch_tui.cli import output
 from memsearch_tui.demo.history import build
-from memsearch_tui.demo.home import furnish
+from memsearch_tui.demo.home import fill
 
 _QUERY = "could a voucher be used twice"
 _PROMPT = "deploy the hotfix to production tomorrow, friday"
@@ -39,7 +39,7 @@ def prepare(root: Path, *, fresh: bool, end: date | None = None) -> tuple[Home, 
             shutil.rmtree(root / name, ignore_errors=True)
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         made = build(root, end)
-        furnish(root, made.told, made.projects, end)
+        fill(root, made.told, made.projects, end)
         stamp.write_text(end.isoformat())
     os.environ["MEMSEARCH_HOME"] = str(home.root)
     os.environ["CLAUDE_CONFIG_DIR"] = str(root / "agents" / "claude")

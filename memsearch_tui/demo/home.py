@@ -31,7 +31,7 @@ _LESSONS = {
 }
 
 
-def furnish(root: Path, told: list[Story], projects: dict[str, Path], end: date) -> None:
+def fill(root: Path, told: list[Story], projects: dict[str, Path], end: date) -> None:
     """Fill ``root/home`` as far as a first look at the app needs it."""
     home = Home(root / "home").ensure()
     archive = Archive(home)

@@ -50,7 +50,7 @@ use `remember` only for what the user wants every session to be told."""
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
 _DESTROYS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
-_PAGE, _MOST_COMPLETED = 50, 100
+_PAGE, _MAX_COMPLETED = 50, 100
 _DAY = r"^\d{4}-\d{2}-\d{2}$"
 
 Tokens = Annotated[int, Field(ge=200, le=8000, description="At most so many tokens of answer.")]
@@ -377,7 +377,7 @@ def _resources(server: MCPServer, memories: Memories) -> None:
         else:
             return None
         fit = [name for name in names if name.startswith(argument.value)]
-        return Completion(values=fit[:_MOST_COMPLETED], total=len(fit), has_more=len(fit) > _MOST_COMPLETED)
+        return Completion(values=fit[:_MAX_COMPLETED], total=len(fit), has_more=len(fit) > _MAX_COMPLETED)
 
 
 def _prompts(server: MCPServer) -> None:

@@ -33,7 +33,7 @@ _REST_S = 0.14
 #: One thread each: what was typed over is dropped from the lane, and no thread keeps a database connection for nothing.
 _WORDS, _MEANING = Lane("words"), Lane("meaning")
 _HITS = 60
-_PAST, _LEAST = 50, 3  # searches that are remembered, and how many letters one must have
+_PAST, _MIN = 50, 3  # searches that are remembered, and how many letters one must have
 
 
 class Searching(_Base):
@@ -185,7 +185,7 @@ class Searching(_Base):
 
     def _remember_search(self) -> None:
         text = self.query_text.strip()
-        if len(text) >= _LEAST and not self._is_secret(text):
+        if len(text) >= _MIN and not self._is_secret(text):
             past = [text, *(other for other in self._searches("searches") if other != text)]
             self.app.keep(searches=past[:_PAST])  # type: ignore[attr-defined]
 

@@ -20,7 +20,7 @@ _BULLET = re.compile(r"^(\s*)([-*+]|\d+\.)\s+")
 _FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 _LONGEST_TABLE = 500  # rows
 _TOOL_LINES = 3
-_LONGEST = 2000  # signs of a line of a tool's
+_LONGEST = 2000  # characters of a line of a tool's
 _SEEN = 12  # cells that are left for a found word and what follows
 
 #: mark -> (what is shown, tone); ``{}`` is the mark's value

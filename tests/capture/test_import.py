@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
-from memsearch_engine.transcripts.evidence import MOST_OUTPUT, Archive, shortened
+from memsearch_engine.transcripts.evidence import MAX_OUTPUT, Archive, shortened
 from memsearch_engine.transcripts.model import ToolCall, Turn
 
 from tests.conftest import Box
@@ -180,7 +180,7 @@ def test_the_archive_keeps_one_copy_and_prunes_the_oldest(tmp_path):
 def test_a_long_output_keeps_its_ends():
     text = "\n".join(f"line {n}" for n in range(10_000))
     short = shortened(text)
-    assert len(short) < MOST_OUTPUT + 100 and short.startswith("line 0\n") and short.endswith("line 9999")
+    assert len(short) < MAX_OUTPUT + 100 and short.startswith("line 0\n") and short.endswith("line 9999")
     assert "characters left out" in short and shortened("short") == "short"
     assert len(shortened("x" * 100_000)) < 200  # one word: nothing to cut at
 

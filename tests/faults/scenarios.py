@@ -201,7 +201,7 @@ journal, memory = Journal(Home(root / "home")), root / "shop" / ".memsearch" / "
 day = str(memory / "2026-02-09.md")
 begin()
 end()
-resource.setrlimit(resource.RLIMIT_FSIZE, (int(os.environ["MOST"]), resource.RLIM_INFINITY))
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(os.environ["MAX"]), resource.RLIM_INFINITY))
 said = []
 for n in range(30):
     try:
@@ -222,7 +222,7 @@ def full_disk(root: Path, size: float) -> Tally:
     for n, most in enumerate(range(700, 40_000, max(400, round(400 / size)))):
         desk = Desk(root / str(n))
         desk.append("t0")
-        done = child(_FULL, root / str(n), 0, MOST=str(most))
+        done = child(_FULL, root / str(n), 0, MAX=str(most))
         tally.injected += 1
         acknowledged = done.stdout.splitlines()[-1].split() if done.returncode == 0 else []
         tally.check(done.returncode == 0, f"{most} bytes: {done.stderr[-300:]}")

@@ -34,9 +34,9 @@ from pymilvus.grpc_gen import common_pb2, milvus_pb2, schema_pb2
 STRONG = 0  # common.proto, ConsistencyLevel
 _SERVICE = "/milvus.proto.milvus.MilvusService/"
 _METHODS = milvus_pb2.DESCRIPTOR.services_by_name["MilvusService"].methods_by_name
-_MOST_MESSAGE = 64 * 1024 * 1024
-_MOST_VARCHAR = 65_535
-_MOST_WINDOW = 16_384
+_MAX_MESSAGE = 64 * 1024 * 1024
+_MAX_VARCHAR = 65_535
+_MAX_WINDOW = 16_384
 _TOKENIZERS = {"standard", "whitespace", "jieba", "lindera", "icu", "language_identifier"}
 _WRITES = ("Insert", "Upsert", "Delete")
 _DEFINES = ("CreateCollection", "DropCollection", "CreateIndex", "DropIndex", "LoadCollection", "ReleaseCollection")
@@ -159,7 +159,7 @@ class StandIn:
             server = grpc.server(
                 pool,
                 handlers=[_Handler(self)],
-                options=[("grpc.max_receive_message_length", _MOST_MESSAGE), ("grpc.so_reuseport", 0)],
+                options=[("grpc.max_receive_message_length", _MAX_MESSAGE), ("grpc.so_reuseport", 0)],
             )
             try:
                 server.add_insecure_port(f"127.0.0.1:{self.port}")
@@ -392,7 +392,7 @@ class StandIn:
                 made.dimensions[each.name] = int(pairs["dim"])
             if each.data_type == schema_pb2.VarChar:
                 made.lengths[each.name] = size = int(pairs.get("max_length", 0))
-                if not 0 < size <= _MOST_VARCHAR:
+                if not 0 < size <= _MAX_VARCHAR:
                     reason = f"the maximum length specified for the field({each.name}) should be in (0, 65535]"
                     raise Refused(1100, f"{reason}, but got {size}: invalid parameter")
             if pairs.get("enable_analyzer", "").lower() == "true":
@@ -444,9 +444,9 @@ class StandIn:
             raise Refused(101, f"collection not loaded[collection={name}]")
         pairs = _pairs(request.query_params if method == "Query" else _search_params(request))
         limit, offset = int(pairs.get("limit", pairs.get("topk", 0)) or 0), int(pairs.get("offset", 0) or 0)
-        if method != "Query" and not 0 < limit <= _MOST_WINDOW:
+        if method != "Query" and not 0 < limit <= _MAX_WINDOW:
             raise Refused(65535, f"topk [{limit}] is invalid, it should be in range [1, 16384], but got {limit}")
-        if limit + offset > _MOST_WINDOW:
+        if limit + offset > _MAX_WINDOW:
             what = f"(offset+limit) should be in range [1, 16384], but got {limit + offset}"
             raise Refused(65535, f"invalid max query result window, {what}")
         if method == "Query" and not limit and not request.expr and "count(*)" not in request.output_fields:

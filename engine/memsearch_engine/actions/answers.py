@@ -15,8 +15,8 @@ _SMALL = frozenset(
     "a an and are as at be by do for from how i in is it of on or run the this to we what when which with".split()
 )
 _ENOUGH_ALIKE = 0.5  # of the words of two errors, or of two commands
-_MOST_BETWEEN = 4
-_MOST_WORDS = 30
+_MAX_BETWEEN = 4
+_MAX_WORDS = 30
 
 Stands = Callable[[Act], bool]
 
@@ -60,9 +60,9 @@ class Fix(msgspec.Struct, kw_only=True):
         if self.mended is None:
             return ""
         worked = "it worked" if self.again else f"`{self.mended.command}` worked"
-        done = [_said(act) for act in self.between[:_MOST_BETWEEN]]
-        if len(self.between) > _MOST_BETWEEN:
-            done.append(f"{len(self.between) - _MOST_BETWEEN} things more")
+        done = [_said(act) for act in self.between[:_MAX_BETWEEN]]
+        if len(self.between) > _MAX_BETWEEN:
+            done.append(f"{len(self.between) - _MAX_BETWEEN} things more")
         if done:
             return f"{', '.join(done)}; then {worked}"
         return f"{worked} when run again" if self.again else worked
@@ -80,7 +80,7 @@ def how(
     Args:
         turns: (agent, session, turn) whose notes are about what was asked.
     """
-    words = [word for word in dict.fromkeys(_WORDS.findall(asked.lower())) if word not in _SMALL][:_MOST_WORDS]
+    words = [word for word in dict.fromkeys(_WORDS.findall(asked.lower())) if word not in _SMALL][:_MAX_WORDS]
     found: dict[str, Way] = {}
     share: dict[str, float] = {}
     for act in actions.runs(memories, words):
@@ -116,7 +116,7 @@ def fix(actions: Actions, memories: list[str], error: str, stands: Stands) -> li
         if stands(act):
             found[act.session, *act.place] = Fix(met=act, alike=1.0)
     wanted = [set(_WORDS.findall(sign)) - _SMALL for sign in signs]
-    rare = sorted({word for words in wanted for word in words if len(word) > 2})[:_MOST_WORDS]
+    rare = sorted({word for words in wanted for word in words if len(word) > 2})[:_MAX_WORDS]
     for act, sign in actions.failures(memories, rare):
         key, words = (act.session, *act.place), set(_WORDS.findall(sign))
         # some words of an error are enough to ask by

@@ -37,8 +37,8 @@ CREATE TABLE signs (
 CREATE INDEX signs_turn ON signs(turn);
 PRAGMA user_version=1;
 """
-_MOST_TURNS = 200_000
-_MOST_ACTS = 400  # of a turn
+_MAX_TURNS = 200_000
+_MAX_ACTS = 400  # of a turn
 _BUSY_S = 10.0
 
 
@@ -120,7 +120,7 @@ class Actions:
                 db.executemany(
                     "INSERT OR IGNORE INTO signs (turn, n, sign) VALUES (?,?,?)", [(name, *sign) for sign in signs]
                 )
-                oldest = db.execute("SELECT id FROM turns WHERE id<=?", ((name or 0) - _MOST_TURNS,))
+                oldest = db.execute("SELECT id FROM turns WHERE id<=?", ((name or 0) - _MAX_TURNS,))
                 self._drop(db, oldest.fetchall())  # those noted first
                 db.execute("COMMIT")
             except BaseException:
@@ -242,7 +242,7 @@ def _of(turn: Turn, memory: str) -> tuple[list[tuple[Any, ...]], list[tuple[int,
     acts: list[tuple[Any, ...]] = []
     signs: list[tuple[int, str]] = []
     settled = turn.status == "done" or not turn.tools
-    for n, tool in enumerate(turn.tools[:_MOST_ACTS]):
+    for n, tool in enumerate(turn.tools[:_MAX_ACTS]):
         for path in work.files(tool.name, tool.input):
             if not tool.failed:
                 acts.append(

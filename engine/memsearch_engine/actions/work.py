@@ -13,8 +13,8 @@ from memsearch_engine.transcripts.model import SHELLS
 
 MAX_COMMAND = 400  # characters
 MAX_LINE = 240
-_MOST_COMPLAINTS = 3
-_MOST_LINE = 600  # characters of a line that are looked at: some patterns look ahead at each
+_MAX_COMPLAINTS = 3
+_MAX_LINE = 600  # characters of a line that are looked at: some patterns look ahead at each
 _LOOKED_THROUGH = 40_000  # characters of an output, half of them at its end
 
 _EDITS = (
@@ -265,11 +265,11 @@ def complaints(output: str) -> list[str]:
         output = f"{output[: _LOOKED_THROUGH // 2]}\n{output[-_LOOKED_THROUGH // 2 :]}"
     found: dict[str, tuple[bool, int, str]] = {}
     for number, line in enumerate(plain(output).splitlines()):
-        line = " ".join(line[:_MOST_LINE].split())
+        line = " ".join(line[:_MAX_LINE].split())
         if _COMPLAINT.search(line) and not _is_hollow(line) and is_telling(sign := signature(line)):
             found[sign] = (bool(_NAMED.search(line)), number, line[:MAX_LINE])
     telling = [said for said in found.values() if said[0]] or list(found.values())
-    return [line for _, _, line in sorted(telling, reverse=True)[:_MOST_COMPLAINTS]]
+    return [line for _, _, line in sorted(telling, reverse=True)[:_MAX_COMPLAINTS]]
 
 
 def _is_hollow(line: str) -> bool:
@@ -284,7 +284,7 @@ def is_clean(output: str) -> bool:
 
 def signature(line: str) -> str:
     """What two errors of one kind have in common: *line* without folders, places in files, times, addresses and durations."""
-    line = line[:_MOST_LINE]
+    line = line[:_MAX_LINE]
     for pattern, instead in _CHANGING:
         line = pattern.sub(instead, line)
     return " ".join(re.sub(r"^(?:E\s+|\[\w+\]\s*)", "", line.strip()).lower().split())[:MAX_LINE]

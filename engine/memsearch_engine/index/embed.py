@@ -61,9 +61,9 @@ _REQUEST_CHARS = {"mistral": 40_000}
 _BAD_KEY = re.compile(r"(?i)api[_ ]key|authorization header|unauthenticated")
 _NO_CREDIT = re.compile(r"(?i)insufficient[ _](?:balance|quota|credit)|billing")
 _RETRY_DELAY = re.compile(r'"retryDelay"\s*:\s*"(\d+(?:\.\d+)?)s"')
-_LEAST_CUT = 2_000  # characters; a text that is refused alone is not cut below it
+_MIN_CUT = 2_000  # characters; a text that is refused alone is not cut below it
 _HOSTS = {"openai": "OPENAI_BASE_URL", "ollama": "OLLAMA_HOST"}
-_MOST_WAIT_S = 60.0
+_MAX_WAIT_S = 60.0
 #: Notes on nothing in particular, to see what a model's vectors of a script have in common.
 _ORDINARY = {
     "": [
@@ -263,7 +263,7 @@ def _retry_after(header: str, body: str, otherwise: float) -> float:
     except ValueError:
         with contextlib.suppress(ValueError, TypeError):
             asked = parsedate_to_datetime(header).timestamp() - time.time()
-    return min(_MOST_WAIT_S, max(otherwise, asked))
+    return min(_MAX_WAIT_S, max(otherwise, asked))
 
 
 def _roles(provider: str, model: str) -> tuple[str, str, str] | None:
@@ -337,10 +337,10 @@ class HttpEmbedder:
             except urllib.error.HTTPError as error:
                 text = error.read(2000).decode("utf-8", "replace")
                 bad_key = error.code in (401, 403) or (error.code == 400 and bool(_BAD_KEY.search(text)))
-                if error.code in (400, 413) and len(texts) == 1 and len(texts[0]) > _LEAST_CUT and not bad_key:
+                if error.code in (400, 413) and len(texts) == 1 and len(texts[0]) > _MIN_CUT and not bad_key:
                     # over the model's limit: its beginning says what it is about
                     sent = texts[0][:_MAX_TEXT_CHARS]
-                    return self._request([sent[: max(_LEAST_CUT, len(sent) // 2)]], asks=asks)
+                    return self._request([sent[: max(_MIN_CUT, len(sent) // 2)]], asks=asks)
                 if error.code in (400, 413) and len(texts) > 1 and not bad_key:
                     half = len(texts) // 2
                     parts = texts[:half], texts[half:]

@@ -24,7 +24,7 @@ _NEAREST = 10
 #: How much of the nearness to notes in general is taken off (chosen on tests/evaluation and three other sets).
 _WEIGHT = 0.4
 _ROWS = 2_048
-_LEAST_DEVIATION = 0.08
+_MIN_DEVIATION = 0.08
 #: A handful of notes, two of them on one matter, deviates widely. Where a note is compared with few, the deviation is drawn towards that
 #: of ordinary notes as if there were so many more of them.
 _USUAL_DEVIATION, _USUAL = 0.12, 32
@@ -54,7 +54,7 @@ class Typical(NamedTuple):
     def above(self, score: float) -> float:
         """How many standard deviations *score* lies above the mean. Where most notes are alike there is hardly a deviation, and nothing
         would be near: then that of ordinary notes counts."""
-        return (score - self.mean) / max(self.deviation, _LEAST_DEVIATION)
+        return (score - self.mean) / max(self.deviation, _MIN_DEVIATION)
 
 
 def sampled(chunk_ids: Iterable[str]) -> list[str]:

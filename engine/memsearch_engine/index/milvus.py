@@ -55,7 +55,7 @@ def said_by(error: BaseException) -> str:
 
 
 def _clip(text: str, size: int) -> str:
-    """*text* within *size* bytes: servers count bytes, Lite counts signs."""
+    """*text* within *size* bytes: servers count bytes, Lite counts characters."""
     return text.encode("utf-8", "replace")[:size].decode("utf-8", "ignore")
 
 

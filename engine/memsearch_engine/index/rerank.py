@@ -15,7 +15,7 @@ from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.index import models
 
-_MOST_TOKENS = 512
+_MAX_TOKENS = 512
 
 
 class CrossEncoder:
@@ -43,7 +43,7 @@ class CrossEncoder:
             )
             self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
             self._tokenizer.no_padding()
-            self._tokenizer.enable_truncation(_MOST_TOKENS, strategy="only_second")
+            self._tokenizer.enable_truncation(_MAX_TOKENS, strategy="only_second")
             self._inputs = {item.name for item in self._session.get_inputs()}
             self.name = name
             self.score("a question", ["a note"])

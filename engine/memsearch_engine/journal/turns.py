@@ -23,7 +23,7 @@ _COMMENT = re.compile(rb"^[ \t]*<!--([^\n]*?\bsession:[^\n]*?)-->[ \t]*\r?$", re
 _TIME = re.compile(rb"\b(\d{1,2}):(\d{2})\b")
 _HEADING = re.compile(rb" {0,3}#{1,3}[ \t]")
 _TAIL = 4096
-_MOST_LINES = 40  # of comments between a heading and an anchor
+_MAX_LINES = 40  # of comments between a heading and an anchor
 
 
 class _File(msgspec.Struct):
@@ -94,7 +94,7 @@ def _scan(data: bytes, start: int, day: str) -> set[str]:
 
 def _under_heading(data: bytes, place: int) -> bool:
     """Whether only comments and blank lines lie between a line and the heading above it: else it was quoted by somebody."""
-    for _ in range(_MOST_LINES):
+    for _ in range(_MAX_LINES):
         if place <= 0:
             return False
         start = data.rfind(b"\n", 0, place - 1) + 1

@@ -25,7 +25,7 @@ from memsearch_engine.agents import registry
 from memsearch_engine.llm.reply import ModelError, Reply
 from memsearch_engine.llm.tokens import estimate
 
-_MOST_ANSWER = 4 * 1024 * 1024
+_MAX_ANSWER = 4 * 1024 * 1024
 _LOOK_S = 0.5
 
 
@@ -125,8 +125,8 @@ def _run(
             process.wait()
         out.seek(0)
         complaints.seek(0)
-        said = out.read(_MOST_ANSWER).decode("utf-8", "replace")
-        words = complaints.read(_MOST_ANSWER).decode("utf-8", "replace").strip() or said.strip()
+        said = out.read(_MAX_ANSWER).decode("utf-8", "replace")
+        words = complaints.read(_MAX_ANSWER).decode("utf-8", "replace").strip() or said.strip()
     if process.returncode:
         asks.complained(said)
         raise ModelError(f"{agent} ended with {process.returncode}: {words[-200:]}", again=True, billed=True)

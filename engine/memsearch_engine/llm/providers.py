@@ -25,7 +25,7 @@ __all__ = ["ModelError", "Reply", "complete", "configured", "post", "tokens_of"]
 
 _BASES = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com/v1"}
 _RETRIABLE = (408, 409, 425, 429, 500, 502, 503, 504, 529)
-_MOST_ANSWER = 4 * 1024 * 1024
+_MAX_ANSWER = 4 * 1024 * 1024
 _MORE_ROOM = 4  # times the tokens that an answer was cut at, the second time
 _TOO_LONG = re.compile(
     r"context.{0,20}(?:length|window)|maximum context|too (?:long|many tokens)|prompt is too long", re.I
@@ -141,7 +141,7 @@ def post(provider: Provider, body: dict[str, Any], timeout_s: float) -> dict[str
     try:
         request = urllib.request.Request(url, json.dumps(body).encode(), headers)
         with network.open_url(request, timeout_s) as response:
-            answer = json.loads(response.read(_MOST_ANSWER))
+            answer = json.loads(response.read(_MAX_ANSWER))
     except urllib.error.HTTPError as error:
         text = error.read(500).decode("utf-8", "replace")
         too_long = error.code in (400, 413) and bool(_TOO_LONG.search(text))

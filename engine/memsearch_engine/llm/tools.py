@@ -44,7 +44,7 @@ def work(
     task: str,
     tools: list[Tool],
     *,
-    most_turns: int,
+    max_turns: int,
     before_turn: Callable[[], None],
     after_turn: Callable[[Reply], None],
 ) -> str:
@@ -55,7 +55,7 @@ def work(
         after_turn: told what each request has cost.
 
     Raises:
-        ModelError: no answer, or more than *most_turns* requests.
+        ModelError: no answer, or more than *max_turns* requests.
     """
     known, model = configured(llm, provider, model)
     system, task = marked(system), marked(task)
@@ -74,7 +74,7 @@ def work(
             {"type": "function", "function": {"name": t.name, "description": t.description, "parameters": t.schema}}
             for t in tools
         ]
-    for _ in range(most_turns):
+    for _ in range(max_turns):
         before_turn()
         answer = post(known, {**body, "messages": messages}, llm.timeout_s)
         try:
@@ -92,7 +92,7 @@ def work(
             messages.append({"role": "user", "content": blocks})
         else:
             messages += [{"role": "tool", "tool_call_id": name, "content": result} for name, result in results]
-    raise ModelError(f"the model was not done after {most_turns} turns", again=True)
+    raise ModelError(f"the model was not done after {max_turns} turns", again=True)
 
 
 Call = tuple[str, str, dict[str, Any]]  # (id, tool, arguments)

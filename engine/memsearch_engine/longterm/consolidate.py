@@ -239,7 +239,7 @@ class _Run:
             )
         tools.work(
             self.settings.llm, chosen.provider, chosen.model, system, task, FileTools(self.home, self.folder).tools(),
-            most_turns=limits.run_turns, before_turn=self._before_turn, after_turn=self._after_turn,
+            max_turns=limits.run_turns, before_turn=self._before_turn, after_turn=self._after_turn,
         )  # fmt: skip
 
     def _task(self, diff: str) -> str:

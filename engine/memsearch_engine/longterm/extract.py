@@ -42,7 +42,7 @@ PURPOSE = "longterm"
 OUTSIDE = "took in content from outside"
 _ANSWER_TOKENS = 4_000
 _SHRINKS = 3  # how often a transcript is halved when a model says that it is too long
-_MOST_MEMORY = 20_000  # signs of one answer's field that are kept
+_MAX_MEMORY = 20_000  # characters of one answer's field that are kept
 _SCHEMA = {
     "type": "object",
     "additionalProperties": False,
@@ -324,7 +324,7 @@ def unfit(conversation: Conversation, turns: list[Turn]) -> str:
     return "" if turns else "nothing but greetings"
 
 
-def transcript(turns: list[Turn], most_tokens: int) -> str:
+def transcript(turns: list[Turn], max_tokens: int) -> str:
     """Turns as text within a budget: the most telling parts first, the newest of each kind, in their own order."""
     parts: list[tuple[int, int, str]] = []  # (how telling, place, text)
     for number, turn in enumerate(turns):
@@ -337,7 +337,7 @@ def transcript(turns: list[Turn], most_tokens: int) -> str:
                 parts.append((3, len(parts), f"[{number + 1} {word}] {_cut(tool.output, 2000)}"))
         if turn.assistant.strip():
             parts.append((1, len(parts), f"[{number + 1} agent] {_cut(turn.assistant, 6000)}"))
-    left, kept = most_tokens, set()
+    left, kept = max_tokens, set()
     for _, place, text in sorted(parts, key=lambda part: (part[0], -part[1])):
         cost = estimate(text) + 1
         if cost <= left:
@@ -379,7 +379,7 @@ def _clean(text: str, home: Home) -> str:
     """Model text as it may stand in our files: no secrets, no terminal escapes, no comments, no citations of its own, and
     headings below ours."""
     text = without_citations(redact(plain(text.strip()), home)[0]).replace("<!--", "<\u200b!--")
-    return re.sub(r"(?m)^#{1,3}(?=\s)", "####", text)[:_MOST_MEMORY]
+    return re.sub(r"(?m)^#{1,3}(?=\s)", "####", text)[:_MAX_MEMORY]
 
 
 def prompt(home: Home, name: str) -> str:

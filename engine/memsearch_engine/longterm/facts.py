@@ -19,7 +19,7 @@ from memsearch_engine.longterm import workspace
 from memsearch_engine.secrets.scan import redact
 
 _NOTE = re.compile(r"scope: (everywhere|[0-9a-f]{8})[^\n]*\nid: ([0-9a-f]{8})\n\n(.*)", re.S)
-_MOST = 2_000
+_MAX = 2_000
 
 
 class Fact(msgspec.Struct, frozen=True):
@@ -53,8 +53,8 @@ def remember(home: Home, fact: str, *, project: str = "", name: str = "") -> Fac
     text = text.replace("<memsearch-memory", "<memsearch_memory").replace("</memsearch-memory", "</memsearch_memory")
     if not text:
         raise UsageError("there is nothing to remember")
-    if len(text) > _MOST:
-        raise UsageError(f"a fact may have {_MOST} signs", "`memsearch add` takes longer notes")
+    if len(text) > _MAX:
+        raise UsageError(f"a fact may have {_MAX} characters", "`memsearch add` takes longer notes")
     scope = project[:8]
     workspace.check_root(home.longterm)
     with locked(home, str(home.longterm)):

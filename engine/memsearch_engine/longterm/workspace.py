@@ -45,8 +45,8 @@ _SKILL = re.compile(
 _BULLET = re.compile(r"\s{0,3}[-*+]\s")
 _RESOURCE = re.compile(r"(\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d).*\.md")
 _RESOURCE_DAYS = 7
-_MOST_DIFF = 4 * 1024 * 1024
-_MOST_FILE = 1024 * 1024
+_MAX_DIFF = 4 * 1024 * 1024
+_MAX_FILE = 1024 * 1024
 _SKILL_LINES = 500
 _MAIN = b"refs/heads/main"
 
@@ -111,7 +111,7 @@ def read(folder: Path, name: str) -> str:
     if any(part.is_symlink() for part in [path, *path.parents[: name.count("/")]]):
         return ""
     try:
-        return path.read_bytes()[:_MOST_FILE].decode("utf-8", "replace")
+        return path.read_bytes()[:_MAX_FILE].decode("utf-8", "replace")
     except OSError:
         return ""
 
@@ -318,8 +318,8 @@ def diff_text(changes: list[Change]) -> str:
     lines += [f"- {change.kind} {change.path}" for change in changes] or ["- none"]
     body = "".join(_unified(changes))
     data = body.encode()
-    if len(data) > _MOST_DIFF:
-        body = data[:_MOST_DIFF].decode("utf-8", "ignore")
+    if len(data) > _MAX_DIFF:
+        body = data[:_MAX_DIFF].decode("utf-8", "ignore")
         body += f"\n… cut: {len(data) - len(body.encode())} more bytes; the files themselves are whole\n"
     return "\n".join([*lines, "", "## Diff", "", "````diff", body.rstrip("\n"), "````", ""])
 
@@ -368,13 +368,13 @@ def check_sections(folder: Path) -> None:
             ) from error
 
 
-def validate(folder: Path, known: dict[str, str], projects: set[str], most_tokens: int) -> None:
+def validate(folder: Path, known: dict[str, str], projects: set[str], max_tokens: int) -> None:
     """Check what a consolidation left.
 
     Args:
         known: memories that may be cited: id -> eight hex digits of its project, '' where it has none.
         projects: eight hex digits of each project that may have a section.
-        most_tokens: of memory_summary.md. It is what each session pays for.
+        max_tokens: of memory_summary.md. It is what each session pays for.
 
     Raises:
         InvalidArtifacts: naming the first fault.
@@ -382,8 +382,8 @@ def validate(folder: Path, known: dict[str, str], projects: set[str], most_token
     if links := remove_links(folder):
         raise InvalidArtifacts(f"it made a link: {links[0]}")
     for name, path in files(folder).items():
-        if is_artifact(name) and path.stat().st_size > _MOST_FILE:
-            raise InvalidArtifacts(f"{name} is larger than {_MOST_FILE // 1024} kB")
+        if is_artifact(name) and path.stat().st_size > _MAX_FILE:
+            raise InvalidArtifacts(f"{name} is larger than {_MAX_FILE // 1024} kB")
         if name.endswith("/SKILL.md") and len(read(folder, name).splitlines()) > _SKILL_LINES:
             raise InvalidArtifacts(f"{name} has more than {_SKILL_LINES} lines")
     memory, summary = read(folder, MEMORY), read(folder, SUMMARY)
@@ -405,8 +405,8 @@ def validate(folder: Path, known: dict[str, str], projects: set[str], most_token
         if "<!--" in text or "<memsearch-memory" in text or "</memsearch-memory" in text:
             raise InvalidArtifacts(f"{name} has a comment or a fence in it")
     for scope in {EVERYWHERE, *projects}:
-        if (tokens := estimate(told(summary, scope))) > most_tokens:
-            raise InvalidArtifacts(f"{SUMMARY} is too long: {tokens} tokens for one session, {most_tokens} are allowed")
+        if (tokens := estimate(told(summary, scope))) > max_tokens:
+            raise InvalidArtifacts(f"{SUMMARY} is too long: {tokens} tokens for one session, {max_tokens} are allowed")
 
 
 def _check_scope(name: str, section: Section, known: dict[str, str]) -> None:

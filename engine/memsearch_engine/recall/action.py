@@ -49,7 +49,7 @@ _NAMING = 40  # notes that are looked at for a name
 _SHARED = 2  # words of an error that a line about it has at least
 _MET = 10  # newest failures with an error among which one that was mended is looked for
 _WEIGHED = 3  # the newest of those that settle something
-_MOST_BETWEEN = 5  # things done until an error was gone: of more nobody knows which mended it
+_MAX_BETWEEN = 5  # things done until an error was gone: of more nobody knows which mended it
 _QUOTED = 90  # characters of an error
 _COMMON = frozenset(
     "__init__.py index.js index.ts index.tsx index.html index.md main.py main.go main.rs main.c main.cpp mod.rs lib.rs app.py app.js app.ts "
@@ -129,7 +129,7 @@ class Adviser:
             fix = Fix(met=met, alike=1.0)
             answers.mend(self.actions, fix)
             row = self._told_by(fix)
-            if row is None or len(fix.between) > _MOST_BETWEEN:
+            if row is None or len(fix.between) > _MAX_BETWEEN:
                 continue
             if not (fix.between if fix.again else _was_said_otherwise(fix)):
                 continue

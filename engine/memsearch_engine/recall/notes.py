@@ -24,7 +24,7 @@ _ABOUT = re.compile(r"^(?:User asked|Files changed|Commands): ")
 _FILES = "Files changed: "
 ERRORS = "Errors met: "
 _LONG = 40
-LEAST_TOKENS = 20  # of a note: less says nothing
+MIN_TOKENS = 20  # of a note: less says nothing
 _ALIKE = 0.5
 #: Zero-width signs, soft hyphens and tag characters.
 _UNSEEN = re.compile("[\u200b\u2060\u00ad\U000e0000-\U000e007f]")
@@ -109,7 +109,7 @@ def fitting(line: str, tokens: int) -> str:
     """As much of *line* as *tokens* allow; '' where that says nothing."""
     while line and estimate(line) + 1 > tokens:
         line = clipped(line.removesuffix(" …"), len(line) * 4 // 5)
-        if len(line) < LEAST_TOKENS:
+        if len(line) < MIN_TOKENS:
             return ""
     return line
 

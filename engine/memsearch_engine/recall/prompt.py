@@ -32,11 +32,11 @@ from memsearch_engine.settings import Recall
 
 #: Hits that are weighed; what is told is among the first.
 CONSIDERED = 10
-_MOST_NOTES = 3
-_LEAST_TERMS = 3  # "continue", "yes, do that": nothing can be known to bear on it
+_MAX_NOTES = 3
+_MIN_TERMS = 3  # "continue", "yes, do that": nothing can be known to bear on it
 _NOTE_TOKENS = 80
 _FENCE_TOKENS = 25
-_EARLIER = 120  # signs of what a newer note replaces
+_EARLIER = 120  # characters of what a newer note replaces
 _NO_WORD = "-"  # what a prompt and a note have in common that have no word in common
 #: Commands of the agent's or the shell's, and prompts that no person wrote.
 _NOT_SAID = re.compile(r"/[\w:.-]+(?:\s|$)|!|<(?:task-notification|command-|local-command|system-reminder|bash-)")
@@ -89,7 +89,7 @@ def question(prompt: str, home: Home, *, leaves: bool) -> Query | None:
     if leaves:  # before it is cut: half a secret is not known as one
         text = redact(text, home)[0]
     text = " ".join(text[:MAX_QUERY].split())
-    if len(set(analyze.terms(text))) < _LEAST_TERMS:
+    if len(set(analyze.terms(text))) < _MIN_TERMS:
         return None
     return Query(raw=text, text=text, is_prompt=True)
 
@@ -144,9 +144,9 @@ def choose(
             seen.held = "this session's own"
         elif any(hit.id == name and notes.alike(_shared(hit, terms), other) for name, other in less):
             seen.held = "not wanted at such prompts"
-        elif len(chosen) == _MOST_NOTES:
-            seen.held = f"{_MOST_NOTES} are told at most"
-        elif min(_NOTE_TOKENS, room) < notes.LEAST_TOKENS or not (told := _put(hit, entry, terms, answer, files, room)):
+        elif len(chosen) == _MAX_NOTES:
+            seen.held = f"{_MAX_NOTES} are told at most"
+        elif min(_NOTE_TOKENS, room) < notes.MIN_TOKENS or not (told := _put(hit, entry, terms, answer, files, room)):
             seen.held = "over the budget"
         else:
             room -= told.tokens

@@ -34,7 +34,7 @@ BIAS = -8.48
 WEIGHTS = (1.93, -7.45, 0.68, -1.80, 1.38, 2.85)
 #: So many hits are looked at for something newer, among so many of their nearest notes, as often as one is found.
 _AMONG, _NEAREST, _STEPS = 3, 25, 3
-_MOST_WORDS = 60
+_MAX_WORDS = 60
 _RARE = 3  # a word that so many notes have at most
 _MANY = 200  # chunks
 _SHOWN = 6  # words that two notes have in common
@@ -75,7 +75,7 @@ def matter(catalog: Catalog, space: Space, project: Project, hits: list[Hit], sa
     words = {hit.id: Word(hit.row, {}) for hit in hits}
     waiting = [hit.row for hit in hits]
     beside: dict[str, set[str]] = {}
-    while waiting and len(words) < _MOST_WORDS:
+    while waiting and len(words) < _MAX_WORDS:
         older = waiting.pop()
         for row, sure in candidates(catalog, space, project, older, said):
             if sure < ENOUGH:

@@ -11,7 +11,7 @@ import math
 
 from memsearch_engine.search.hits import Hit
 
-_MOST_LEAD = 0.2
+_MAX_LEAD = 0.2
 FEATURES = ("above", "speaks", "coverage", "lead", "behind", "first", "newer")
 BIAS = -2.93
 WEIGHTS = (0.17, -0.28, 1.35, 23.35, 7.37, 1.79, 0.54)
@@ -29,7 +29,7 @@ def features(hits: list[Hit]) -> list[tuple[float, ...]]:
     rows: list[tuple[float, ...]] = []
     for place, hit in enumerate(hits):
         following = hits[place + 1].score if place + 1 < len(hits) else hit.score
-        lead, behind = (0.0, hit.score - hits[0].score) if place else (min(_MOST_LEAD, hit.score - following), 0.0)
+        lead, behind = (0.0, hit.score - hits[0].score) if place else (min(_MAX_LEAD, hit.score - following), 0.0)
         above, coverage = hit.scores.get("above"), hit.scores["coverage"]
         known = (above or 0.0, float(above is not None), coverage)
         rows.append((*known, lead * coverage, behind, float(not place), float("newer" in hit.scores)))

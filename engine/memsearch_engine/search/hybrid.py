@@ -60,7 +60,7 @@ _READ_AGAIN = 20
 #: So much of the notes a second model must know before it is asked.
 _KNOWS = 0.98
 #: A note that is full of a term scores this for it, times the term's idf: BM25's k1 + 1, shortened for being long.
-_MOST_OF_A_TERM = (1.2 + 1) * 0.6
+_MAX_OF_A_TERM = (1.2 + 1) * 0.6
 
 
 class Meant(NamedTuple):
@@ -178,7 +178,7 @@ def _fused(
         covered = _coverage(catalog, rows, idf)
         # what has no vector yet may mean it as well as what was found: else a word that it alone has would not bring it up
         unknown = sum(in_list.values()) / len(in_list) if in_list and (held < total or behind) else 0.0
-        scores = _weighted(query, meant, words, covered, sum(idf.values()) * _MOST_OF_A_TERM, unknown)
+        scores = _weighted(query, meant, words, covered, sum(idf.values()) * _MAX_OF_A_TERM, unknown)
     found = [
         Hit(0, scores[key], row, _places(ranks, key), _parts(dense, words, key), [])
         for key, row in rows.items()

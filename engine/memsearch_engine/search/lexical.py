@@ -25,8 +25,8 @@ from memsearch_engine.search.rank import order
 
 _K1, _B = 1.2, 0.75
 _WRITTEN_WEIGHT = 0.25
-_MOST_WORDS = 8
-_OVERFETCH, _MOST_OVER = 8, 80
+_MAX_WORDS = 8
+_OVERFETCH, _MAX_OVER = 8, 80
 _MAX_EDITS = {4: 1, 5: 1, 6: 1, 7: 2}
 
 
@@ -79,7 +79,7 @@ def _from_catalog(
     catalog: Catalog, projects: list[Project], query: Query, limit: int, skip: set[str], today: str
 ) -> tuple[list[Hit], dict[str, list[str]]]:
     where, values = _conditions(projects, query.filter)
-    want = max(min(limit * _OVERFETCH, _MOST_OVER), limit * 2)
+    want = max(min(limit * _OVERFETCH, _MAX_OVER), limit * 2)
     if query.is_empty:
         terms: list[str] = []
         corrected: dict[str, list[str]] = {}
@@ -169,9 +169,9 @@ def words_in(row: Row, terms: list[str]) -> list[str]:
     own, asked = set(analyze.terms(row.embedded)), set(analyze.terms(row.asked))
     reasons = []
     if found := [term for term in terms if term in own]:
-        reasons.append(f"words: {', '.join(found[:_MOST_WORDS])}")
+        reasons.append(f"words: {', '.join(found[:_MAX_WORDS])}")
     if found := [term for term in terms if term in asked - own]:
-        reasons.append(f"words of what was asked: {', '.join(found[:_MOST_WORDS])}")
+        reasons.append(f"words of what was asked: {', '.join(found[:_MAX_WORDS])}")
     return reasons
 
 

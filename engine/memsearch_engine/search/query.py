@@ -82,7 +82,7 @@ class Query(msgspec.Struct):
     @property
     def remark(self) -> str:
         """What a person should know about how the query was read."""
-        parts = [f"the query was cut after {MAX_QUERY} signs"] if self.cut else []
+        parts = [f"the query was cut after {MAX_QUERY} characters"] if self.cut else []
         parts += [f"{word} is no filter ({_VALUES[word.partition(':')[0]]}): searched as text" for word in self.misread]
         return "; ".join(parts)
 

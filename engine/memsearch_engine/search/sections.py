@@ -50,12 +50,12 @@ class Section(msgspec.Struct):
 
 
 def find(catalog: Catalog | None, projects: list[Project], name: str) -> Section:
-    """The entry that *name* names: an entry id, a chunk id, or an unambiguous beginning of one (4 signs or more).
+    """The entry that *name* names: an entry id, a chunk id, or an unambiguous beginning of one (4 characters or more).
 
     The catalog says where to look; the file decides. Raises NotFound.
     """
     if len(name) < 4:
-        raise UsageError(f"{name!r} is too short to name an entry", "use at least 4 signs of its id")
+        raise UsageError(f"{name!r} is too short to name an entry", "use at least 4 characters of its id")
     found: dict[str, Section] = {}
     for path, entry_id in _likely(catalog, name, projects):
         _in_file(path, entry_id, projects, found)

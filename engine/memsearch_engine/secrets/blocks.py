@@ -33,7 +33,7 @@ _LEAD = r"(?:.{0,200}[\"'`])?[ \t>+|-]{0,8}(?:\d{1,6}[ \t:|]{1,4})?"
 _BODY_LINE = re.compile(_LEAD + r"([A-Za-z0-9+/]{64,76}={0,2})[ \t]*[\"'`,)\]}]{0,4}\r?")
 _LAST_LINE = re.compile(_LEAD + r"([A-Za-z0-9+/]{1,76}={0,2})[ \t]*[\"'`,)\]}]{0,4}\r?")
 _LINE_END = re.compile(r"\n|\\n|\Z")
-_LEAST_KEY = 24
+_MIN_KEY = 24
 _MIDDLE_LINES, _MIDDLE_WIDTH = 4, 64  # PEM's own width; mail wraps at 76
 
 
@@ -52,9 +52,9 @@ def private_keys(text: str) -> Iterator[Span]:
             if line is None or line.end() == place:
                 break
             signs = len(re.sub(r"[^A-Za-z0-9+/=]", "", line[0]))
-            body += signs if signs >= _LEAST_KEY else 0
+            body += signs if signs >= _MIN_KEY else 0
             place = line.end()
-        if body >= _LEAST_KEY:
+        if body >= _MIN_KEY:
             yield begin.start(), place, "pem-private-key"
     for match in _PUTTY_KEY.finditer(text):
         yield *match.span(1), "pem-private-key"
@@ -141,7 +141,7 @@ _SEPARATORS = tuple(
     )
 )
 _NO_TABLE = re.compile(r"(?!)")
-_MOST_WIDTH = 400
+_MAX_WIDTH = 400
 
 
 def tables(text: str) -> Iterator[Span]:
@@ -150,7 +150,7 @@ def tables(text: str) -> Iterator[Span]:
     splitter, width = _NO_TABLE, 0
     place = 0
     for line in text.split("\n"):
-        if len(line) > _MOST_WIDTH or not line.strip():
+        if len(line) > _MAX_WIDTH or not line.strip():
             columns = set()
         elif columns and not _RULE_LINE.match(line):
             edges = [0, *(edge for match in splitter.finditer(line) for edge in match.span()), len(line)]
@@ -161,7 +161,7 @@ def tables(text: str) -> Iterator[Span]:
                 if is_said(value):
                     start = place + line.index(value, edges[2 * index])
                     yield start, start + len(value), "table-secret"
-        if not columns and len(line) <= _MOST_WIDTH:
+        if not columns and len(line) <= _MAX_WIDTH:
             splitter = next((pattern for sign, pattern in _SEPARATORS if sign in line), _NO_TABLE)
             cells = splitter.split(line)
             width = len(cells)
@@ -172,7 +172,7 @@ def tables(text: str) -> Iterator[Span]:
 
 # -- a wallet: its words, its exported key
 _LENGTHS = (24, 21, 18, 15, 12)
-_MOST_WORDS = 120
+_MAX_WORDS = 120
 _WIF = re.compile(r"(?<![1-9A-HJ-NP-Za-km-z])[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51}(?![1-9A-HJ-NP-Za-km-z])")
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
@@ -205,7 +205,7 @@ def _near(between: str) -> bool:
 
 def _phrases(run: list[tuple[str, int, int]]) -> Iterator[Span]:
     """The longest phrases first: words before one ("seed phrase:") are of the list, too."""
-    run = run[:_MOST_WORDS]
+    run = run[:_MAX_WORDS]
     taken: set[int] = set()
     for length in _LENGTHS:
         for place in range(len(run) - length + 1):

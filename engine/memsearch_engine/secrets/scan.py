@@ -53,11 +53,11 @@ _SPOKEN = re.compile(r"(?i)pass(?:word|phrase|wd)|secret|api[_-]?key|auth_key")
 _URL = re.compile(r"(?i)(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}:\\?/\\?/[^\s/:@\"'<>`]{0,80}:")
 _URL_PASSWORD = re.compile(r"[^\s\"'<>`|,，\\]{3,201}")
 _HOST = re.compile(r"(?:[A-Za-z0-9_.-]{1,253}|\[[0-9a-fA-F:]{2,40}\])(?=[:/,?#\\\s\"'`)，]|$)")
-_MOST_ATS = 8
+_MAX_ATS = 8
 _URL_TOKEN = re.compile(r"(?i)https?://([A-Za-z0-9_-]{20,200})@")
 _PORT = re.compile(r"\d{1,5}(?:[/?#]|$)")
 _NAMES_IN_A_VALUE = 3
-_PIECE, _OVERLAP, _MOST_NAMES = 6000, 600, 60
+_PIECE, _OVERLAP, _MAX_NAMES = 6000, 600, 60
 # -- what prose calls one, in six languages: a name, a few words, a word that says "is", the value
 _SAID = re.compile(
     r"(?i)(?:(?<![a-z])(?:pass(?:word|wort|wd|phrase|code)|kennwort|zugangsdaten|contraseñ?a|clave|mot de passe|senha|pwd|pw|"
@@ -277,7 +277,7 @@ def _urls(text: str) -> Iterator[Span]:
         place = match.end()
         region = _URL_PASSWORD.match(text, place)
         stop = region.end() if region else place
-        for _ in range(_MOST_ATS):
+        for _ in range(_MAX_ATS):
             at = text.find("@", place + 3, stop)
             if at < 0:
                 break
@@ -340,7 +340,7 @@ def _betterleaks(text: str) -> list[tuple[str, str]]:
         return []
     findings = []
     for piece in _pieces(_ALLOW.sub("", text)):
-        if len(list(islice(_NAMES.finditer(piece), _MOST_NAMES))) == _MOST_NAMES:
+        if len(list(islice(_NAMES.finditer(piece), _MAX_NAMES))) == _MAX_NAMES:
             continue  # each costs the library milliseconds, and our own rules know assignments and tokens
         with contextlib.suppress(betterleaks.BetterleaksError):
             findings += betterleaks.scan_string(piece)

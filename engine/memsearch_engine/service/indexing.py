@@ -47,7 +47,7 @@ _EMBED_SLICE = 256
 #: Notes whose prompts are looked for at once, and how long a new note may wait for that.
 _PROMPTS_AT_ONCE, _PROMPTS_S = 512, 1.0
 _RETIRE_S = 5.0
-_AGAIN_S, _MOST_AGAIN_S = 30.0, 600.0
+_AGAIN_S, _MAX_AGAIN_S = 30.0, 600.0
 
 Progress = Callable[[dict[str, Any]], None]
 
@@ -280,7 +280,7 @@ class Indexer:
         if self._opened_with is not None and self._opened_with != wanted and self.ready.is_set():
             self.reopen("the settings have changed")
         elif self.space is None and self.problem and self.ready.is_set() and now >= self._reopen_at:
-            self._pause_s = min(_MOST_AGAIN_S, self._pause_s * 2)
+            self._pause_s = min(_MAX_AGAIN_S, self._pause_s * 2)
             self._reopen_at = now + self._pause_s
             self._jobs.put(_REOPEN)  # searches go on comparing words meanwhile
 

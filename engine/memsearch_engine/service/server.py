@@ -52,7 +52,7 @@ _HANDLERS = (
 )
 _TICK_S = 1.0
 _LOCK_TRIES = 4
-_MOST_REQUESTS = 256  # a screen keeps one open all the time; threads are made as they are needed
+_MAX_REQUESTS = 256  # a screen keeps one open all the time; threads are made as they are needed
 
 
 class Server:
@@ -60,7 +60,7 @@ class Server:
 
     def __init__(self, home: Home, engine: Engine, idle_s: float) -> None:
         self.home, self.engine, self.idle_s = home, engine, idle_s
-        self.pool = ThreadPoolExecutor(_MOST_REQUESTS, "request")
+        self.pool = ThreadPoolExecutor(_MAX_REQUESTS, "request")
         self.connections = 0
         self.last_active = time.monotonic()
         self._lock = threading.Lock()

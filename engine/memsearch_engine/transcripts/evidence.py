@@ -29,9 +29,9 @@ CREATE INDEX IF NOT EXISTS turns_digest ON turns(digest);
 """
 _LEVEL = 9
 _AT_ONCE = 200
-_MOST_BYTES = 256 * 1024 * 1024
+_MAX_BYTES = 256 * 1024 * 1024
 #: A tool's output beyond this is cut in its middle: a build log is no evidence, its end is.
-MOST_OUTPUT = 16_000
+MAX_OUTPUT = 16_000
 
 
 class _Kept(msgspec.Struct):
@@ -196,7 +196,7 @@ class Archive:
         )
         for (packed,) in self._read(query, (agent, session, turn)):
             try:
-                raw = zstandard.ZstdDecompressor().decompress(packed, max_output_size=_MOST_BYTES)
+                raw = zstandard.ZstdDecompressor().decompress(packed, max_output_size=_MAX_BYTES)
                 return msgspec.structs.replace(msgspec.json.decode(raw, type=Turn), session=session)
             except (zstandard.ZstdError, msgspec.DecodeError):
                 return None
@@ -217,7 +217,7 @@ class Archive:
             )
             for agent, session, turn, packed in self._read(query, tuple(part for key in batch for part in key)):
                 try:
-                    found[agent, session, turn] = decode(unpack(packed, max_output_size=_MOST_BYTES)).user
+                    found[agent, session, turn] = decode(unpack(packed, max_output_size=_MAX_BYTES)).user
                 except (zstandard.ZstdError, msgspec.DecodeError):
                     continue
         return found
@@ -257,9 +257,9 @@ class Archive:
 
 def shortened(text: str) -> str:
     """A tool's output without its middle, cut at line ends so that no secret is halved."""
-    if len(text) <= MOST_OUTPUT:
+    if len(text) <= MAX_OUTPUT:
         return text
-    head, tail = text[: MOST_OUTPUT // 2], text[-MOST_OUTPUT // 2 :]
+    head, tail = text[: MAX_OUTPUT // 2], text[-MAX_OUTPUT // 2 :]
     for cut in "\n ":
         if cut in head and cut in tail:
             head, tail = head[: head.rindex(cut) + 1], tail[tail.index(cut) + 1 :]

@@ -23,7 +23,7 @@ MAX_LINE = 256 * 1024 * 1024
 #: Smaller files are read faster than their index is found.
 _WORTH_AN_INDEX = 1024 * 1024
 _HEAD = 4096
-_MOST_INDEXES = 4000
+_MAX_INDEXES = 4000
 
 
 class Scanner(Protocol):
@@ -166,8 +166,8 @@ def _save(path: str, cache: Path, found: Offsets) -> None:
     """Keep the index; it is a cache, so a folder that can't be written is no error."""
     with contextlib.suppress(OSError):
         cache.mkdir(mode=0o700, exist_ok=True)
-        if len(names := os.listdir(cache)) > _MOST_INDEXES:
-            for name in names[: _MOST_INDEXES // 4]:
+        if len(names := os.listdir(cache)) > _MAX_INDEXES:
+            for name in names[: _MAX_INDEXES // 4]:
                 (cache / name).unlink(missing_ok=True)
         fd, temporary = tempfile.mkstemp(dir=cache, prefix=".")
         with open(fd, "wb") as out:

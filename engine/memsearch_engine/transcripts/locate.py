@@ -49,13 +49,13 @@ class Excerpt(msgspec.Struct):
     def shorten(self) -> None:
         """Take away what an agent should not have to pay for: the middle of long texts and outputs, then whole turns, those farthest
         from the one that was meant first. About 60,000 characters are left at most."""
-        meant, room = max(self.index, 0), _MOST
+        meant, room = max(self.index, 0), _MAX
         kept: set[int] = set()
         for place in sorted(range(len(self.turns)), key=lambda place: (abs(place - meant), place)):
             turn = self.turns[place]
             self.left_out += _shorten_turn(turn)
             size = _size(turn)
-            if kept and (size > room or len(kept) == _MOST_TURNS):
+            if kept and (size > room or len(kept) == _MAX_TURNS):
                 self.left_out += size
                 room = 0  # what is farther away goes, too: no gaps
                 continue
@@ -67,8 +67,8 @@ class Excerpt(msgspec.Struct):
         self.turns = [turn for place, turn in enumerate(self.turns) if place in kept]
 
 
-_MOST, _MOST_TURNS = 60_000, 40
-_MOST_TEXT, _MOST_OUTPUT, _MOST_TOOLS = 12_000, 1_500, 30_000
+_MAX, _MAX_TURNS = 60_000, 40
+_MAX_TEXT, _MAX_OUTPUT, _MAX_TOOLS = 12_000, 1_500, 30_000
 
 
 def _size(turn: Turn) -> int:
@@ -78,10 +78,10 @@ def _size(turn: Turn) -> int:
 def _shorten_turn(turn: Turn) -> int:
     """Returns how many characters went."""
     before = _size(turn)
-    turn.user, turn.assistant = _without_middle(turn.user, _MOST_TEXT), _without_middle(turn.assistant, _MOST_TEXT)
-    room = _MOST_TOOLS
+    turn.user, turn.assistant = _without_middle(turn.user, _MAX_TEXT), _without_middle(turn.assistant, _MAX_TEXT)
+    room = _MAX_TOOLS
     for number, tool in enumerate(turn.tools):
-        tool.input, tool.output = _without_middle(tool.input, _MOST_OUTPUT), _without_middle(tool.output, _MOST_OUTPUT)
+        tool.input, tool.output = _without_middle(tool.input, _MAX_OUTPUT), _without_middle(tool.output, _MAX_OUTPUT)
         room -= len(tool.input) + len(tool.output)
         if room < 0:
             del turn.tools[number:]

@@ -17,9 +17,9 @@ from urllib.parse import quote, quote_plus
 from memsearch_engine.journal.text import plain
 from memsearch_engine.secrets.scan import Finding
 
-_SEED, _STEP = 16, 8  # a stretch of a long secret of 24 signs or more holds one of these
-_LEAST_PACKED = 6  # bytes: shorter ones are a few signs in base64, which stand everywhere
-_LEAST_LINE = 16  # of a secret over several lines, each of which may have been kept
+_SEED, _STEP = 16, 8  # a stretch of a long secret of 24 characters or more holds one of these
+_MIN_PACKED = 6  # bytes: shorter ones are a few characters in base64, which stand everywhere
+_MIN_LINE = 16  # of a secret over several lines, each of which may have been kept
 
 
 class Forms:
@@ -106,7 +106,7 @@ def _written(secret: str) -> set[bytes]:
     """Every whole form of *secret*."""
     texts = {secret, plain(secret), unicodedata.normalize("NFC", secret), " ".join(secret.split())}
     texts |= {text.replace("`", "'") for text in texts} | {text.replace("-->", "--\u200b>") for text in texts}
-    texts |= {line.strip() for line in secret.splitlines() if len(line.strip()) >= _LEAST_LINE and "-----" not in line}
+    texts |= {line.strip() for line in secret.splitlines() if len(line.strip()) >= _MIN_LINE and "-----" not in line}
     for _ in range(2):
         texts |= {json.dumps(text, ensure_ascii=ascii)[1:-1] for text in texts for ascii in (True, False)}
     texts |= {html.escape(secret), html.escape(secret, quote=False)}
@@ -118,7 +118,7 @@ def _written(secret: str) -> set[bytes]:
         texts |= {escaped, escaped.replace("%", "%25")}
     forms = {text.encode("utf-8", "surrogateescape") for text in texts if text}
     data = secret.encode("utf-8", "surrogateescape")
-    if len(data) >= _LEAST_PACKED:
+    if len(data) >= _MIN_PACKED:
         forms |= {data.hex().encode(), data.hex().upper().encode()}
         for shift in range(3):
             packed = base64.b64encode(b"\0" * shift + data)

@@ -20,11 +20,11 @@ from memsearch_engine.journal.write import Target
 from memsearch_engine.memory import Memory
 
 Kind = Literal["stub", "error", "echo", "prompt", "duplicate", "vanished"]
-_LEAST_SIGNS = 5
+_MIN_SIGNS = 5
 _ERROR_WORDS = 9  # an error text is short; a sentence about one is a note
 _SHINGLE, _SKETCH, _ALIKE = 3, 8, 0.7
-_LEAST_WORDS = 6
-_MOST_ALIKE = 50  # notes under one sketch hash that are compared with one another
+_MIN_WORDS = 6
+_MAX_ALIKE = 50  # notes under one sketch hash that are compared with one another
 _ERROR = re.compile(
     r"(?i)^\W*(?:api error\b|error:? (?:4\d\d|5\d\d)\W*$|rate limit(?:ed)?\W*(?:exceeded|reached|$)|you(?:'ve| have) (?:hit|reached) your (?:usage|rate) limit|usage limit reached|"
     r"credit balance is too low|invalid api key|please run /login|overloaded_error|request timed out\W*$|prompt is too long|"
@@ -115,7 +115,7 @@ def _junk(entry: Entry) -> tuple[Kind, str] | None:
     if "pin" in entry.marks:
         return None
     first = next((line.strip() for line in body.splitlines() if line.strip()), "")
-    if len(re.sub(r"[\W_]", "", body)) < _LEAST_SIGNS and not re.search(r"[\u3040-\u9fff\uac00-\ud7af]{2}", body):
+    if len(re.sub(r"[\W_]", "", body)) < _MIN_SIGNS and not re.search(r"[\u3040-\u9fff\uac00-\ud7af]{2}", body):
         return "stub", first or "no text at all"
     lines = [line.strip(" -*+>\t") for line in body.splitlines() if line.strip()]
     if len(lines) <= 2 and len(_words(lines[0])) <= _ERROR_WORDS and _ERROR.match(lines[0]):
@@ -136,7 +136,7 @@ def _shingles(words: list[str]) -> frozenset[int]:
 
 
 def _repetitions(notes: list[Note]) -> list[Finding]:
-    sets = {i: _shingles(words) for i, note in enumerate(notes) if len(words := _words(note.body)) >= _LEAST_WORDS}
+    sets = {i: _shingles(words) for i, note in enumerate(notes) if len(words := _words(note.body)) >= _MIN_WORDS}
     buckets: dict[int, list[int]] = {}
     for i, shingles in sets.items():
         for smallest in sorted(shingles)[:_SKETCH]:
@@ -150,8 +150,8 @@ def _repetitions(notes: list[Note]) -> list[Finding]:
 
     least: dict[int, float] = {}
     for members in buckets.values():
-        for j, one in enumerate(members[:_MOST_ALIKE]):
-            for other in members[j + 1 : _MOST_ALIKE]:
+        for j, one in enumerate(members[:_MAX_ALIKE]):
+            for other in members[j + 1 : _MAX_ALIKE]:
                 a, b = root(one), root(other)
                 if a != b and (alike := _jaccard(sets[one], sets[other])) >= _ALIKE:
                     group[b] = a

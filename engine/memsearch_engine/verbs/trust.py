@@ -17,7 +17,7 @@ from memsearch_engine.trust.inbox import Held
 from memsearch_engine.trust.repair import Finding as Mendable
 
 Progress = Callable[[str, int, int], None]
-_LEAST_TEXT = 4
+_MIN_TEXT = 4
 
 
 class Secrets:
@@ -42,8 +42,8 @@ class Secrets:
             UsageError: the text is so short, or so common, that it stands in too many places. NotFound: no such entry.
         """
         if text:
-            if len(text) < _LEAST_TEXT:
-                what = f"a text of fewer than {_LEAST_TEXT} characters stands in too many places"
+            if len(text) < _MIN_TEXT:
+                what = f"a text of fewer than {_MIN_TEXT} characters stands in too many places"
                 raise UsageError(what, "name more of it")
             scrub.check_text(self._memory.projects, text)
             return [scan.Finding.of(self._home, "text", text)]

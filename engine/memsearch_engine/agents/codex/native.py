@@ -16,7 +16,7 @@ _FILES = ["-s", "workspace-write", "-c", "sandbox_workspace_write.exclude_slash_
 
 
 def call(private: Path, program: str, model: str, system: str, text: str, *, edits: bool) -> Call:
-    environment = native_home.furnish(private, program, model, "" if edits else system, edits=edits)
+    environment = native_home.prepare(private, program, model, "" if edits else system, edits=edits)
     argv = [*_ALONE, *(_FILES if edits else ()), "-"]
     return Call(argv, marked(f"{system}\n\n{text}" if edits else text), environment)
 

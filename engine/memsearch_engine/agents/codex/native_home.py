@@ -37,7 +37,7 @@ _TOOLLESS: dict[str, Any] = {
 _ANSWER_S = 10.0
 
 
-def furnish(folder: Path, program: str, model: str, system: str, *, edits: bool = False) -> dict[str, str]:
+def prepare(folder: Path, program: str, model: str, system: str, *, edits: bool = False) -> dict[str, str]:
     """Make *folder* such a home.
 
     Args:

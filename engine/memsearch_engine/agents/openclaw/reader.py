@@ -32,7 +32,7 @@ _KNOWN = frozenset(
     "session message model_change thinking_level_change custom custom_message reset compaction branch_summary label leaf "
     "session_info".split()
 )
-_MOST_BYTES = 64 * 1024 * 1024
+_MAX_BYTES = 64 * 1024 * 1024
 _HEARTBEAT = "[OpenClaw heartbeat poll]"
 
 
@@ -133,7 +133,7 @@ def _unpack(packed: object) -> bytes:
     import zstandard
 
     try:
-        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=_MOST_BYTES)  # type: ignore[arg-type]
+        return zstandard.ZstdDecompressor().decompress(packed, max_output_size=_MAX_BYTES)  # type: ignore[arg-type]
     except (zstandard.ZstdError, TypeError):
         return b""
 
