@@ -73,7 +73,7 @@ def test_looking_something_up_makes_no_project(box: Box):
     def known() -> list[str]:
         return [project["root"] for project in box.ok("project", "--all", "--json").json["projects"]]
 
-    for command in (["search", "anything"], ["trace", "anything"], ["index"], ["context"], ["status"]):
+    for command in (["search", "anything"], ["trace", "anything"], ["context"], ["status"]):
         box.run(*command)
     named = box.ok("project", "--json").json
     assert known() == []

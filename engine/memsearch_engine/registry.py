@@ -64,7 +64,7 @@ class Registry:
 
     def at(self, place: Place, *, register: bool = False) -> Project:
         """The project of *place*. A folder with notes is registered on first sight; another one only where *register* says that something is
-        being kept of it, else it is named as it would be: looking something up leaves no trace. Raises Unreachable where the home can't be written."""
+        done for it, else it is named as it would be: looking something up leaves no trace. Raises Unreachable where the home can't be written."""
         with self._lock, complaining(self.home):
             return self._at(place, register or os.path.isdir(place.memory))
 

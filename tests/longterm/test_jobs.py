@@ -6,8 +6,12 @@ import multiprocessing
 from pathlib import Path
 
 import pytest
+from memsearch_engine.errors import MemsearchError
 from memsearch_engine.home import Home
+from memsearch_engine.longterm import jobs as lease
 from memsearch_engine.longterm.jobs import LEASE_S, RETRY_S, TRIES, Claim, Jobs, Refusal
+
+from tests.conftest import until
 
 
 class Clock:
@@ -62,6 +66,48 @@ def test_who_let_the_lease_lapse_can_finish_nothing_even_if_nobody_took_it(jobs,
     assert not jobs.heartbeat(claim)
     assert not jobs.succeed(claim, "", written.append)
     assert written == []
+
+
+@pytest.fixture
+def beats(jobs, monkeypatch) -> list[bool | MemsearchError]:
+    """What each heartbeat answers, while there is something in the list; a beat takes a hundredth of a second and, by the clock that the
+    lease is measured with, a tenth of a lease."""
+    answers: list[bool | MemsearchError] = []
+    clock = Clock()
+    monkeypatch.setattr(lease, "BEAT_S", 0.01)
+    monkeypatch.setattr(lease, "LEASE_S", 0.1)
+    monkeypatch.setattr(lease.time, "monotonic", clock)
+
+    def heartbeat(claim: Claim) -> bool:
+        clock.now += 0.01
+        answer = answers.pop(0) if answers else True
+        if isinstance(answer, MemsearchError):
+            raise answer
+        return answer
+
+    monkeypatch.setattr(jobs, "heartbeat", heartbeat)
+    return answers
+
+
+def test_a_lease_holds_while_its_heart_beats_and_its_loss_is_told_at_once(jobs, beats):
+    beats += [True] * 30
+    with jobs.kept_alive(claimed(jobs)) as lost:
+        until(lambda: not beats, 10, "thirty beats")
+        assert not lost.is_set()
+        beats += [False, True]
+        assert lost.wait(10)
+    assert beats == [True]  # nobody asks any more
+
+
+def test_a_busy_database_is_borne_for_as_long_as_the_lease_holds(jobs, beats):
+    busy = MemsearchError("database is locked")
+    beats += [*[busy] * 8, True, *[busy] * 8, True]
+    with jobs.kept_alive(claimed(jobs)) as lost:
+        until(lambda: not beats, 10, "all beats")
+        assert not lost.is_set()
+        beats += [busy] * 12
+        assert lost.wait(10)
+    assert 1 <= len(beats) <= 4  # before the lease was over, not after
 
 
 def test_stolen_leases_are_counted_and_use_up_the_tries(jobs, clock):

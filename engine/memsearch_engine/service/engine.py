@@ -576,7 +576,7 @@ class Engine:
         for path in paths or []:
             if not os.path.exists(path):
                 raise UsageError(f"{path} does not exist")
-        projects = self.registry.all() if all_projects else [self.project_at(place, register=bool(paths))]
+        projects = self.registry.all() if all_projects else [self.project_at(place, register=True)]
         results = [self.indexer.run(project, list(paths or []), force, call) for project in projects]
         for project, result in zip(projects, results):
             result.not_english = self._not_english(project)
