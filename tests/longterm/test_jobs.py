@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import multiprocessing
+import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from memsearch_engine.errors import MemsearchError
@@ -76,7 +78,7 @@ def beats(jobs, monkeypatch) -> list[bool | MemsearchError]:
     clock = Clock()
     monkeypatch.setattr(lease, "BEAT_S", 0.01)
     monkeypatch.setattr(lease, "LEASE_S", 0.1)
-    monkeypatch.setattr(lease.time, "monotonic", clock)
+    monkeypatch.setattr(lease, "time", SimpleNamespace(monotonic=clock, time=time.time))
 
     def heartbeat(claim: Claim) -> bool:
         clock.now += 0.01
