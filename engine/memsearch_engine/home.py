@@ -268,8 +268,8 @@ class AgentFolders(NamedTuple):
         home = user_home()
         places: dict[str, list[Path]] = {}
         for agent in registry.everyone():
-            configured = environment.get(agent.home_variable)
-            bases = [Path(configured)] if configured else []
+            moved = (environment.get(name) for name in (agent.sessions_variable, agent.home_variable))
+            bases = [Path(folder) for folder in moved if folder]
             bases += [home / agent.home, *map(Path, (seen or {}).get(agent.name, ()))]
             places[agent.name] = list(dict.fromkeys(base / agent.sessions for base in bases))
         return cls(places)

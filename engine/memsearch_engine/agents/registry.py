@@ -33,6 +33,7 @@ class Agent(NamedTuple):
         home_variable, home, sessions: the variable that moves its home; its home below the user's; where sessions lie in it.
         writes: how the files of its sessions end.
         context_lines: lines of recent notes that a new session is told.
+        sessions_variable: the variable that moves nothing but its sessions ('': none does).
         also_called: other names of it in a query.
         anchor: the word for the path in an anchor that names no agent and is its; anchor_path: what stands in such a path ('': any).
         noted_by_minute: memsearch's anchors of its turns name no turn.
@@ -50,6 +51,7 @@ class Agent(NamedTuple):
     sessions: str
     writes: str
     context_lines: int
+    sessions_variable: str = ""
     also_called: tuple[str, ...] = ()
     anchor: str = ""
     anchor_path: str = ""

@@ -394,11 +394,12 @@ def _ready(home: Home, place: dict[str, Any]) -> dict[str, Any]:
 def _put(home: Home, agent: str, event: str, payload: dict[str, Any], start: float, **more: object) -> None:
     inbox = str(home.inbox)
     os.makedirs(inbox, mode=0o700, exist_ok=True)
-    now = time.time()
+    now, known = time.time(), registry.agent(agent)
+    moved = os.environ.get(known.sessions_variable) or os.environ.get(known.home_variable, "")
     record: dict[str, object] = {key: value[:_MAX] for key in _KEEP if isinstance(value := payload.get(key), str)}
     record.update(
         agent=agent, event=event, at=now, memsearch_dir=os.environ.get("MEMSEARCH_DIR", ""),
-        agent_home=os.environ.get(registry.agent(agent).home_variable, ""), **more,
+        agent_home=moved, **more,
     )  # fmt: skip
     record["hook_ms"] = round((time.monotonic() - start) * 1000, 2)
     name = f"{now:.6f}-{os.getpid()}.json"

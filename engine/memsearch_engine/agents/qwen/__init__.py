@@ -25,6 +25,7 @@ AGENT = Agent(
     sessions="projects",
     writes=".jsonl",
     context_lines=30,
+    sessions_variable="QWEN_RUNTIME_DIR",
     also_called=("qwen-code", "qwencode", "qwen_code"),
     session_marks=("QWEN_CODE_", "QWEN_PROJECT_DIR", "GEMINI_PROJECT_DIR", "CLAUDE_PROJECT_DIR"),
     # what a hook says at a start is part of the system prompt and in no file: a session that goes on is told it again
