@@ -98,5 +98,5 @@ def part(name: str, which: str) -> ModuleType | None:
 def owner(kind: str, path: str) -> str:
     """Whose an anchor is that names no agent: the one with its mark in the path before those that take any; '' where nobody's."""
     theirs = [one for one in everyone() if one.anchor_path and one.anchor_path in path and kind in one.anchor.split()]
-    theirs += [one for one in everyone() if not one.anchor_path and kind == one.anchor]
+    theirs += [one for one in everyone() if kind and kind == one.anchor and not one.anchor_path]
     return theirs[0].name if theirs else ""
