@@ -398,3 +398,36 @@ def test_a_folder_that_can_t_be_written_still_tells(desk):
     finally:
         for path in [desk.home.longterm, *desk.home.longterm.rglob("*")]:
             path.chmod(0o755 if path.is_dir() else 0o644)
+
+
+def test_each_phase_asks_for_its_own_model_alone(desk):
+    chosen = desk.settings.longterm
+    for missing, refused in (("extract", (0, 1)), ("consolidate", (0, 2))):
+        kept = getattr(chosen, missing)
+        setattr(chosen, missing, Model())
+        for phase in (0, 1, 2):
+            if phase in refused:
+                with pytest.raises(SettingsError, match=f"longterm.{missing}.provider"):
+                    pipeline.check_models(desk.settings, phase)
+            else:
+                pipeline.check_models(desk.settings, phase)
+        setattr(chosen, missing, kept)
+
+
+def test_status_says_that_the_days_tokens_are_used_up(desk):
+    lesson(desk)
+    desk.run(phase=1)
+    used = pipeline.status(desk.home, desk.settings, desk.folders)["today_tokens"]
+    assert used > 1
+    for cap, is_used_up in ((used - 1, True), (used, True), (used + 1, False)):
+        desk.settings.longterm.daily_tokens = cap
+        problems = pipeline.status(desk.home, desk.settings, desk.folders)["problems"]
+        assert any("used up" in problem for problem in problems) == is_used_up, (cap, problems)
+
+
+def test_documents_that_no_session_is_known_of_are_backed_up_before_they_go(desk):
+    desk.home.longterm.mkdir(parents=True)
+    (desk.home.longterm / "MEMORY.md").write_text("# Mine\n- written by hand\n")
+    backup = pipeline.clear(desk.home)
+    assert backup is not None and backup.stat().st_size and desk.file("MEMORY.md") == ""
+    assert pipeline.clear(desk.home) is None
