@@ -424,7 +424,7 @@ class Library:
             state |= {"daily_tokens": settings.capture.daily_tokens, "provider": settings.capture.summarize.provider}
             state |= {"summaries": capture.summaries(), "failures": capture.failures()}
             state |= {"spend": capture.spent(), "today_tokens": capture.spent_today(), "told": self.memory.receipts()}
-            state["waiting"] = capture.inbox().waiting
+            state["waiting"] = msgspec.to_builtins(capture.inbox().waiting)
             covered = capture.coverage()
             state |= {name: getattr(covered, name) for name in ("percent", "seen", "trivial", "days", "alarms")}
             state["capturing"] = covered.agents

@@ -60,7 +60,7 @@ def activity_rows(state: dict[str, Any]) -> list[Row]:
                          (f"{done:4d} of {seen:<4d} ", "text"), (bar, "heat2" if done == seen else "heat3")])  # fmt: skip
     rows.append([])
     rows.append([_label("inbox"), ("empty" if not state["waiting"] else f"{len(state['waiting'])} waiting", "text")])
-    rows += [[_label(""), (f"{item.event}: {item.reason}", "warn")] for item in state["waiting"][:10]]
+    rows += [[_label(""), (f"{item['event']}: {item['reason']}", "warn")] for item in state["waiting"][:10]]
     jobs = state["summaries"]
     if jobs:
         rows.append([_label("summaries"), (", ".join(f"{count} {name}" for name, count in jobs.items()), "text")])

@@ -149,7 +149,7 @@ def test_all_that_the_scanner_knows_by_rule_and_by_entry(box):
 def test_it_asks_and_refuses_what_would_hit_too_much(box):
     box.ok("add", f"x {SECRET}")
     assert box.run("secrets", "scrub", "--text", SECRET).code == 2
-    assert "4 signs" in box.run("secrets", "scrub", "--text", "ab", "--yes").err
+    assert "4 characters" in box.run("secrets", "scrub", "--text", "ab", "--yes").err
     assert everywhere(box, SECRET)
 
 
