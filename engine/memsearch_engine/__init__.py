@@ -44,7 +44,7 @@ _PUBLIC = {
     "Document": "journal.model",
     "Entry": "journal.model",
     "estimate_tokens": "llm.tokens:estimate",
-    "Evidence": "verbs.capture",
+    "Evidence": "verbs.archive",
     "Excerpt": "transcripts.locate",
     "Fact": "longterm.facts",
     "Failure": "index.rows",
@@ -59,7 +59,7 @@ _PUBLIC = {
     "Home": "home",
     "hook": "capture.hook:main",
     "Hunk": "longterm.review",
-    "Import": "verbs.capture",
+    "Import": "verbs.archive",
     "ImportPlan": "capture.backfill:Plan",
     "ImportReport": "capture.backfill:Report",
     "Inbox": "service.answers",
@@ -72,7 +72,7 @@ _PUBLIC = {
     "Memory": "memory",
     "MemsearchError": "errors",
     "Mendable": "trust.repair:Finding",
-    "Models": "verbs.setup",
+    "Models": "verbs.models",
     "Note": "note",
     "NotFound": "errors",
     "outcomes_in": "recall.notes:outcome",
@@ -121,18 +121,10 @@ if TYPE_CHECKING:
     from memsearch_engine.actions.answers import Fix, Way
     from memsearch_engine.actions.index import Act
     from memsearch_engine.agents.patches import Patch
-    from memsearch_engine.agents.registry import (
-        Agent,
-    )
-    from memsearch_engine.agents.registry import (
-        agent as agent_named,
-    )
-    from memsearch_engine.agents.registry import (
-        everyone as all_agents,
-    )
-    from memsearch_engine.agents.registry import (
-        names as agent_names,
-    )
+    from memsearch_engine.agents.registry import Agent
+    from memsearch_engine.agents.registry import agent as agent_named
+    from memsearch_engine.agents.registry import everyone as all_agents
+    from memsearch_engine.agents.registry import names as agent_names
     from memsearch_engine.capture.backfill import Plan as ImportPlan
     from memsearch_engine.capture.backfill import Report as ImportReport
     from memsearch_engine.capture.context import Context, fenced
@@ -177,10 +169,12 @@ if TYPE_CHECKING:
     from memsearch_engine.trust.repair import Finding as Mendable
     from memsearch_engine.updates import Update, UpdateKind
     from memsearch_engine.verbs.agents import McpClients, Plugins
-    from memsearch_engine.verbs.capture import Capture, Evidence, Import
+    from memsearch_engine.verbs.archive import Evidence, Import
+    from memsearch_engine.verbs.capture import Capture
     from memsearch_engine.verbs.documents import Compact
     from memsearch_engine.verbs.longterm import LongTerm
-    from memsearch_engine.verbs.setup import Configuration, Models, Service
+    from memsearch_engine.verbs.models import Models
+    from memsearch_engine.verbs.setup import Configuration, Service
     from memsearch_engine.verbs.trust import Repair, Secrets, Trust
 
 

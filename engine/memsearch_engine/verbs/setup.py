@@ -1,4 +1,4 @@
-"""The verbs of setting up: settings, models, the resident service."""
+"""The verbs of setting up: settings, the resident service."""
 
 from __future__ import annotations
 
@@ -7,11 +7,8 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from memsearch_engine import inside
 from memsearch_engine import settings as layers
-from memsearch_engine.index import models
 from memsearch_engine.memory import Memory
 from memsearch_engine.service import launch
 from memsearch_engine.service.answers import Health, Status
@@ -78,75 +75,6 @@ class Configuration:
     def unset(self, key: str) -> None:
         """Let a key's default hold again. Raises SettingsError."""
         layers.unset(self._home, key)
-
-
-class Choice(msgspec.Struct, frozen=True):
-    """A model that is known. ``here``: on this machine; ``in_use``; ``beside``: asked beside the one in use."""
-
-    name: str
-    dimension: int
-    languages: str
-    size_mb: int
-    here: bool
-    in_use: bool
-    beside: bool
-
-
-class Models:
-    """Embedding models and what reads hits again.
-
-    >>> with Memory() as memory:
-    ...     [model.name for model in Models(memory).known() if model.in_use]
-    ['all-minilm-l6-v2']
-    """
-
-    DEFAULT = models.DEFAULT
-
-    def __init__(self, memory: Memory) -> None:
-        self._home = memory.home
-
-    def known(self) -> list[Choice]:
-        """Embedding models that are known by name."""
-        settings = layers.load(self._home)
-        current, beside = settings.embedding.model or models.DEFAULT, models.second(self._home, settings)
-        return [
-            Choice(
-                model.name, model.dimension, model.languages, model.size_mb, models.is_present(self._home, model.name), model.name == current,
-                beside is not None and model.name == beside.model,
-            )
-            for model in models.KNOWN.values()
-        ]  # fmt: skip
-
-    def is_present(self, name: str) -> bool:
-        """Whether it can be used at once, or made of weights that are installed."""
-        return models.is_present(self._home, name) or models.convertible(self._home, name)
-
-    def can_be_made(self, name: str) -> bool:
-        """Whether it is made of weights that are installed, which ``pull`` does without a network."""
-        return models.convertible(self._home, name)
-
-    def is_reranker(self, name: str) -> bool:
-        """Whether it reads the best hits beside the question (``search.rerank``)."""
-        return name in models.RERANKERS
-
-    def pull(self, name: str) -> Path:
-        """Make a model of what is installed, or fetch it from its hub; its folder. Raises Unreachable, UsageError."""
-        return models.pull(self._home.ensure(), name)
-
-    def find(self, name: str) -> models.ModelFiles:
-        """The files of a model, by its name or folder. Raises UsageError, Unreachable."""
-        return models.find(self._home, name)
-
-    def is_sound(self, files: models.ModelFiles) -> bool:
-        """Whether its checksum is the known one."""
-        return models.verify(files)
-
-    def use(self, name: str) -> None:
-        """Embed with a model from now on; the service is started with it."""
-        self.find(name)
-        layers.set_value(self._home, "embedding.model", name)
-        launch.stop(self._home)
-        launch.connect(self._home).close()
 
 
 class Service:
