@@ -86,9 +86,9 @@ _PUBLIC = {
     "Provider": "settings",
     "Receipt": "receipts",
     "redact": "secrets.scan",
-    "Repair": "verbs.trust",
+    "Repair": "verbs.repair",
     "Row": "index.rows",
-    "Secrets": "verbs.trust",
+    "Secrets": "verbs.secrets",
     "Section": "search.sections",
     "Service": "verbs.setup",
     "SessionMemory": "longterm.store",
@@ -174,8 +174,10 @@ if TYPE_CHECKING:
     from memsearch_engine.verbs.documents import Compact
     from memsearch_engine.verbs.longterm import LongTerm
     from memsearch_engine.verbs.models import Models
+    from memsearch_engine.verbs.repair import Repair
+    from memsearch_engine.verbs.secrets import Secrets
     from memsearch_engine.verbs.setup import Configuration, Service
-    from memsearch_engine.verbs.trust import Repair, Secrets, Trust
+    from memsearch_engine.verbs.trust import Trust
 
 
 def __getattr__(name: str) -> Any:

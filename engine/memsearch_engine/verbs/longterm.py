@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from memsearch_engine.errors import UsageError
-from memsearch_engine.longterm import pipeline, recall, review, workspace
-from memsearch_engine.longterm.pipeline import Report
+from memsearch_engine.longterm import recall, review, workspace
 from memsearch_engine.longterm.review import Hunk, Proposal
 from memsearch_engine.longterm.store import SessionMemory, Store, note_read
 from memsearch_engine.memory import Memory
 from memsearch_engine.settings import load
+
+if TYPE_CHECKING:  # reading what is there needs no model's side
+    from memsearch_engine.longterm.pipeline import Report
 
 _NUMBER = 8  # digits that an id has at least; fewer are the number of something forgotten by hand
 
@@ -47,6 +49,8 @@ class LongTerm:
         Raises:
             SettingsError: no model is chosen for it.
         """
+        from memsearch_engine.longterm import pipeline
+
         return pipeline.run(
             self._home,
             load(self._home),
@@ -64,6 +68,8 @@ class LongTerm:
 
     def status(self) -> dict[str, Any]:
         """What is on, what was done, what waits, and why sessions were not read."""
+        from memsearch_engine.longterm import pipeline
+
         return pipeline.status(self._home, load(self._home), self._memory.folders)
 
     def told(self) -> str:
@@ -142,10 +148,14 @@ class LongTerm:
 
     def set_mode(self, agent: str, session: str, mode: Literal["enabled", "disabled"]) -> None:
         """Whether a session may be learned from; ``enabled`` also releases one that took in content from outside."""
+        from memsearch_engine.longterm import pipeline
+
         pipeline.set_mode(self._home, agent, session, mode)
 
     def clear(self) -> Path | None:
         """Remove all of it; the backup that was made first, None where there was nothing."""
+        from memsearch_engine.longterm import pipeline
+
         backup = pipeline.clear(self._home)
         self._tell_sessions()
         return backup

@@ -1,0 +1,71 @@
+"""The verbs of secrets in what was written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from memsearch_engine.capture.audit import Place as Stands
+from memsearch_engine.capture.audit import audit
+from memsearch_engine.errors import UsageError
+from memsearch_engine.memory import Memory
+from memsearch_engine.secrets import scan
+from memsearch_engine.settings import load
+from memsearch_engine.trust import scrub
+
+Progress = Callable[[str, int, int], None]
+_MIN_TEXT = 4
+
+
+class Secrets:
+    """Secrets in notes, kept conversations and everything else of ours.
+
+    >>> with Memory() as memory:
+    ...     Secrets(memory).found()
+    []
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory, self._home = memory, memory.home
+
+    def found(self, progress: Progress | None = None) -> list[Stands]:
+        """Where secrets stand in the notes of these projects and in all kept conversations; takes seconds to minutes."""
+        return audit(self._home, self._memory.projects, progress)
+
+    def wanted(self, *, text: str = "", rule: str = "", entry: str = "") -> list[scan.Finding]:
+        """What a scrub would take out: *text* itself, or what the scanner finds by one rule, in one entry, or at all.
+
+        Raises:
+            UsageError: the text is so short, or so common, that it stands in too many places. NotFound: no such entry.
+        """
+        if text:
+            if len(text) < _MIN_TEXT:
+                what = f"a text of fewer than {_MIN_TEXT} characters stands in too many places"
+                raise UsageError(what, "name more of it")
+            scrub.check_text(self._memory.projects, text)
+            return [scan.Finding.of(self._home, "text", text)]
+        name = self._memory.section(entry).entry.id if entry else ""
+        return scrub.known(self._home, self._memory.projects, rule=rule, entry=name)
+
+    def survey(self, wanted: list[scan.Finding], progress: Progress | None = None) -> scrub.Report:
+        """Where secrets stand, in ours (``left``) and in what is not ours (``others``). Nothing is changed."""
+        return scrub.survey(self._home, self._memory.projects, wanted, self._memory.folders, progress)
+
+    def scrub(self, wanted: list[scan.Finding], progress: Progress | None = None) -> scrub.Report:
+        """Take secrets out of everything of ours, then read it again and say what is left. Can't be undone."""
+        memory = self._memory
+        return scrub.scrub(self._home, load(self._home), memory.projects, wanted, memory.folders, progress)
+
+    def interrupted(self) -> list[str]:
+        """Of a scrub that did not come to its end, what it looked for."""
+        return scrub.interrupted(self._home)
+
+    def allow(self, fingerprint: str, *, off: bool = False) -> None:
+        """Say that something that was found is no secret; *off*: that it is one after all. Raises UsageError."""
+        try:
+            scan.allow(self._home, fingerprint, off=off)
+        except ValueError as error:
+            raise UsageError(str(error)) from error
+
+    def allowed(self) -> frozenset[str]:
+        """Fingerprints of what is no secret."""
+        return scan.allowed(self._home)
