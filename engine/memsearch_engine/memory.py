@@ -87,16 +87,19 @@ class Memory:
         self.home = (
             home if isinstance(home, Home) else Home(Path(home).expanduser().absolute()) if home else Home.from_env()
         )
-        self.place: Place = locate(path, self.home)
+        with contextlib.suppress(FileNotFoundError):  # a folder that is gone matters to who asks for its project
+            path = path or os.getcwd()
+        self._path, self._place = path, None
         self.everything = everything or project == "*"
         self._catalog: Catalog | None = None
         self._projects: list[Project] | None = None
+        self._is_known = False
         self._journal: Journal | None = None
         self._folders: AgentFolders | None = None
         self.shortfall = ""  # why an answer was less than it could be
         if project and not self.everything:
             chosen = self._named([project])[0]
-            self.place = Place(chosen.root, chosen.memory, locate(chosen.root, self.home).common_dir)
+            self._place = Place(chosen.root, chosen.memory, locate(chosen.root, self.home).common_dir)
 
     def __enter__(self) -> Memory:
         return self
@@ -115,10 +118,20 @@ class Memory:
     # -- where ----------------------------------------------------------------------------------------------
 
     @property
+    def place(self) -> Place:
+        """Where the project lies. Raises FileNotFoundError where the current folder is gone."""
+        if self._place is None:
+            self._place = locate(self._path, self.home)
+        return self._place
+
+    @property
     def projects(self) -> list[Project]:
-        if self._projects is None:
-            self._projects = self._find_projects()
-        return self._projects
+        if self._projects is not None:
+            return self._projects
+        found = self._find_projects()
+        if self._is_known:  # else its identity may still change: with its first commit
+            self._projects = found
+        return found
 
     def _find_projects(self, *, register: bool = False) -> list[Project]:
         from memsearch_engine.registry import Registry
@@ -126,9 +139,11 @@ class Memory:
         registry = Registry(self.home)
         try:
             here = registry.at(self.place, register=register)
-            return registry.all() if self.everything else [here]
-        except MemsearchError as error:
+            self._is_known = registry.knows(here.root)
+            return (registry.all() if self.everything else []) or [here]
+        except (MemsearchError, OSError) as error:
             self.shortfall = str(error)
+            self._is_known = True
             return [offline_project(self.place)]
         finally:
             registry.close()
@@ -447,6 +462,7 @@ class Memory:
     def owns(self, path: str) -> bool:
         """Whether a file is one of these projects' notes, or holds what their long-term memory knows."""
         folders = (str(folder) for p in self.projects for folder in (p.memory, self.home.longterm_search / p.id[:8]))
+        path = os.path.normpath(path)
         return any(path.startswith(folder + os.sep) for folder in folders)
 
     def note(self, name: str) -> Note:
@@ -812,7 +828,7 @@ class Memory:
         from memsearch_engine.longterm.recall import refresh
         from memsearch_engine.settings import load
 
-        if not everywhere:
+        if not everywhere and fact.strip():
             self._projects = self._find_projects(register=True)
         project = "" if everywhere else self.project.id
         noted = remember(self.home, fact, project=project, name="" if everywhere else self.project.name)

@@ -218,7 +218,8 @@ def _named(own: engine.Configuration, key: str) -> object:
 @as_json
 def config_set(key: str, value: str, project: bool, json_: bool) -> None:
     """Change one setting; comments in the file stay."""
-    own = engine.Configuration(Memory())
+    memory = Memory()
+    own = engine.Configuration(memory)
     if project:
         file, typed = own.project_file, own.set_in_project(key, value)
         output.emit({"key": key, "value": typed, "file": str(file)}) if json_ else output.say(
@@ -226,7 +227,7 @@ def config_set(key: str, value: str, project: bool, json_: bool) -> None:
         )
         return
     typed = own.set(key, value)
-    warnings = [warning for warning in own.load().warnings if f"`{key}`" in warning]
+    warnings = [warning for warning in memory.settings.warnings if f"`{key}`" in warning]
     if json_:
         output.emit({"key": key, "value": typed, "file": str(own.file), "warnings": warnings})
     output.say(f"{key} = {_toml(typed)} in {own.file}")

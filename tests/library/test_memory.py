@@ -15,7 +15,7 @@ from pathlib import Path
 
 import memsearch_engine
 import pytest
-from memsearch_engine import Conflict, Excerpt, Memory, NotFound, ToolCall, Turn, UpdateKind, UsageError
+from memsearch_engine import Capture, Conflict, Excerpt, Memory, NotFound, ToolCall, Turn, UpdateKind, UsageError
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.write import Journal, target_of
@@ -313,3 +313,56 @@ def test_readme_s_page_runs(box):
         [sys.executable, "-c", page.split("```")[0]], cwd=box.project, env=box.env, capture_output=True, text=True
     )
     assert done.returncode == 0 and done.stdout.startswith("20") and "Staging runs Postgres 16" in done.stdout, done
+
+
+def test_a_home_that_knows_no_project_has_the_one_at_hand(box: Box):
+    with Memory(box.project, home=box.home, everything=True) as memory:
+        assert [project.root for project in memory.projects] == [str(box.project)] == [memory.project.root]
+    assert box.run("stats", "--all", "--json").code == 3  # there is no index yet
+    assert box.ok("index", "--all", "--json").json["projects"]
+
+
+def test_what_a_project_is_called_is_asked_again_until_it_is_one(box: Box):
+    def git(*args: str) -> None:
+        identity = ["-c", "user.name=t", "-c", "user.email=t@example.com", "-c", "commit.gpgsign=false"]
+        subprocess.run(["git", *identity, *args], cwd=box.project, check=True, capture_output=True)
+
+    git("init", "-q")
+    with Memory(box.project, home=box.home) as early, Memory(box.project, home=box.home) as late:
+        before = early.project.id
+        git("commit", "-q", "--allow-empty", "-m", "first")
+        late.add("Staging runs Postgres 16")
+        assert early.project.id == late.project.id != before
+
+
+def test_what_concerns_the_home_alone_works_where_the_folder_is_gone(box: Box):
+    gone = box.root / "gone"
+    gone.mkdir()
+    script = f'cd {gone}; rmdir {gone}; exec "$@"'
+    for argv in (
+        ["config", "set", "search.top_k", "7"],
+        ["spend"],
+        ["plugins", "status"],
+        ["service", "stop"],
+        ["models", "list"],
+    ):
+        done = subprocess.run(
+            ["sh", "-c", script, "sh", *box.argv(), *argv], env=box.env, capture_output=True, text=True
+        )
+        assert done.returncode in (0, 5), (argv, done.stderr)
+        gone.mkdir()
+
+
+def test_a_broken_project_file_does_not_keep_the_owner_from_his_own_settings(box: Box):
+    (box.project / ".memsearch.toml").write_text("[x\n")
+    assert box.ok("config", "set", "search.top_k", "7", "--json").json["value"] == 7
+
+
+def test_a_first_note_of_anybodys_is_noticed_where_somebody_looks(box: Box):
+    with Memory(box.project, home=box.home) as memory:
+        changes = memory.watch(timeout_s=60)
+        Capture(memory).standing()
+        memory_folder = Path(memory.place.memory)
+        timer = threading.Timer(0.5, lambda: (memory_folder.mkdir(parents=True), (memory_folder / "2026-05-01.md").write_text("# 2026-05-01\n\n### 10:00\n- Deploys go out on Tuesdays\n")))  # fmt: skip
+        timer.start()
+        assert "Tuesdays" in next(changes).note.text

@@ -25,6 +25,7 @@ from memsearch_engine.agents.qwen import reader as qwen
 from memsearch_engine.errors import UsageError
 from memsearch_engine.home import AgentFolders
 from memsearch_engine.transcripts import jsonl, locate
+from memsearch_engine.transcripts.model import Turn
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 
@@ -454,3 +455,81 @@ def test_a_file_of_nobodys_is_refused_so_that_its_reader_looks_elsewhere(tmp_pat
     file.write_text('{"a": 1}\nnothing\n' * 100)
     with pytest.raises(UsageError, match="no transcript"):
         locate.recognise(str(file))
+
+
+def qwen_line(kind: str, at: int, **more: object) -> dict:
+    common = {
+        "uuid": f"{kind}{at}",
+        "sessionId": "s",
+        "timestamp": f"2026-11-25T03:00:{at:02d}Z",
+        "type": kind,
+        "cwd": "/p",
+        "version": "0.24.4",
+    }
+    return {**common, **({"provenance": "real_user"} if kind == "user" else {}), **more}
+
+
+def qwen_turns(tmp_path: Path, *lines: dict) -> list[Turn]:
+    file = tmp_path / "s.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    conversation = qwen.open_session(qwen.at(file))
+    turns = conversation.turns()
+    assert list(conversation.each()) == turns == [conversation.turns(n, n + 1)[0] for n in range(len(conversation.ids))]
+    return turns
+
+
+def qwen_said(role: str, *texts: str) -> dict:
+    return {"message": {"role": role, "parts": [{"text": text} for text in texts]}}
+
+
+def test_qwen_s_commands_are_the_persons_words_and_nobody_elses(tmp_path):
+    def called(at: int, phase: str) -> dict:
+        payload = {"phase": phase, "rawCommand": "/review the importer", "sentToModel": True}
+        return qwen_line("system", at, subtype="slash_command", systemPayload=payload)
+
+    answered = {"usageMetadata": {}}
+    first, second, third = qwen_turns(
+        tmp_path,
+        called(1, "invocation"), called(2, "result"), qwen_line("user", 3, **qwen_said("user", "You are a reviewer.")),
+        qwen_line("assistant", 4, **qwen_said("model", "Reviewed."), **answered),
+        qwen_line("user", 5, **qwen_said("user", "one", "two", "\n--- Content from referenced files ---", "the file")),
+        qwen_line("assistant", 6, **qwen_said("model", "Both."), **answered),
+        qwen_line("system", 7, subtype="slash_command", systemPayload={"phase": "invocation", "rawCommand": "/rewind", "sentToModel": False}),
+        qwen_line("user", 8, **qwen_said("user", "what I really typed")),
+    )  # fmt: skip
+    assert (first.user, first.turn) == ("/review the importer", "user3")
+    assert second.user == "one\ntwo" and third.user == "what I really typed"
+
+
+def test_a_refusal_that_was_tried_again_and_answered_is_none(tmp_path):
+    def event(at: int, name: str, **more: str) -> dict:
+        return qwen_line(
+            "system", at, subtype="ui_telemetry", systemPayload={"uiEvent": {"event.name": f"qwen-code.{name}", **more}}
+        )
+
+    refused = event(2, "api_error", error_message="429 later")
+    asked = qwen_line("user", 1, **qwen_said("user", "please"))
+    (turn,) = qwen_turns(
+        tmp_path, asked, refused, event(3, "api_response"), qwen_line("assistant", 4, **qwen_said("model", "Fine."))
+    )
+    assert (turn.status, turn.assistant) == ("done", "Fine.")
+    (turn,) = qwen_turns(tmp_path, asked, refused)
+    assert (turn.status, turn.assistant) == ("failed", "429 later")
+
+
+def test_gemini_s_folder_is_read_with_care(tmp_path):
+    chats = tmp_path / "tmp" / "p" / "chats"
+    chats.mkdir(parents=True)
+    file = chats / "session-2026-11-25T03-00-aaaaaaaa.jsonl"
+    lines = [
+        {"sessionId": "../../x", "kind": "main"},
+        {"id": "u", "timestamp": "t", "type": "user", "content": [{"text": "look around"}]},
+        {"id": "g", "timestamp": "t", "type": "gemini", "content": "", "toolCalls": [{"name": "invoke_agent"}, {"name": "invoke_agent"}]},
+        {"id": "g", "timestamp": "t", "type": "gemini", "content": "Done."},
+    ]  # fmt: skip
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for named, root in (("/home/ana/p\n", "/home/ana/p"), ("not/absolute", ""), ("/a\0b", ""), ("/" + "x" * 9000, "")):
+        (chats.parent / ".project_root").write_text(named)
+        (turn,) = gemini.open_session(gemini.at(file)).turns()
+        assert turn.cwd == root
+    assert turn.assistant == "Done." and len(turn.tools) == 2 and turn.outside

@@ -151,10 +151,11 @@ class Client(NamedTuple):
     entry: Callable[[str], dict[str, Any]]
     variable: str = ""
     comments: bool = False
+    moved_within: str = ""  # the file's folder below the one that *variable* names
 
     def path(self) -> Path:
         moved = os.environ.get(self.variable, "") if self.variable else ""
-        return Path(moved, Path(self.file).name) if moved else user_home() / self.file
+        return Path(moved, self.moved_within, Path(self.file).name) if moved else user_home() / self.file
 
 
 def plain_entry(program: str) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def install(home: Home, name: str, *, dry_run: bool = False) -> list[Patch]:
 def uninstall(home: Home, name: str, *, dry_run: bool = False) -> list[Patch]:
     """Take it out: the file is as it was, or, where it was changed meanwhile, without our entry."""
     known = client(name)
-    return revert(home, _record(name), lambda path, now, before: _without(known, now), dry_run=dry_run)
+    return revert(home, _record(name), lambda path, now, before: _without(known, now, before), dry_run=dry_run)
 
 
 def entry(name: str = "") -> dict[str, Any]:
@@ -93,17 +93,27 @@ def _patch(known: Client) -> Patch:
     return Patch(str(path), before, json_like(table, before), "mcp server")
 
 
-def _without(known: Client, now: bytes) -> bytes:
+def _without(known: Client, now: bytes, before: bytes | None) -> bytes | None:
+    """A client's list without our entry, and without the tables that were made for it; None where the file was."""
     path = known.path()
     if path.suffix == ".toml":
         return _toml(path, now, known, None)
     table = json_table(path, now, comments=known.comments)
+    theirs: Any = json_table(path, before, comments=known.comments)
+    tables: list[tuple[dict[str, Any], str, bool]] = []
     inner: Any = table
     for name in known.under:
-        inner = inner.get(name) if isinstance(inner, dict) else None
+        if not isinstance(inner, dict):
+            break
+        theirs = theirs.get(name) if isinstance(theirs, dict) else None
+        tables.append((inner, name, theirs is None))
+        inner = inner.get(name)
     if isinstance(inner, dict):
         inner.pop(NAME, None)
-    return json_like(table, now)
+    for outer, name, is_ours in reversed(tables):
+        if is_ours and outer.get(name) == {}:
+            del outer[name]
+    return json_like(table, now) if table or before is not None else None
 
 
 def _toml(path: Path, before: bytes | None, known: Client, wanted: dict[str, Any] | None) -> bytes:

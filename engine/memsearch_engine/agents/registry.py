@@ -39,6 +39,7 @@ class Agent(NamedTuple):
         noted_by_minute: memsearch's anchors of its turns name no turn.
         session_marks: how variables begin that tell its programs that they run in a session.
         told_in, compacted: in a line of a session, what says that a hook was the one to speak; that all before it was summed up.
+        replaced: what says that of all before it only that counts which this line repeats.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Agent(NamedTuple):
     session_marks: tuple[str, ...] = ()
     told_in: tuple[bytes, ...] = ()
     compacted: tuple[bytes, ...] = ()
+    replaced: tuple[bytes, ...] = ()
 
 
 def names() -> tuple[str, ...]:

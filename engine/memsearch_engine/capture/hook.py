@@ -20,7 +20,9 @@ from memsearch_engine import __version__
 from memsearch_engine.agents import registry
 
 if TYPE_CHECKING:
+    import mmap
     import socket
+    from collections.abc import Iterator
 
     from memsearch_engine.home import Home
 
@@ -45,7 +47,10 @@ _TOLD = ("file_path", "filePath", "notebook_path", "path", "command", "cmd", "in
 #: Events after which turns may be finished. The others only answer.
 _FINISHING = {"Stop", "StopFailure", "SessionEnd", "PreCompact", "Interrupt"}
 _MIN_PROMPT = 10
-_LINE_HEAD = 8192  # bytes of a line in which it says what it is
+_LINE_HEAD, _LINE_NEAR = (
+    8192,
+    64,
+)  # bytes of a line in which it says what it is: its first, or those right before what we said
 _LOOK_S = 0.5
 _LOOKED_THROUGH = 64 * 1024 * 1024  # bytes of a transcript, from its end
 _MAX_LOG = 1_000_000  # bytes; the older half of what went wrong is hook.log.1
@@ -166,7 +171,7 @@ def _before_agent(home: Home, agent: str, payload: dict[str, Any], start: float)
     """What a session is told at a prompt, where that is the only place for it: at its first prompt, and at the first one after a
     compaction, which nothing else tells of, also what is told at a start."""
     texts: list[str] = []
-    if not _was_told(agent, {**payload, "source": "resume"}):
+    if _ready(home, _place(home, payload)).get("texts") and not _was_told(agent, {**payload, "source": "resume"}):
         source = "compact" if _is_in(payload.get("transcript_path"), registry.agent(agent).compacted) else "startup"
         texts = _at_start(home, agent, {**payload, "source": source}, start)
     prompt = payload.get("prompt")
@@ -180,13 +185,27 @@ def _before_agent(home: Home, agent: str, payload: dict[str, Any], start: float)
 
 def _is_in(path: object, marks: tuple[bytes, ...]) -> bool:
     """Whether a transcript has one of *marks*."""
-    import mmap
-
     try:
-        with open(str(path), "rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        with _mapped(path) as data:
             return any(data.rfind(mark, max(0, len(data) - _LOOKED_THROUGH)) >= 0 for mark in marks)
     except (OSError, ValueError):
         return False
+
+
+@contextlib.contextmanager
+def _mapped(path: object) -> Iterator[mmap.mmap]:
+    """A transcript in memory. Raises OSError, ValueError where it is no file, or empty."""
+    import mmap
+    import stat
+
+    if not isinstance(path, str) or not path:
+        raise ValueError("no path")
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would keep us
+    with open(fd, "rb"):
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise ValueError("no file")
+        with mmap.mmap(fd, 0, access=mmap.ACCESS_READ) as data:
+            yield data
 
 
 def _at_prompt(home: Home, agent: str, payload: dict[str, Any], prompt: str, start: float) -> dict[str, Any]:
@@ -318,29 +337,18 @@ def _was_told(agent: str, payload: dict[str, Any]) -> bool:
     source = payload.get("source")
     if source != "resume":
         return source == "fork"
-    import mmap
-    import stat
-
-    path = payload.get("transcript_path")
-    if not isinstance(path, str) or not path:
-        return False
-    end = time.monotonic() + _LOOK_S
+    known, end = registry.agent(agent), time.monotonic() + _LOOK_S
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would keep us
-        with open(fd, "rb"):
-            if not stat.S_ISREG(os.fstat(fd).st_mode):
-                return False
-            with mmap.mmap(fd, 0, access=mmap.ACCESS_READ) as data:
-                oldest = max(0, len(data) - _LOOKED_THROUGH)
-                known = registry.agent(agent)
-                oldest = max([oldest, *(data.rfind(mark, oldest) for mark in known.compacted)])
-                at = data.rfind(_FENCE, oldest)
-                while at >= 0 and time.monotonic() < end:
-                    line = data.rfind(b"\n", oldest, at) + 1 or oldest
-                    head = data[line : min(at, line + _LINE_HEAD)]
-                    if any(mark in head for mark in known.told_in):
-                        return True
-                    at = data.rfind(_FENCE, oldest, line)  # a line once, however often it says so
+        with _mapped(payload.get("transcript_path")) as data:
+            oldest = max(0, len(data) - _LOOKED_THROUGH)
+            oldest = max([oldest, *(data.rfind(mark, oldest) for mark in (*known.compacted, *known.replaced))])
+            at = data.rfind(_FENCE, oldest)
+            while at >= 0 and time.monotonic() < end:
+                line = data.rfind(b"\n", oldest, at) + 1 or oldest
+                head = data[line : min(at, line + _LINE_HEAD)] + data[max(line, at - _LINE_NEAR) : at]
+                if any(mark in head for mark in known.told_in):
+                    return True
+                at = data.rfind(_FENCE, oldest, line)  # a line once, however often it says so
     except (OSError, ValueError):  # not there, or empty
         pass
     return False

@@ -148,7 +148,7 @@ def _id(text: str) -> str:
 
 def home_of(cwd: str, home: Home) -> str:
     """The memory folder for turns of *cwd*; '' where the project's folder is gone (nothing is made anew for it)."""
-    if not os.path.isabs(cwd):
+    if not os.path.isabs(cwd) or "\0" in cwd:
         return ""  # relative to what, nobody knows
     place = locate(cwd, home)
     return place.memory if os.path.isdir(place.root) else ""

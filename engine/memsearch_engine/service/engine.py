@@ -337,11 +337,10 @@ class Engine:
     # -- requests -------------------------------------------------------------------------------------------
 
     def project_at(self, place: dict[str, str], *, register: bool = False) -> Project:
-        """The project at a place that the client found (its environment counts, not the service's); watched from now on, if it is one
-        (``Registry.at``)."""
+        """The project at a place that the client found (its environment counts, not the service's); watched from now on, also where it is
+        none yet (``Registry.at``): its first note may be anybody's."""
         project = self.registry.at(msgspec.convert(place, Place), register=register)
-        if self.registry.knows(project.root):
-            self.indexer.attach(project)
+        self.indexer.attach(project)
         return project
 
     def scope(self, place: dict[str, str], names: list[str]) -> list[Project]:
@@ -576,7 +575,7 @@ class Engine:
         for path in paths or []:
             if not os.path.exists(path):
                 raise UsageError(f"{path} does not exist")
-        projects = self.registry.all() if all_projects else [self.project_at(place, register=True)]
+        projects = (self.registry.all() if all_projects else []) or [self.project_at(place, register=True)]
         results = [self.indexer.run(project, list(paths or []), force, call) for project in projects]
         for project, result in zip(projects, results):
             result.not_english = self._not_english(project)
@@ -625,7 +624,7 @@ class Engine:
 
     def reset(self, call: Call, place: dict[str, str], all_projects: bool = False) -> dict[str, Any]:
         """Forget the index of a project (its files are untouched) and build it again in the background."""
-        projects = self.registry.all() if all_projects else [self.project_at(place)]
+        projects = (self.registry.all() if all_projects else []) or [self.project_at(place)]
         for project in projects:
             self.indexer.enqueue(Job(project, [], anew=True))
         self._bump()
@@ -733,7 +732,7 @@ class Engine:
 
     def standing(self, call: Call, place: dict[str, str], all_projects: bool = False) -> Standing:
         """Who is captured and since when, whose turns don't arrive, and how many decisions the owner owes."""
-        projects = self.registry.all() if all_projects else [self.project_at(place)]
+        projects = (self.registry.all() if all_projects else []) or [self.project_at(place)]
         proposal = review.pending(self.home)
         proposed = review.decisions(proposal) if proposal else []
         with self._counting:

@@ -23,7 +23,7 @@ class Configuration:
     """
 
     def __init__(self, memory: Memory) -> None:
-        self._home, self._project_file = memory.home, memory.place.settings_file
+        self._memory, self._home = memory, memory.home
 
     @property
     def file(self) -> Path:
@@ -33,11 +33,11 @@ class Configuration:
     @property
     def project_file(self) -> Path:
         """The project's, which may set only a few."""
-        return self._project_file
+        return self._memory.place.settings_file
 
     def load(self) -> layers.Settings:
         """All layers, read now. Raises SettingsError."""
-        return layers.load(self._home, self._project_file)
+        return layers.load(self._home, self.project_file)
 
     def types(self) -> dict[str, str]:
         """Every settable key with its type in words."""
@@ -49,7 +49,7 @@ class Configuration:
 
     def raw(self, key: str, default: Any = None) -> Any:
         """What a file says for any key, memsearch's own among them; else memsearch's default, else *default*."""
-        return layers.raw_value(self._home, self._project_file, key, default)
+        return layers.raw_value(self._home, self.project_file, key, default)
 
     def raw_of_owner(self, key: str, default: Any = None) -> Any:
         """The same, whatever the project's file says."""
@@ -57,7 +57,7 @@ class Configuration:
 
     def written(self, *, in_project: bool = False) -> dict[str, Any]:
         """What the owner's file, or the project's, says: tables inside tables; {} where there is none. Raises OSError, ValueError."""
-        file = self._project_file if in_project else self._home.config
+        file = self.project_file if in_project else self._home.config
         return tomllib.loads(inside.read(file, inside.MAX_SETTINGS).decode("utf-8")) if file.exists() else {}
 
     def set(self, key: str, text: str) -> Any:
@@ -70,7 +70,7 @@ class Configuration:
 
     def set_in_project(self, key: str, text: str) -> Any:
         """Write one of the few keys that a project's file may set; the typed value. Raises SettingsError."""
-        return layers.set_in_project(self._project_file, key, text)
+        return layers.set_in_project(self.project_file, key, text)
 
     def unset(self, key: str) -> None:
         """Let a key's default hold again. Raises SettingsError."""

@@ -28,5 +28,6 @@ AGENT = Agent(
     also_called=("gemini-cli", "geminicli", "gemini_cli"),
     session_marks=("GEMINI_SESSION_ID", "GEMINI_PROJECT_DIR", "GEMINI_CWD", "GEMINI_PLANS_DIR", "CLAUDE_PROJECT_DIR"),
     told_in=(b"<hook_context>",),
-    compacted=(b"<state_snapshot>",),
+    compacted=(b'[{"text":"<state_snapshot>',),
+    replaced=(b'{"$set":{"messages":',),
 )

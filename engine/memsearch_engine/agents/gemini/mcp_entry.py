@@ -2,4 +2,12 @@
 
 from memsearch_engine.agents.installing import Client, plain_entry
 
-CLIENT = Client("Gemini CLI", ".gemini/settings.json", ("mcpServers",), plain_entry)
+CLIENT = Client(
+    "Gemini CLI",
+    ".gemini/settings.json",
+    ("mcpServers",),
+    plain_entry,
+    "GEMINI_CLI_HOME",
+    comments=True,
+    moved_within=".gemini",
+)

@@ -13,14 +13,17 @@ have files of their own in a folder of their parent's id, and are no sessions.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
+from memsearch_engine import inside
 from memsearch_engine.agents.gemini import AGENT
 from memsearch_engine.transcripts.jsonl import JsonlConversation
 from memsearch_engine.transcripts.model import SUB_AGENTS, Conversation, Session, ToolCall, Turn, input_text, text_of
@@ -31,7 +34,7 @@ _HOOK = re.compile(r"\s*<hook_context>.*?</hook_context>\s*", re.S)
 _ADDED = re.compile(r"(?:\n\n)?<hook_context>.*?</hook_context>", re.S)  # to a tool's answer
 #: How the client's own words to its model begin.
 _MACHINE = (
-    "<session_context>", "<state_snapshot>", "<analysis>", "System: Potential loop detected",
+    "<session_context>", "<state_snapshot>", "System: Potential loop detected",
     "You have stopped calling tools without finishing",
 )  # fmt: skip
 _WRAPPED = re.compile(
@@ -39,7 +42,10 @@ _WRAPPED = re.compile(
 )
 _EXIT = re.compile(r"^Exit Code: (\d+)$", re.M)
 _SUBAGENT = "subagent"
-_MAX_HEADER = 1 << 20
+_MAX_HEADER, _MAX_ROOT = 1 << 20, 8192
+_PLAIN = re.compile(r"[A-Za-z0-9-]{1,64}")  # a session's id that can be a folder's name
+#: What begins the parts of a prompt that hold the files it names.
+_FILES = "\n--- Content from referenced files"
 
 
 class _Line(msgspec.Struct):
@@ -114,6 +120,7 @@ def open_session(where: Session, cache: Path | None = None) -> Conversation:
 
 class GeminiConversation(JsonlConversation):
     agent = AGENT.name
+    _outside: bool | None = None  # of its sub-agents
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
         found = super().turns(first, last)
@@ -129,14 +136,20 @@ class GeminiConversation(JsonlConversation):
         """The folder that the session was held in."""
         chats = Path(self.where.path).parent
         for folder in (chats.parent, chats.parent.parent):
-            try:
-                return (folder / ".project_root").read_text(encoding="utf-8").strip()
-            except (OSError, UnicodeDecodeError):
-                continue
+            with contextlib.suppress(OSError, UnicodeDecodeError):
+                named = inside.read(folder / ".project_root", _MAX_ROOT).decode("utf-8").strip()
+                return named if os.path.isabs(named) and named.isprintable() else ""
         return ""
 
     def _took_in(self) -> bool:
         """Whether a sub-agent of the session took in content from outside; so it is said, too, where its file can't be read."""
+        if self._outside is None:
+            self._outside = self._look()
+        return self._outside
+
+    def _look(self) -> bool:
+        if not _PLAIN.fullmatch(self.session):
+            return True
         files = list((Path(self.where.path).parent / self.session).glob("*.jsonl"))
         for file in files:
             try:
@@ -189,11 +202,11 @@ def _words(line: _Line) -> str:
     if line.type != "user":
         return ""
     said = [_HOOK.sub("", text, count=1) if _HOOK.match(text) else text for text in _texts(line.content)]
-    first = next((text for text in said if text.strip()), "")
-    if not first or first.startswith(_MACHINE):
+    own = [text for text in takewhile(lambda text: not text.startswith(_FILES), said) if text.strip()]
+    if not own or own[0].startswith(_MACHINE):
         return ""
     shown = [_HOOK.sub("", text, count=1) if _HOOK.match(text) else text for text in _texts(line.displayContent)]
-    return next((text for text in shown if text.strip()), first)
+    return "\n".join(text for text in shown if text.strip()) or "\n".join(own)
 
 
 def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
@@ -243,11 +256,11 @@ def _answer(turn: Turn, tools: dict[str, ToolCall], said: set[str], line: _Line)
     if _name(line) not in said and text.strip():
         turn.say(text)
         turn.status = "done"
-    said.add(_name(line))
-    for given in line.toolCalls if isinstance(line.toolCalls, list) else []:
+        said.add(_name(line))
+    for number, given in enumerate(line.toolCalls if isinstance(line.toolCalls, list) else []):
         if not isinstance(given, dict):
             continue
-        name = text_of(given.get("id"))
+        name = text_of(given.get("id")) or f"{_name(line)}/{number}"
         if name not in tools:
             tools[name] = ToolCall(text_of(given.get("name")), input_text(given.get("args")))
             turn.call(tools[name])

@@ -17,7 +17,7 @@ def days_kept(sessions: Path) -> int:
         kept = json.loads((sessions.parent / "settings.json").read_bytes())["general"]["sessionRetention"]
         if kept.get("enabled") is False:
             return _NEVER
-        age = re.fullmatch(r"(\d+)([dwmh])", str(kept.get("maxAge", "")))
+        age = re.fullmatch(r"(\d{1,4})([dwmh])", str(kept.get("maxAge", "")))
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
         return _DAYS
     return max(1, int(int(age[1]) * _UNITS[age[2]])) if age else _DAYS

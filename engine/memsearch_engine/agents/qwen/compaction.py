@@ -12,7 +12,6 @@ def summary(line: dict[str, Any]) -> str | None:
     history = payload.get("compressedHistory") if isinstance(payload, dict) else None
     if line.get("subtype") != "chat_compression" or not isinstance(history, list):
         return None
-    parts = [
-        part for said in history if isinstance(said, dict) for part in said.get("parts") or [] if isinstance(part, dict)
-    ]
+    lists = [said.get("parts") for said in history if isinstance(said, dict)]
+    parts = [part for parts in lists if isinstance(parts, list) for part in parts if isinstance(part, dict)]
     return "\n".join(text for part in parts if isinstance(text := part.get("text"), str))

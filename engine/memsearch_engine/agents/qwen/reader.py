@@ -13,7 +13,9 @@ sessions. A process that ends in the middle leaves the answer so far, without th
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +34,9 @@ _KNOWN_SYSTEM = frozenset(
 )
 _KNOWN_PREFIXES = ("session_artifact_", "managed_session_")
 _TYPED_AHEAD = "mid_turn_user_message"
+_PLAIN = re.compile(r"[A-Za-z0-9-]{1,64}")  # a session's id that can be a folder's name
+#: What begins the parts of a prompt that hold the files it names.
+_FILES = "\n--- Content from referenced files"
 _ANSWERED, _REFUSED = "api_response", "api_error"
 
 
@@ -105,6 +110,7 @@ def open_session(where: Session, cache: Path | None = None) -> Conversation:
 
 class QwenConversation(JsonlConversation):
     agent = AGENT.name
+    _outside: bool | None = None  # of its sub-agents
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
         found = super().turns(first, last)
@@ -116,6 +122,13 @@ class QwenConversation(JsonlConversation):
 
     def _took_in(self) -> bool:
         """Whether a sub-agent of the session took in content from outside; so it is said, too, where its file can't be read."""
+        if self._outside is None:
+            self._outside = self._look()
+        return self._outside
+
+    def _look(self) -> bool:
+        if not _PLAIN.fullmatch(self.session):
+            return True
         folder = Path(self.where.path).parent.parent / "subagents" / self.session
         files = list(folder.glob("agent-*.jsonl"))
         for file in files:
@@ -134,6 +147,7 @@ class _Scanner:
         self.unknown: dict[str, int] = {}
         self.aliases: dict[str, str] = {}
         self._now = ""
+        self._called: int | None = None  # where the command stands whose text comes next
 
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)
@@ -144,11 +158,14 @@ class _Scanner:
             self.facts["parent"] = text_of(line.sessionId)
         if self._now and (alias := text_of(line.measured.get("prompt_id"))):
             self.aliases[alias] = self._now
+        if line.subtype == "slash_command":
+            self._called = offset if _command(line) else self._called if _goes_on(line) else None
         if not _begins(line):
             return None
         self.facts.update(session=text_of(line.sessionId), version=text_of(line.version))
         self._now = _name(line)
-        return self._now, offset
+        begin, self._called = offset if self._called is None else self._called, None
+        return self._now, begin
 
 
 def _unknown(line: _Line) -> str:
@@ -175,7 +192,10 @@ def _words(line: _Line) -> str:
     payload = line.systemPayload if isinstance(line.systemPayload, dict) else {}
     if payload.get("hookContext") and text_of(payload.get("displayText")):
         return text_of(payload["displayText"])
-    return next((text for part in line.parts if (text := text_of(part.get("text")))), "")
+    texts = [text for part in line.parts if (text := text_of(part.get("text")))]
+    if line.provenance is None:  # older versions put what hooks say into a part that nothing marks
+        return texts[0] if texts else ""
+    return "\n".join(takewhile(lambda text: not text.startswith(_FILES), texts))
 
 
 def _name(line: _Line) -> str:
@@ -185,7 +205,7 @@ def _name(line: _Line) -> str:
 def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
     turns: list[Turn] = []
     tools: dict[str, ToolCall] = {}
-    typed, is_answered = "", False
+    typed, refusal, is_answered = "", "", False
     for raw in lines:
         try:
             line = _decode(raw)
@@ -194,9 +214,10 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
         kind = text_of(line.measured.get("event.name")).rpartition(".")[2]
         is_answered = is_answered or kind == _ANSWERED
         if line.subtype == "slash_command":
-            typed = _command(line) or typed
+            typed = _command(line) or (typed if _goes_on(line) else "")
         if _begins(line):
-            tools, stamp = {}, text_of(line.timestamp)
+            _refused(turns, refusal)
+            refusal, tools, stamp = "", {}, text_of(line.timestamp)
             turns.append(
                 Turn(
                     AGENT.name, facts.get("session") or text_of(line.sessionId), _name(line), stamp, stamp, text_of(line.cwd),
@@ -217,10 +238,25 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             _result(tools, line)
         elif line.subtype == _TYPED_AHEAD and (words := _words(line)).strip():
             turn.user = f"{turn.user}\n\n{words}"
-        elif kind == _REFUSED and not turn.assistant:
-            turn.status = "failed"
-            turn.say(text_of(line.measured.get("error_message")))
+        elif kind == _REFUSED:
+            refusal = text_of(line.measured.get("error_message"))
+        if turn.status == "done":  # it was tried again, and answered
+            refusal = ""
+    _refused(turns, refusal)
     return turns
+
+
+def _refused(turns: list[Turn], refusal: str) -> None:
+    """Say how the last turn ended, where its model refused."""
+    if refusal and turns and turns[-1].status != "done":
+        turns[-1].status = "failed"
+        turns[-1].say(refusal)
+
+
+def _goes_on(line: _Line) -> bool:
+    """Whether a line about a command is its result: its text still comes."""
+    payload = line.systemPayload if isinstance(line.systemPayload, dict) else {}
+    return payload.get("phase") == "result" and payload.get("sentToModel") is True
 
 
 def _command(line: _Line) -> str:
