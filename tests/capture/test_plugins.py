@@ -397,3 +397,33 @@ def test_an_edited_file_in_the_place_of_a_link_stays(agents):
     file.write_text(edited)
     agents.ok("plugins", "uninstall", "opencode")
     assert not file.is_symlink() and file.read_text() == edited
+
+
+@pytest.mark.parametrize("agent", ["qwen", "gemini"])
+@pytest.mark.parametrize("first, last", [("hooks", "hooks"), ("hooks", "mcp"), ("mcp", "hooks"), ("mcp", "mcp")])
+def test_hooks_and_a_server_in_one_file_go_in_any_order(box, agent, first, last):
+    file = box.user / f".{agent}" / "settings.json"
+    how = {"hooks": [agent], "mcp": ["mcp", "--for", agent]}
+    others = {"hooks": "mcp", "mcp": "hooks"}
+    for text in (None, '{"theirs": {"kept": true}}\n', '{\n  // mine\n  "theirs": {"kept": true},\n}\n'):
+        if text is not None:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.write_text(text)
+        for what in (first, others[first]):
+            box.ok("plugins", "install", *how[what])
+        assert "BeforeAgent" in file.read_text() or "UserPromptSubmit" in file.read_text()
+        assert "mcpServers" in file.read_text()
+        for what in (last, others[last]):
+            box.ok("plugins", "uninstall", *how[what])
+        if text is None:
+            assert not file.exists() or file.read_text().strip() == "{}"
+        elif first == others[last]:
+            assert file.read_text() == text  # taken out as it was put in: to the byte
+        else:
+            assert ("// mine" in file.read_text()) == ("// mine" in text)
+            assert (
+                "memsearch" not in file.read_text()
+                and "mcpServers" not in file.read_text()
+                and "hooks" not in file.read_text()
+            )
+        file.unlink(missing_ok=True)

@@ -1,0 +1,91 @@
+"""An agent with one place for what a session and what a prompt is told (Gemini CLI's ``BeforeAgent``): told once, again where it was lost,
+and nothing is left behind where there is nothing to tell."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Box
+
+HEAD = {"sessionId": "5e551011-0000-4000-8000-000000000001", "projectHash": "0" * 64, "kind": "main"}
+START = {"$set": {"messages": [{"id": "c", "type": "user", "content": [{"text": "<session_context>\nhello"}]}]}}
+
+
+def user(number: int, words: str, told: str = "") -> dict:
+    """A prompt as the client keeps it, with what a hook said beside it."""
+    hook = [{"text": f"<hook_context>{told.replace('<', '&lt;').replace('>', '&gt;')}</hook_context>"}] if told else []
+    return {
+        "id": f"u{number}",
+        "type": "user",
+        "content": [{"text": words}, *hook],
+        "displayContent": [{"text": words}],
+    }
+
+
+@pytest.fixture
+def told(box: Box, tmp_path: Path):
+    """Ask the hook at a prompt of the session whose lines are given: what it says."""
+    file = tmp_path / "session-2026-11-25T03-00-5e551011.jsonl"
+
+    def ask(*lines: dict, event: str = "BeforeAgent", agent: str = "gemini", **more: object) -> str:
+        file.write_text("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in (HEAD, START, *lines)))
+        payload = {
+            "session_id": HEAD["sessionId"],
+            "transcript_path": str(file),
+            "cwd": str(box.project),
+            "prompt": "ok",
+            "hook_event_name": event,
+        }
+        done = box.ok("hook", agent, event, stdin=json.dumps({**payload, **more}), env={"MEMSEARCH_NO_SERVICE": "1"})
+        return done.json.get("hookSpecificOutput", {}).get("additionalContext", "")
+
+    return ask
+
+
+def test_it_is_told_with_the_first_prompt_and_again_only_where_it_was_lost(box: Box, told):
+    box.ok("add", "The staging database moved to Postgres 16")
+    text = told()
+    assert "Postgres 16" in text
+    answered = {"id": "g", "type": "gemini", "content": "Fine."}
+    assert told(user(1, "first", text), answered) == ""
+    assert told(user(1, "word " * 4000, text), answered) == ""  # however long the prompt before it
+    dropped = {"$set": {"messages": START["$set"]["messages"]}}
+    assert "Postgres 16" in told(
+        user(1, "first", text), dropped
+    )  # cancelled, refused or rewound: the model has it no more
+    kept = {"$set": {"messages": [*START["$set"]["messages"], user(1, "first", text)]}}
+    assert told(user(1, "first", text), answered, kept) == ""  # resumed
+    summed_up = {
+        "$set": {
+            "messages": [
+                {"id": "s", "type": "user", "content": [{"text": "<state_snapshot>We talked</state_snapshot>"}]}
+            ]
+        }
+    }
+    assert "Postgres 16" in told(user(1, "first", text), answered, summed_up)
+    mentioned = {
+        "id": "t",
+        "type": "user",
+        "content": [{"functionResponse": {"response": {"output": "grep: <state_snapshot> in a file"}}}],
+    }
+    assert told(user(1, "first", text), mentioned) == ""
+
+
+def test_a_project_without_notes_leaves_nothing_in_the_inbox(box: Box, told):
+    for number in range(3):
+        assert told(user(number, "hello")) == ""
+    assert not box.home.inbox.exists() or not list(box.home.inbox.iterdir())
+
+
+def test_a_transcript_that_is_no_file_keeps_nobody_waiting(box: Box, told, tmp_path):
+    box.ok("add", "The staging database moved to Postgres 16")
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    assert "Postgres 16" in told(transcript_path=str(pipe))
+    for agent, event in (("qwen", "SessionStart"), ("gemini", "BeforeAgent")):
+        assert "Postgres 16" in told(event=event, agent=agent, source="resume", transcript_path=str(pipe))
+        assert "Postgres 16" in told(event=event, agent=agent, source="resume", transcript_path=7)
