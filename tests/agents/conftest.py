@@ -158,9 +158,10 @@ class Lab(Box):
         }  # fmt: skip
 
     def _gemini(self) -> dict[str, Any]:
+        """It keeps its sessions: else 0.61 deletes one that was resumed in another minute when it starts the next time."""
         return {
             "security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": False},
-            "general": {"enableAutoUpdate": False},
+            "general": {"enableAutoUpdate": False, "sessionRetention": {"enabled": False}},
         }  # fmt: skip
 
     def have(self, *names: str) -> None:
