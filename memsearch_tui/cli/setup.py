@@ -406,7 +406,7 @@ def project(ctx: click.Context, everything: bool, json_: bool) -> None:
             "root": p.root,
             "memory": p.memory,
         }
-        for p in (memory.projects if everything else [memory.project])
+        for p in (memory.known() if everything else [memory.project])
     ]
     if json_:
         output.emit({"projects": rows} if everything else rows[0])
