@@ -15,7 +15,7 @@ from memsearch_engine.place import find
 from memsearch_engine.projects import locate
 from memsearch_engine.registry import Registry
 
-from tests.conftest import Box
+from tests.conftest import Box, until
 
 
 def git(folder: Path, *args: str) -> None:
@@ -79,7 +79,9 @@ def test_looking_something_up_makes_no_project(box: Box):
     assert known() == []
     box.ok("add", "Deploys go out on Tuesdays")
     assert known() == [str(box.project)] and box.ok("project", "--json").json == named
-    assert box.ok("search", "when do deploys go out", "--json").json["hits"]
+    until(
+        lambda: box.run("search", "when do deploys go out", "--json").json["hits"], 30, "the first note"
+    )  # the service has seen the folder
 
 
 def test_memsearch_dir_decides_for_everybody(repo, tmp_path, monkeypatch):
