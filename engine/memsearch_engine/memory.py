@@ -148,6 +148,10 @@ class Memory:
         finally:
             registry.close()
 
+    def _register(self) -> None:
+        """Something is kept of this project: the service has to know it from now on."""
+        self._projects = self._find_projects(register=True)
+
     def known(self) -> list[Project]:
         """Every project that the home knows, one row per path where it lives, newest first. Raises Unreachable."""
         from memsearch_engine.registry import Registry
@@ -707,7 +711,7 @@ class Memory:
         from memsearch_engine.longterm.recall import prepare
         from memsearch_engine.settings import load
 
-        self._projects = self._find_projects(register=True)  # the service has to know it from now on
+        self._register()
         with contextlib.suppress(OSError, MemsearchError):
             prepare(self.home, load(self.home), self.place.memory, self.project.id)
 
@@ -829,7 +833,7 @@ class Memory:
         from memsearch_engine.settings import load
 
         if not everywhere and fact.strip():
-            self._projects = self._find_projects(register=True)
+            self._register()
         project = "" if everywhere else self.project.id
         noted = remember(self.home, fact, project=project, name="" if everywhere else self.project.name)
         refresh(self.home, load(self.home))

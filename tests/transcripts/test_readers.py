@@ -483,14 +483,14 @@ def qwen_said(role: str, *texts: str) -> dict:
 
 
 def test_qwen_s_commands_are_the_persons_words_and_nobody_elses(tmp_path):
-    def called(at: int, phase: str) -> dict:
-        payload = {"phase": phase, "rawCommand": "/review the importer", "sentToModel": True}
+    def called(at: int, phase: str, **more: object) -> dict:
+        payload = {"phase": phase, "rawCommand": "/review the importer", **more}
         return qwen_line("system", at, subtype="slash_command", systemPayload=payload)
 
     answered = {"usageMetadata": {}}
     first, second, third = qwen_turns(
         tmp_path,
-        called(1, "invocation"), called(2, "result"), qwen_line("user", 3, **qwen_said("user", "You are a reviewer.")),
+        called(1, "invocation", sentToModel=True), called(2, "result"), qwen_line("user", 3, **qwen_said("user", "You are a reviewer.")),
         qwen_line("assistant", 4, **qwen_said("model", "Reviewed."), **answered),
         qwen_line("user", 5, **qwen_said("user", "one", "two", "\n--- Content from referenced files ---", "the file")),
         qwen_line("assistant", 6, **qwen_said("model", "Both."), **answered),
@@ -515,6 +515,20 @@ def test_a_refusal_that_was_tried_again_and_answered_is_none(tmp_path):
     assert (turn.status, turn.assistant) == ("done", "Fine.")
     (turn,) = qwen_turns(tmp_path, asked, refused)
     assert (turn.status, turn.assistant) == ("failed", "429 later")
+
+
+def test_what_our_own_hook_says_does_not_take_a_refusal_back(tmp_path):
+    file = tmp_path / "session-s.jsonl"
+    lines: list[dict] = [
+        {"sessionId": "s", "kind": "main"},
+        {"id": "u", "timestamp": "t", "type": "user", "content": [{"text": "please"}]},
+        {"$set": {"messages": []}},
+    ]
+    for said, status in (("[memsearch] Memory available", "failed"), ("Request cancelled.", "interrupted")):
+        info = {"id": "i", "timestamp": "t", "type": "info", "content": said}
+        file.write_text("".join(json.dumps(line) + "\n" for line in [*lines, info]))
+        (turn,) = gemini.open_session(gemini.at(file)).turns()
+        assert turn.status == status
 
 
 def test_gemini_s_folder_is_read_with_care(tmp_path):

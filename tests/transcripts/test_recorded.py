@@ -1,12 +1,13 @@
 """What Claude Code 2.1.330 wrote of sessions in which words used to be lost: commands, skills, typed ahead, forks, sub-agents that
 were sent off. Recorded from the real client; lines of other kinds were left out. Expectations are the recorder's notes, not a
-reader's output."""
+reader's output; so of Qwen Code and Gemini CLI."""
 
 from __future__ import annotations
 
 import sqlite3
 from pathlib import Path
 
+import pytest
 from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.home import Home
 from memsearch_engine.journal.files import read_day
@@ -36,6 +37,13 @@ def test_commands_and_skills_that_the_user_calls_are_his_words():
         "/tidy the parser",
         "tidied it",
     )
+
+
+@pytest.mark.parametrize("agent", ["qwen", "gemini"])
+def test_commands_and_skills_typed_into_other_agents_are_the_persons_words(agent):
+    """Typed into the screens of Qwen Code 0.24.4 and Gemini CLI 0.61.0, one after the other."""
+    typed = ["plain one", "/review the importer", "/tidy the parser", "plain two"]
+    assert [(asked, status) for asked, _, status in said(f"{agent}-commands")] == [(words, "done") for words in typed]
 
 
 def test_what_is_typed_while_it_works_is_kept():

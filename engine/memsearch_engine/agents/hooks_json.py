@@ -8,9 +8,41 @@ from pathlib import Path
 from typing import Any
 
 from memsearch_engine.agents import commented
-from memsearch_engine.agents.installing import OURS, quoted
-from memsearch_engine.agents.patches import json_text
+from memsearch_engine.agents.installing import OURS, Installer, quoted
+from memsearch_engine.agents.patches import Patch, json_text, read
 from memsearch_engine.errors import UsageError
+
+
+class InSettings(Installer):
+    """Ours in an agent whose hooks are Claude Code's in shape, in a ``settings.json`` that may have comments, with its skills beside.
+
+    ``base``: the folder of both.
+    """
+
+    base: Path
+
+    @property
+    def settings(self) -> Path:
+        return self.base / "settings.json"
+
+    def table(self) -> dict[str, Any]:
+        """The agent's own settings."""
+        return json_table(self.settings, read(self.settings), comments=True)
+
+    def patches(self, *, replace_peer: bool) -> list[Patch]:
+        before = read(self.settings)
+        table = json_table(self.settings, before, comments=True)
+        merge_hooks(table, self.bundle())
+        hooks = Patch(str(self.settings), before, json_like(table, before), "hooks")
+        return [hooks, *self._skills(self.base / "skills")]
+
+    def strip(self, path: str, now: bytes, before: bytes | None) -> bytes | None:
+        return (
+            without_hooks(path, now, comments=True) if path == str(self.settings) else super().strip(path, now, before)
+        )
+
+    def hooked(self) -> bool:
+        return any(OURS.search(line) for line in commands(self.table()))
 
 
 def json_table(path: Path, data: bytes | None, *, comments: bool = False) -> dict[str, Any]:
@@ -102,8 +134,8 @@ def drop_hooks(table: dict[str, Any], which: re.Pattern[str]) -> None:
         del table["hooks"]
 
 
-def without_hooks(path: str, now: bytes) -> bytes:
-    table = json_table(Path(path), now)
+def without_hooks(path: str, now: bytes, *, comments: bool = False) -> bytes:
+    table = json_table(Path(path), now, comments=comments)
     drop_hooks(table, OURS)
     return json_like(table, now)
 

@@ -47,10 +47,8 @@ _TOLD = ("file_path", "filePath", "notebook_path", "path", "command", "cmd", "in
 #: Events after which turns may be finished. The others only answer.
 _FINISHING = {"Stop", "StopFailure", "SessionEnd", "PreCompact", "Interrupt"}
 _MIN_PROMPT = 10
-_LINE_HEAD, _LINE_NEAR = (
-    8192,
-    64,
-)  # bytes of a line in which it says what it is: its first, or those right before what we said
+#: Bytes of a line in which it says what it is: its first, or those right before what we said.
+_LINE_HEAD, _LINE_NEAR = 8192, 64
 _LOOK_S = 0.5
 _LOOKED_THROUGH = 64 * 1024 * 1024  # bytes of a transcript, from its end
 _MAX_LOG = 1_000_000  # bytes; the older half of what went wrong is hook.log.1
@@ -127,13 +125,15 @@ def _take(agent: str, event: str, payload: dict[str, Any], start: float) -> dict
         prompt = payload.get("prompt")
         if not isinstance(prompt, str) or len(prompt.strip()) < _MIN_PROMPT:
             return {}
-        return _at_prompt(home, agent, payload, prompt, start)
+        place = _place(home, payload)
+        return _at_prompt(home, agent, payload, prompt, place, _ready(home, place), start)
     if event == "BeforeAgent":
         return _before_agent(home, agent, payload, start)
     if event in _ACTING:
         return _around(home, agent, event, payload, start)
     if event == "SessionStart":
-        texts = _at_start(home, agent, payload, start)
+        place = _place(home, payload)
+        texts = _at_start(home, agent, payload, place, {} if _was_told(agent, payload) else _ready(home, place), start)
         return _said("SessionStart", "\n\n".join(texts)) if texts else {}
     if event in _FINISHING:
         _put(home, agent, event, payload, start)
@@ -146,10 +146,10 @@ def _said(event: str, text: str) -> dict[str, Any]:
     return {"hookSpecificOutput": {"hookEventName": event, "additionalContext": text}}
 
 
-def _at_start(home: Home, agent: str, payload: dict[str, Any], start: float) -> list[str]:
-    """What a session is told that begins, or goes on."""
-    place = _place(home, payload)
-    context = {} if _was_told(agent, payload) else _ready(home, place)
+def _at_start(
+    home: Home, agent: str, payload: dict[str, Any], place: dict[str, Any], context: dict[str, Any], start: float
+) -> list[str]:
+    """What a session is told that begins, or goes on. *context*: what is ready for it, {} where it was told that."""
     texts = context.get("texts")
     text = texts.get(str(registry.context_lines(agent))) if isinstance(texts, dict) else None
     _put(home, agent, "SessionStart", payload, start, context=context.get("id") if text else "")
@@ -171,13 +171,15 @@ def _before_agent(home: Home, agent: str, payload: dict[str, Any], start: float)
     """What a session is told at a prompt, where that is the only place for it: at its first prompt, and at the first one after a
     compaction, which nothing else tells of, also what is told at a start."""
     texts: list[str] = []
-    if _ready(home, _place(home, payload)).get("texts") and not _was_told(agent, {**payload, "source": "resume"}):
+    place = _place(home, payload)
+    ready = _ready(home, place)
+    if ready.get("texts") and not _was_told(agent, {**payload, "source": "resume"}):
         source = "compact" if _is_in(payload.get("transcript_path"), registry.agent(agent).compacted) else "startup"
-        texts = _at_start(home, agent, {**payload, "source": source}, start)
+        texts = _at_start(home, agent, {**payload, "source": source}, place, ready, start)
     prompt = payload.get("prompt")
     output: dict[str, Any] = {}
     if isinstance(prompt, str) and len(prompt.strip()) >= _MIN_PROMPT:
-        output = _at_prompt(home, agent, payload, prompt, start)
+        output = _at_prompt(home, agent, payload, prompt, place, ready, start)
         if told := (output.get("hookSpecificOutput") or {}).get("additionalContext"):
             texts.append(told)
     return {**output, **_said("BeforeAgent", "\n\n".join(texts))} if texts else output
@@ -208,10 +210,10 @@ def _mapped(path: object) -> Iterator[mmap.mmap]:
             yield data
 
 
-def _at_prompt(home: Home, agent: str, payload: dict[str, Any], prompt: str, start: float) -> dict[str, Any]:
+def _at_prompt(
+    home: Home, agent: str, payload: dict[str, Any], prompt: str, place: dict[str, Any], ready: dict[str, Any], start: float
+) -> dict[str, Any]:  # fmt: skip
     """What the service says within the time that the owner allows for it, or nothing; the hint where it does."""
-    place = _place(home, payload)
-    ready = _ready(home, place)
     hint = ready.get("hint")
     output: dict[str, Any] = {"systemMessage": hint} if isinstance(hint, str) and hint else {}
     wait_ms = ready.get("wait_ms")

@@ -134,6 +134,8 @@ class Sample:
 
     def typical(self, question: Question) -> Typical:
         """How near the collection's notes are to a query in general."""
+        if len(self.ids) < 2:
+            return Typical(0.0, 1.0)
         cosines = self._vectors @ self.asked(question)
         scores = (cosines + self._special)[cosines < _ITSELF]
         if not len(scores):

@@ -343,6 +343,11 @@ class Engine:
         self.indexer.attach(project)
         return project
 
+    def _meant(self, place: dict[str, str] | None, all_projects: bool, *, register: bool = False) -> list[Project]:
+        """All known projects, or the one at a place; that one, too, where none is known."""
+        known = self.registry.all() if all_projects or not place else []
+        return known or ([self.project_at(place, register=register)] if place else [])
+
     def scope(self, place: dict[str, str], names: list[str]) -> list[Project]:
         """The projects that a search covers: the current one, those named, or all (``*``)."""
         if not names:
@@ -575,7 +580,7 @@ class Engine:
         for path in paths or []:
             if not os.path.exists(path):
                 raise UsageError(f"{path} does not exist")
-        projects = (self.registry.all() if all_projects else []) or [self.project_at(place, register=True)]
+        projects = self._meant(place, all_projects, register=True)
         results = [self.indexer.run(project, list(paths or []), force, call) for project in projects]
         for project, result in zip(projects, results):
             result.not_english = self._not_english(project)
@@ -624,7 +629,7 @@ class Engine:
 
     def reset(self, call: Call, place: dict[str, str], all_projects: bool = False) -> dict[str, Any]:
         """Forget the index of a project (its files are untouched) and build it again in the background."""
-        projects = (self.registry.all() if all_projects else []) or [self.project_at(place)]
+        projects = self._meant(place, all_projects)
         for project in projects:
             self.indexer.enqueue(Job(project, [], anew=True))
         self._bump()
@@ -632,7 +637,7 @@ class Engine:
 
     def health(self, call: Call, place: dict[str, str] | None = None, all_projects: bool = False) -> Health:
         """State of every part, with the command that mends what is broken."""
-        projects = self.registry.all() if all_projects or not place else [self.project_at(place)]
+        projects = self._meant(place, all_projects)
         indexer, space = self.indexer, self.indexer.space
         rows: list[Indexed] = []
         unread: list[tuple[str, str]] = []
@@ -732,7 +737,7 @@ class Engine:
 
     def standing(self, call: Call, place: dict[str, str], all_projects: bool = False) -> Standing:
         """Who is captured and since when, whose turns don't arrive, and how many decisions the owner owes."""
-        projects = (self.registry.all() if all_projects else []) or [self.project_at(place)]
+        projects = self._meant(place, all_projects)
         proposal = review.pending(self.home)
         proposed = review.decisions(proposal) if proposal else []
         with self._counting:

@@ -9,21 +9,24 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
+from functools import cached_property
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import msgspec
 
 from memsearch_engine.ids import digest
-from memsearch_engine.transcripts.model import Conversation, Session, Turn, well_formed
+from memsearch_engine.transcripts.model import SUB_AGENTS, Conversation, Session, Turn, well_formed
 
 MAX_LINE = 256 * 1024 * 1024
 #: Smaller files are read faster than their index is found.
 _WORTH_AN_INDEX = 1024 * 1024
 _HEAD = 4096
 _MAX_INDEXES = 4000
+_PLAIN = re.compile(r"[A-Za-z0-9-]{1,64}")  # a session's id that can be a folder's name
 
 
 class Scanner(Protocol):
@@ -82,6 +85,41 @@ class JsonlConversation(Conversation):
         starts = self._offsets.starts
         end = starts[stop] if stop < len(starts) else None
         return self._parse((raw for _, raw in lines(self.where.path, starts[first], end)), self._offsets.facts)
+
+
+class WithSubAgents(JsonlConversation):
+    """A session whose sub-agents have files of their own, all in one folder. A turn in which one was sent off took in content from outside
+    where any of them did; so it is said, too, where their files can't be read."""
+
+    scanner: ClassVar[Callable[[], Scanner]]
+    parser: ClassVar[Callable[[Iterable[bytes], dict[str, str]], list[Turn]]]
+
+    def __init__(self, where: Session, cache: Path | None = None) -> None:
+        super().__init__(where, type(self).scanner, type(self).parser, cache)
+
+    def sub_agents(self) -> Iterable[Path]:
+        """Their files. Called for a session whose id can be a folder's name."""
+        raise NotImplementedError
+
+    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        found = super().turns(first, last)
+        for turn in found:
+            sent_off = any(call.name.lower() in SUB_AGENTS for call in turn.tools)
+            turn.outside = turn.outside or (sent_off and self._they_took_in)
+        return found
+
+    @cached_property
+    def _they_took_in(self) -> bool:
+        files = list(self.sub_agents()) if _PLAIN.fullmatch(self.session) else []
+        for file in files:
+            try:
+                own = Session(self.agent, file.stem, str(file), self.where.kind)
+                turns = JsonlConversation(own, type(self).scanner, type(self).parser).turns()
+            except OSError:
+                turns = []
+            if not turns or any(turn.outside for turn in turns):
+                return True
+        return not files
 
 
 def lines(path: str, start: int = 0, stop: int | None = None) -> Iterator[tuple[int, bytes]]:

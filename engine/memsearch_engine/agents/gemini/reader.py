@@ -25,8 +25,8 @@ import msgspec
 
 from memsearch_engine import inside
 from memsearch_engine.agents.gemini import AGENT
-from memsearch_engine.transcripts.jsonl import JsonlConversation
-from memsearch_engine.transcripts.model import SUB_AGENTS, Conversation, Session, ToolCall, Turn, input_text, text_of
+from memsearch_engine.transcripts.jsonl import WithSubAgents
+from memsearch_engine.transcripts.model import Conversation, Session, ToolCall, Turn, input_text, text_of
 
 KIND = "transcript"
 _KNOWN = frozenset(("user", "gemini", "info", "error", "warning"))
@@ -41,9 +41,12 @@ _WRAPPED = re.compile(
     r"<untrusted_context>\n(?:Output: )?(.*?)(?:\nProcess Group PGID: [^\n]*)?\n</untrusted_context>", re.S
 )
 _EXIT = re.compile(r"^Exit Code: (\d+)$", re.M)
+#: What the client says where its user or itself, seeing that it went in circles, ended a turn.
+_HALTED = ("Request cancelled", "A potential loop was detected")
 _SUBAGENT = "subagent"
+#: What brings in a skill. Where the person typed its name it stands in the message before, whose turn is done.
+_SKILL = "activate_skill"
 _MAX_HEADER, _MAX_ROOT = 1 << 20, 8192
-_PLAIN = re.compile(r"[A-Za-z0-9-]{1,64}")  # a session's id that can be a folder's name
 #: What begins the parts of a prompt that hold the files it names.
 _FILES = "\n--- Content from referenced files"
 
@@ -115,50 +118,7 @@ def wrote(line: dict[str, Any]) -> bool:
 
 
 def open_session(where: Session, cache: Path | None = None) -> Conversation:
-    return GeminiConversation(where, _Scanner, _parse, cache)
-
-
-class GeminiConversation(JsonlConversation):
-    agent = AGENT.name
-    _outside: bool | None = None  # of its sub-agents
-
-    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
-        found = super().turns(first, last)
-        root = self._root() if found else ""
-        for turn in found:
-            turn.cwd = root
-            turn.outside = turn.outside or (
-                any(call.name.lower() in SUB_AGENTS for call in turn.tools) and self._took_in()
-            )
-        return found
-
-    def _root(self) -> str:
-        """The folder that the session was held in."""
-        chats = Path(self.where.path).parent
-        for folder in (chats.parent, chats.parent.parent):
-            with contextlib.suppress(OSError, UnicodeDecodeError):
-                named = inside.read(folder / ".project_root", _MAX_ROOT).decode("utf-8").strip()
-                return named if os.path.isabs(named) and named.isprintable() else ""
-        return ""
-
-    def _took_in(self) -> bool:
-        """Whether a sub-agent of the session took in content from outside; so it is said, too, where its file can't be read."""
-        if self._outside is None:
-            self._outside = self._look()
-        return self._outside
-
-    def _look(self) -> bool:
-        if not _PLAIN.fullmatch(self.session):
-            return True
-        files = list((Path(self.where.path).parent / self.session).glob("*.jsonl"))
-        for file in files:
-            try:
-                turns = JsonlConversation(Session(AGENT.name, file.stem, str(file), KIND), _Scanner, _parse).turns()
-            except OSError:
-                turns = []
-            if not turns or any(turn.outside for turn in turns):
-                return True
-        return not files
+    return GeminiConversation(where, cache)
 
 
 class _Scanner:
@@ -231,7 +191,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
         if line.type == "gemini":
             turn.ended = stamp or turn.ended
             _answer(turn, tools, said, line)
-        elif line.type == "info":  # cancelled by its user, or by the client, which saw it go in circles
+        elif line.type == "info" and text_of(line.content).startswith(_HALTED):
             is_halted = True
             turn.status = "interrupted" if turn.status == "failed" else turn.status
         elif turn.status == "interrupted" and not is_halted and not turn.assistant and _dropped(turn, line.change):
@@ -264,7 +224,8 @@ def _answer(turn: Turn, tools: dict[str, ToolCall], said: set[str], line: _Line)
         if name not in tools:
             tools[name] = ToolCall(text_of(given.get("name")), input_text(given.get("args")))
             turn.call(tools[name])
-            turn.status = "interrupted"  # until words follow
+            if tools[name].name != _SKILL:
+                turn.status = "interrupted"  # until words follow
         _result(tools[name], given)
 
 
@@ -287,3 +248,26 @@ def _responses(result: Any) -> Iterator[str]:
         response = answer.get("response") if isinstance(answer, dict) else None
         if isinstance(response, dict):
             yield text_of(response.get("output")) or text_of(response.get("error"))
+
+
+class GeminiConversation(WithSubAgents):
+    agent, scanner, parser = AGENT.name, _Scanner, _parse
+
+    def sub_agents(self) -> Iterable[Path]:
+        return (Path(self.where.path).parent / self.session).glob("*.jsonl")
+
+    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        found = super().turns(first, last)
+        root = self._root() if found else ""
+        for turn in found:
+            turn.cwd = root
+        return found
+
+    def _root(self) -> str:
+        """The folder that the session was held in."""
+        chats = Path(self.where.path).parent
+        for folder in (chats.parent, chats.parent.parent):
+            with contextlib.suppress(OSError, UnicodeDecodeError):
+                named = inside.read(folder / ".project_root", _MAX_ROOT).decode("utf-8").strip()
+                return named if os.path.isabs(named) and named.isprintable() else ""
+        return ""

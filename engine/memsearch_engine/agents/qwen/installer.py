@@ -10,42 +10,17 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from memsearch_engine.agents import installing
-from memsearch_engine.agents.hooks_json import commands, drop_hooks, json_like, json_table, merge_hooks
-from memsearch_engine.agents.installing import OURS
-from memsearch_engine.agents.patches import Patch, read
+from memsearch_engine.agents.hooks_json import InSettings
 from memsearch_engine.agents.qwen import AGENT
 from memsearch_engine.home import user_home
 
 
-class Installer(installing.Installer):
+class Installer(InSettings):
     name = AGENT.name
 
     def __init__(self) -> None:
         self.base = Path(os.environ.get("QWEN_HOME") or user_home() / ".qwen")
-        self.settings = self.base / "settings.json"
-
-    def patches(self, *, replace_peer: bool) -> list[Patch]:
-        before = read(self.settings)
-        table = json_table(self.settings, before, comments=True)
-        merge_hooks(table, self.bundle())
-        return [
-            Patch(str(self.settings), before, json_like(table, before), "hooks"),
-            *self._skills(self.base / "skills"),
-        ]
-
-    def strip(self, path: str, now: bytes, before: bytes | None) -> bytes | None:
-        if path != str(self.settings):
-            return super().strip(path, now, before)
-        table = json_table(self.settings, now, comments=True)
-        drop_hooks(table, OURS)
-        return json_like(table, now)
-
-    def hooked(self) -> bool:
-        return any(
-            OURS.search(line) for line in commands(json_table(self.settings, read(self.settings), comments=True))
-        )
 
     def problems(self) -> list[str]:
-        off = json_table(self.settings, read(self.settings), comments=True).get("disableAllHooks")
+        off = self.table().get("disableAllHooks")
         return [f"`disableAllHooks` is set in {self.settings}: Qwen Code runs no hook"] if off else []

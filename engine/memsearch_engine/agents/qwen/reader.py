@@ -13,7 +13,6 @@ sessions. A process that ends in the middle leaves the answer so far, without th
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable, Iterator
 from itertools import takewhile
 from pathlib import Path
@@ -22,8 +21,8 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.agents.qwen import AGENT
-from memsearch_engine.transcripts.jsonl import JsonlConversation
-from memsearch_engine.transcripts.model import SUB_AGENTS, Conversation, Session, ToolCall, Turn, input_text, text_of
+from memsearch_engine.transcripts.jsonl import WithSubAgents
+from memsearch_engine.transcripts.model import Conversation, Session, ToolCall, Turn, input_text, text_of
 
 KIND = "transcript"
 _KNOWN = frozenset("user assistant tool_result system".split())
@@ -34,7 +33,6 @@ _KNOWN_SYSTEM = frozenset(
 )
 _KNOWN_PREFIXES = ("session_artifact_", "managed_session_")
 _TYPED_AHEAD = "mid_turn_user_message"
-_PLAIN = re.compile(r"[A-Za-z0-9-]{1,64}")  # a session's id that can be a folder's name
 #: What begins the parts of a prompt that hold the files it names.
 _FILES = "\n--- Content from referenced files"
 _ANSWERED, _REFUSED = "api_response", "api_error"
@@ -105,40 +103,7 @@ def wrote(line: dict[str, Any]) -> bool:
 
 
 def open_session(where: Session, cache: Path | None = None) -> Conversation:
-    return QwenConversation(where, _Scanner, _parse, cache)
-
-
-class QwenConversation(JsonlConversation):
-    agent = AGENT.name
-    _outside: bool | None = None  # of its sub-agents
-
-    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
-        found = super().turns(first, last)
-        for turn in found:
-            turn.outside = turn.outside or (
-                any(call.name.lower() in SUB_AGENTS for call in turn.tools) and self._took_in()
-            )
-        return found
-
-    def _took_in(self) -> bool:
-        """Whether a sub-agent of the session took in content from outside; so it is said, too, where its file can't be read."""
-        if self._outside is None:
-            self._outside = self._look()
-        return self._outside
-
-    def _look(self) -> bool:
-        if not _PLAIN.fullmatch(self.session):
-            return True
-        folder = Path(self.where.path).parent.parent / "subagents" / self.session
-        files = list(folder.glob("agent-*.jsonl"))
-        for file in files:
-            try:
-                turns = JsonlConversation(Session(AGENT.name, file.stem, str(file), KIND), _Scanner, _parse).turns()
-            except OSError:
-                turns = []
-            if not turns or any(turn.outside for turn in turns):
-                return True
-        return not files
+    return QwenConversation(where, cache)
 
 
 class _Scanner:
@@ -159,7 +124,8 @@ class _Scanner:
         if self._now and (alias := text_of(line.measured.get("prompt_id"))):
             self.aliases[alias] = self._now
         if line.subtype == "slash_command":
-            self._called = offset if _command(line) else self._called if _goes_on(line) else None
+            command = _command(line)
+            self._called = self._called if command is None else offset if command else None
         if not _begins(line):
             return None
         self.facts.update(session=text_of(line.sessionId), version=text_of(line.version))
@@ -214,7 +180,8 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
         kind = text_of(line.measured.get("event.name")).rpartition(".")[2]
         is_answered = is_answered or kind == _ANSWERED
         if line.subtype == "slash_command":
-            typed = _command(line) or (typed if _goes_on(line) else "")
+            command = _command(line)
+            typed = typed if command is None else command
         if _begins(line):
             _refused(turns, refusal)
             refusal, tools, stamp = "", {}, text_of(line.timestamp)
@@ -253,17 +220,13 @@ def _refused(turns: list[Turn], refusal: str) -> None:
         turns[-1].say(refusal)
 
 
-def _goes_on(line: _Line) -> bool:
-    """Whether a line about a command is its result: its text still comes."""
+def _command(line: _Line) -> str | None:
+    """What was typed to call a command or a skill whose text the model is sent, in the next ``user`` line; '' for other commands, None for
+    what says how one ended."""
     payload = line.systemPayload if isinstance(line.systemPayload, dict) else {}
-    return payload.get("phase") == "result" and payload.get("sentToModel") is True
-
-
-def _command(line: _Line) -> str:
-    """What was typed to call a command whose text the model is sent; '' for others."""
-    payload = line.systemPayload if isinstance(line.systemPayload, dict) else {}
-    is_sent = payload.get("phase") == "invocation" and payload.get("sentToModel") is True
-    return text_of(payload.get("rawCommand")) if is_sent else ""
+    if payload.get("phase") != "invocation":
+        return None
+    return text_of(payload.get("rawCommand")) if payload.get("sentToModel") is True else ""
 
 
 def _answer(turn: Turn, tools: dict[str, ToolCall], line: _Line, *, is_whole: bool) -> None:
@@ -297,3 +260,10 @@ def _result(tools: dict[str, ToolCall], line: _Line) -> None:
             call.failed = call.failed or shown.get("exitCode") not in (0, None)
         elif text_of(shown):
             call.output = text_of(shown)
+
+
+class QwenConversation(WithSubAgents):
+    agent, scanner, parser = AGENT.name, _Scanner, _parse
+
+    def sub_agents(self) -> Iterable[Path]:
+        return (Path(self.where.path).parent.parent / "subagents" / self.session).glob("agent-*.jsonl")
