@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 from memsearch_engine import __version__
+from memsearch_engine.agents import registry
+from memsearch_engine.capture.hook import _ACTING, _FINISHING
 
 from tests.conftest import Box
 
 PLUGINS = Path(__file__).parents[2] / "plugins"
-AGENTS = ("claude-code", "codex", "opencode", "openclaw")
+AGENTS = registry.names()
 SETTINGS = b"""{
 \t"permissions": {"allow": ["Bash(ls)"]},
 \t"hooks": {
@@ -25,13 +27,15 @@ CODEX_HOOKS = b'{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "/
 
 @pytest.fixture
 def agents(box: Box) -> Box:
-    """A user who has all four agents and configuration of their own in each."""
+    """A user who has all agents and configuration of their own in each."""
     for path, data in {
         ".claude/settings.json": SETTINGS,
         ".claude/skills/mine/SKILL.md": b"---\nname: mine\n---\n",
         ".codex/hooks.json": CODEX_HOOKS,
         ".codex/config.toml": b'model = "gpt-5"  # mine\n',
         ".config/opencode/opencode.json": b'{"plugin": ["other"]}',
+        ".qwen/settings.json": SETTINGS,
+        ".gemini/settings.json": b'{\n  // mine\n  "hooks": {"AfterAgent": [{"hooks": [{"type": "command", "command": "true"}]}]},\n}\n',
         ".openclaw/openclaw.json": b'{"agents": {"defaults": {}}, "plugins": {"allow": ["x"]}}\n',
     }.items():
         file = box.user / path
@@ -158,6 +162,26 @@ def test_the_hooks_call_our_command_and_nothing_else(agent):
     assert commands == [f"memsearch hook {agent} {event}" for event in hooks]
     if agent == "codex":  # longer ones are cut by Codex, with a warning at every start
         assert hooks["SessionEnd"][0]["hooks"][0]["timeout"] == hooks["Interrupt"][0]["hooks"][0]["timeout"] == 3
+
+
+@pytest.mark.parametrize(
+    "agent, own",
+    [("qwen", {"PostToolUse": "PreToolUse"}), ("gemini", {"AfterAgent": "Stop", "AfterTool": "PostToolUse"})],
+)
+def test_hooks_that_another_agent_calls_otherwise_are_events_that_the_command_knows(agent, own):
+    hooks = json.loads((PLUGINS / agent / "hooks" / "hooks.json").read_text())["hooks"]
+    for event, groups in hooks.items():
+        said = [hook["command"] for group in groups for hook in group["hooks"]]
+        assert said[-1] == f"memsearch hook {agent} {own.get(event, event)}"
+        assert {line.rpartition(" ")[2] for line in said} <= {
+            "BeforeAgent",
+            "SessionStart",
+            "UserPromptSubmit",
+            *_ACTING,
+            *_FINISHING,
+        }
+        # below 1000 a newer Qwen Code reads seconds, an older one milliseconds; Gemini CLI always milliseconds
+        assert all(hook["timeout"] >= 1000 for group in groups for hook in group["hooks"])
 
 
 COMMENTED = """// mine
