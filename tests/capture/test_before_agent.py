@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import json
 import os
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import Box
+from tests.conftest import Box, until
+from tests.evaluation.recall import chats
+from tests.recall.corpus import prepared, work_was_done
 
 HEAD = {"sessionId": "5e551011-0000-4000-8000-000000000001", "projectHash": "0" * 64, "kind": "main"}
 START = {"$set": {"messages": [{"id": "c", "type": "user", "content": [{"text": "<session_context>\nhello"}]}]}}
@@ -89,3 +92,49 @@ def test_a_transcript_that_is_no_file_keeps_nobody_waiting(box: Box, told, tmp_p
     for agent, event in (("qwen", "SessionStart"), ("gemini", "BeforeAgent")):
         assert "Postgres 16" in told(event=event, agent=agent, source="resume", transcript_path=str(pipe))
         assert "Postgres 16" in told(event=event, agent=agent, source="resume", transcript_path=7)
+
+
+def test_an_answer_bears_the_name_that_the_agent_calls_the_event_by(box: Box):
+    """Qwen Code and Gemini CLI are told before an action what they can only be told with its result."""
+    box.home.ensure().config.write_text("[recall]\nwait_ms = 3000\n")
+    work_was_done(box)
+    prepared(box)
+    payload = {
+        "session_id": "s",
+        "cwd": str(box.project),
+        "tool_name": "run_shell_command",
+        "tool_input": {"command": "alembic upgrade head"},
+    }
+    for agent, event in (("qwen", "PostToolUse"), ("gemini", "AfterTool")):
+        done = box.ok(
+            "hook", agent, "PreToolUse", stdin=json.dumps({**payload, "session_id": agent, "hook_event_name": event})
+        ).json
+        assert (
+            done["hookSpecificOutput"]["hookEventName"] == event
+            and "tenant" in done["hookSpecificOutput"]["additionalContext"]
+        )
+
+
+def test_sessions_are_captured_where_a_variable_moves_nothing_but_them(box: Box):
+    moved = box.root / "moved"
+    when = datetime.now(UTC)
+    said = [
+        chats.Said(
+            "qwen",
+            "5e551011-0000-4000-8000-000000000001",
+            "5e551011-0000-4000-8000-000000000011",
+            when,
+            "which isolation level?",
+            "Payouts run in SERIALIZABLE.",
+        )
+    ]
+    chats._WRITERS["qwen"](moved / "projects", box.project, said[0].session, said)
+    payload = {"session_id": said[0].session, "cwd": str(box.project), "hook_event_name": "Stop"}
+    box.ok(
+        "hook",
+        "qwen",
+        "Stop",
+        stdin=json.dumps(payload),
+        env={"QWEN_RUNTIME_DIR": str(moved), "QWEN_HOME": str(box.root / "home-of-qwen")},
+    )
+    until(lambda: "SERIALIZABLE" in box.run("entries", "--json").out, 30, "the turn is noted")

@@ -86,3 +86,22 @@ def test_a_note_is_not_compared_with_itself_and_too_few_are_not_corrected():
 def test_the_sample_is_that_of_the_collection_not_of_its_order(monkeypatch):
     monkeypatch.setattr(hubness, "SAMPLE", 3)
     assert sampled(["d", "b", "a", "c"]) == sampled(["c", "a", "d", "b"]) == ["a", "b", "c"]
+
+
+def test_how_near_notes_are_in_general_leaves_out_the_one_that_is_asked_with_and_bears_few():
+    def sample(count: int) -> Sample:
+        held = Resident(rows(range(count)), DIMENSION)
+        return Sample(held.ids.tolist(), held.matrix)
+
+    query = np.frombuffer(rows([99])[0][2], np.float32)
+    assert sample(1).typical(Question(query, "")).above(0.5) == 0.5  # one note is near or not by its own score
+    few = sample(6)
+    note = few._vectors[0]
+    others = [float(vector @ note) for vector in few._vectors[1:]]
+    typical = few.typical(Question(note))
+    assert typical.mean == pytest.approx(np.mean(others) + np.mean(few._special[1:]), abs=1e-5)
+    # its deviation lies between that of so few and that of ordinary notes; a query's is that of the notes as they are
+    as_they_are = float(np.std(few._vectors[1:] @ note + few._special[1:]))
+    assert min(as_they_are, 0.12) < typical.deviation < max(as_they_are, 0.12)
+    asked = few.typical(Question(query, ""))
+    assert asked.deviation == pytest.approx(np.std(few._vectors @ query + few._special), abs=1e-5)

@@ -15,7 +15,18 @@ from pathlib import Path
 
 import memsearch_engine
 import pytest
-from memsearch_engine import Capture, Conflict, Excerpt, Memory, NotFound, ToolCall, Turn, UpdateKind, UsageError
+from memsearch_engine import (
+    Capture,
+    Conflict,
+    Excerpt,
+    Memory,
+    NotFound,
+    Service,
+    ToolCall,
+    Turn,
+    UpdateKind,
+    UsageError,
+)
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.write import Journal, target_of
@@ -366,3 +377,18 @@ def test_a_first_note_of_anybodys_is_noticed_where_somebody_looks(box: Box):
         timer = threading.Timer(0.5, lambda: (memory_folder.mkdir(parents=True), (memory_folder / "2026-05-01.md").write_text("# 2026-05-01\n\n### 10:00\n- Deploys go out on Tuesdays\n")))  # fmt: skip
         timer.start()
         assert "Tuesdays" in next(changes).note.text
+
+
+def test_a_folder_is_watched_before_it_has_a_note_which_may_be_anybodys(box: Box):
+    with Memory(box.project, home=box.home) as memory:
+        service = Service(memory)
+        assert service.status().projects == 0
+        Capture(memory).standing()  # what the app asks; nothing is written yet
+        assert service.status().projects == 1 and memory.known() == []  # looked after, and yet no project
+
+
+def test_only_a_files_own_place_makes_it_one_of_the_projects_notes(box: Box):
+    with Memory(box.project, home=box.home) as memory:
+        folder = memory.place.memory
+        assert memory.owns(f"{folder}/2026-05-01.md")
+        assert not memory.owns(f"{folder}/../../secret.md") and not memory.owns(f"{folder}-old/2026-05-01.md")

@@ -14,6 +14,7 @@ from memsearch_engine.index.catalog import Catalog, Link
 from memsearch_engine.longterm.consolidate import overtaken
 from memsearch_engine.longterm.store import SessionMemory
 from memsearch_engine.projects import Project
+from memsearch_engine.search import chains
 
 from memsearch_tui import review
 from tests.conftest import Box, until
@@ -262,7 +263,12 @@ def test_an_id_in_two_files_of_a_project_is_compared_once_each(box: Box):
     box.ok("service", "stop")
     with contextlib.closing(Catalog(box.home.cache_db, writable=True)) as catalog:
         ((space,),) = catalog.query("SELECT DISTINCT space FROM compared")
-        assert catalog.not_compared(Memory(str(box.project), home=box.home).project.id, space, 0, 10) == []
+        project = Memory(str(box.project), home=box.home).project.id
+        assert catalog.not_compared(project, space, 0, 10) == []
+        # by other weights, of a later version, they are compared anew
+        fingerprint, _, weights = space.rpartition("/")
+        assert fingerprint and weights == f"{chains.BIAS}{chains.WEIGHTS}"
+        assert len(catalog.not_compared(project, f"{fingerprint}/-1.0(0.5,)", 0, 10)) == 2
 
 
 def test_among_a_handful_of_notes_the_newer_word_is_found(box: Box):
