@@ -125,7 +125,7 @@ def _fork(desk: Desk, session: str, words: str, answer: str) -> str:
         value = json.loads(done.out)
         return str((value[-1] if isinstance(value, list) else value)["session_id"])
     if desk.client == "qwen":
-        before = set(desk.lab.user.glob(".qwen/projects/*/chats/*.jsonl", ".gemini/tmp/*/chats/*.jsonl"))
+        before = set(desk.lab.user.glob(".qwen/projects/*/chats/*.jsonl"))
         desk.lab.turn("qwen", prompt, session, more=("--fork-session",))
         (made,) = set(desk.lab.user.glob(".qwen/projects/*/chats/*.jsonl")) - before
         return made.stem

@@ -273,8 +273,10 @@ def test_after_a_compaction_a_session_is_told_what_its_summary_lost(lab: Lab, cl
         and "400 days in the cold bucket" in asked
     )
     told = [r for r in lab.ok("context", "--log", "--session", session, "--json").json["injections"] if r["notes"]]
-    # Qwen Code keeps nothing of what it is told when it compresses: it is told again where the session goes on
-    assert len(told) == (2 if client == "qwen" else 1)
+    # Qwen Code keeps nothing of what it is told when it compresses, and is told again where the session goes on. Gemini CLI asks
+    # about its command as about a prompt, sometimes with its summary written by then, and keeps as little
+    assert len(told) in {"claude": (1,), "qwen": (2,), "gemini": (1, 2)}[client], json.dumps(told)
+    assert not any(entry["content"].count(COMPACTS[client]) for entry in lab.captured(2))
     assert all(receipt["event"] == "PostCompact" and receipt["tokens"] <= 800 for receipt in told)
 
 

@@ -22,6 +22,7 @@ from memsearch_engine.agents.gemini import reader as gemini
 from memsearch_engine.agents.openclaw import reader as openclaw
 from memsearch_engine.agents.opencode import reader as opencode
 from memsearch_engine.agents.qwen import reader as qwen
+from memsearch_engine.capture.extract import is_trivial
 from memsearch_engine.errors import UsageError
 from memsearch_engine.home import AgentFolders
 from memsearch_engine.transcripts import jsonl, locate
@@ -529,6 +530,18 @@ def test_what_our_own_hook_says_does_not_take_a_refusal_back(tmp_path):
         file.write_text("".join(json.dumps(line) + "\n" for line in [*lines, info]))
         (turn,) = gemini.open_session(gemini.at(file)).turns()
         assert turn.status == status
+
+
+def test_a_compression_asked_for_as_a_prompt_is_nothing_to_remember(tmp_path):
+    file = tmp_path / "session-s.jsonl"
+    lines: list[dict] = [
+        {"sessionId": "s", "kind": "main"},
+        {"id": "u", "timestamp": "t", "type": "user", "content": [{"text": "/compress"}]},
+        {"id": "g", "timestamp": "t", "type": "gemini", "content": "<state_snapshot>We talked.</state_snapshot>"},
+    ]
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    (turn,) = gemini.open_session(gemini.at(file)).turns()
+    assert is_trivial(turn)
 
 
 def test_gemini_s_folder_is_read_with_care(tmp_path):

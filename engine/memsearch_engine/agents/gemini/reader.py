@@ -32,9 +32,11 @@ KIND = "transcript"
 _KNOWN = frozenset(("user", "gemini", "info", "error", "warning"))
 _HOOK = re.compile(r"\s*<hook_context>.*?</hook_context>\s*", re.S)
 _ADDED = re.compile(r"(?:\n\n)?<hook_context>.*?</hook_context>", re.S)  # to a tool's answer
+#: How a session begins that was compressed; beside a prompt of one command, the answer to that command, too.
+_SUMMARY = "<state_snapshot>"
 #: How the client's own words to its model begin.
 _MACHINE = (
-    "<session_context>", "<state_snapshot>", "System: Potential loop detected",
+    "<session_context>", _SUMMARY, "System: Potential loop detected",
     "You have stopped calling tools without finishing",
 )  # fmt: skip
 _WRAPPED = re.compile(
@@ -205,15 +207,13 @@ def _dropped(turn: Turn, change: Any) -> bool:
     if not isinstance(messages, list):
         return False
     kept = [message for message in messages if isinstance(message, dict)]
-    is_summed_up = any(
-        text.startswith("<state_snapshot>") for message in kept for text in _texts(message.get("content"))
-    )
+    is_summed_up = any(text.startswith(_SUMMARY) for message in kept for text in _texts(message.get("content")))
     return not is_summed_up and all(message.get("id") != turn.turn for message in kept)
 
 
 def _answer(turn: Turn, tools: dict[str, ToolCall], said: set[str], line: _Line) -> None:
     text = "\n".join(text for text in _texts(line.content) if text)
-    if _name(line) not in said and text.strip():
+    if _name(line) not in said and text.strip() and not text.startswith(_SUMMARY):
         turn.say(text)
         turn.status = "done"
         said.add(_name(line))
