@@ -38,7 +38,7 @@ _PUBLIC = {
     "Conflict": "errors",
     "Context": "capture.context",
     "count_entries": "journal.files",
-    "Coverage": "service.answers",
+    "Coverage": "capture.coverage",
     "DayFile": "journal.files",
     "Digest": "documents.compact",
     "Document": "journal.model",
@@ -55,6 +55,7 @@ _PUBLIC = {
     "FLAGS": "search.query:IS",
     "Health": "service.answers",
     "Held": "trust.inbox",
+    "Here": "agents.discover",
     "Hit": "search.hits",
     "Home": "home",
     "hook": "capture.hook:main",
@@ -65,16 +66,20 @@ _PUBLIC = {
     "Inbox": "service.answers",
     "IndexResult": "index.rows",
     "KINDS": "search.query",
+    "Learned": "longterm.recall",
     "LongTerm": "verbs.longterm",
     "LONGTERM_KINDS": "index.rows",
+    "LongTermStatus": "longterm.pipeline",
     "Match": "longterm.recall",
     "McpClients": "verbs.agents",
     "Memory": "memory",
     "MemsearchError": "errors",
     "Mendable": "trust.repair:Finding",
+    "Missed": "capture.ledger",
     "Models": "verbs.models",
     "Note": "note",
     "NotFound": "errors",
+    "Outcome": "capture.ledger",
     "outcomes_in": "recall.notes:outcome",
     "parse_date": "search.query",
     "parse_query": "search.query:parse",
@@ -94,8 +99,10 @@ _PUBLIC = {
     "SessionMemory": "longterm.store",
     "Settings": "settings",
     "SettingsError": "errors",
+    "Share": "capture.coverage",
     "shown": "journal.text",
     "shown_line": "journal.text",
+    "Spent": "llm.spend",
     "Standing": "service.answers",
     "State": "service.answers",
     "Status": "service.answers",
@@ -105,6 +112,7 @@ _PUBLIC = {
     "Target": "journal.write",
     "Telling": "recall.prompt",
     "ToolCall": "transcripts.model",
+    "Trash": "longterm.recall",
     "Trust": "verbs.trust",
     "Turn": "transcripts.model",
     "Unreachable": "errors",
@@ -120,6 +128,7 @@ __all__ = [*_PUBLIC, "__version__"]  # noqa: PLE0604
 if TYPE_CHECKING:
     from memsearch_engine.actions.answers import Fix, Way
     from memsearch_engine.actions.index import Act
+    from memsearch_engine.agents.discover import Here
     from memsearch_engine.agents.patches import Patch
     from memsearch_engine.agents.registry import Agent
     from memsearch_engine.agents.registry import agent as agent_named
@@ -128,7 +137,9 @@ if TYPE_CHECKING:
     from memsearch_engine.capture.backfill import Plan as ImportPlan
     from memsearch_engine.capture.backfill import Report as ImportReport
     from memsearch_engine.capture.context import Context, fenced
+    from memsearch_engine.capture.coverage import Coverage, Share
     from memsearch_engine.capture.hook import main as hook
+    from memsearch_engine.capture.ledger import Missed, Outcome
     from memsearch_engine.documents.compact import Asked, Digest
     from memsearch_engine.errors import Conflict, MemsearchError, NotFound, SettingsError, Unreachable, UsageError
     from memsearch_engine.home import Home
@@ -139,9 +150,11 @@ if TYPE_CHECKING:
     from memsearch_engine.journal.model import Anchor, Document, Entry
     from memsearch_engine.journal.text import plain, shown, shown_line
     from memsearch_engine.journal.write import Target
+    from memsearch_engine.llm.spend import Spent
     from memsearch_engine.llm.tokens import estimate as estimate_tokens
     from memsearch_engine.longterm.facts import Fact
-    from memsearch_engine.longterm.recall import Match
+    from memsearch_engine.longterm.pipeline import LongTermStatus
+    from memsearch_engine.longterm.recall import Learned, Match, Trash
     from memsearch_engine.longterm.review import Hunk, Proposal
     from memsearch_engine.longterm.store import SessionMemory
     from memsearch_engine.memory import Memory
@@ -161,7 +174,7 @@ if TYPE_CHECKING:
     from memsearch_engine.search.sections import Section
     from memsearch_engine.search.sessions import Talk
     from memsearch_engine.secrets.scan import redact
-    from memsearch_engine.service.answers import Coverage, Health, Inbox, Standing, State, Status
+    from memsearch_engine.service.answers import Health, Inbox, Standing, State, Status
     from memsearch_engine.settings import Provider, Settings, Summarize
     from memsearch_engine.transcripts.locate import Excerpt
     from memsearch_engine.transcripts.model import ToolCall, Turn

@@ -947,7 +947,7 @@ class Memory:
                 "name one by its path: `memsearch project --all` lists them",
             )
         (project,) = found
-        self.call("forget_project", dict, timeout_s=90, root=project.root)
+        self.call("forget_project", bool, timeout_s=90, root=project.root)
         self.home.context(project.memory).unlink(missing_ok=True)
         self._projects = None
         return project

@@ -14,7 +14,7 @@ from memsearch_tui.cli.options import as_json, since_day
 from memsearch_tui.counted import many
 
 if TYPE_CHECKING:
-    from memsearch_engine import Receipt, Telling
+    from memsearch_engine import Outcome, Receipt, Telling
 
 AGENTS = click.Choice(agent_names())
 
@@ -79,7 +79,7 @@ def inbox_drop(names: tuple[str, ...], everything: bool, yes: bool, json_: bool)
 
 
 #: What a person calls an outcome -> the ledger's words for it.
-_OUTCOMES = {
+_OUTCOMES: dict[str, list[Outcome]] = {
     "waiting": ["new"],
     "failed": ["failed"],
     "orphaned": ["homeless"],
@@ -104,9 +104,9 @@ def coverage(since: str | None, listed: str | None, json_: bool) -> int:
         rows = capture.missed(_OUTCOMES[listed])
         if json_:
             output.emit({"turns": rows})
-        for row in rows if not json_ else []:
+        for missed in rows if not json_ else []:
             output.echo(
-                f"{row['day']}  {row['agent']:12s} {row['session'][:13]}  {row['turn'][:13]}  {row['reason'] or listed}"
+                f"{missed.day}  {missed.agent:12s} {missed.session[:13]}  {missed.turn[:13]}  {missed.reason or listed}"
             )
         return 0 if rows else 1
     if json_:
@@ -127,8 +127,10 @@ def coverage(since: str | None, listed: str | None, json_: bool) -> int:
             "them a home, `memsearch coverage --list orphaned` lists them"
         )
     for row in state.days:
-        left = "".join(f", {row[name]} {name}" for name in ("waiting", "failed", "orphaned") if row[name])
-        output.echo(f"{row['day']}  {row['agent']:12s} {row['covered']:4d} of {row['seen']:<4d}{left}")
+        left = "".join(
+            f", {count} {name}" for name in ("waiting", "failed", "orphaned") if (count := getattr(row, name))
+        )
+        output.echo(f"{row.day}  {row.agent:12s} {row.covered:4d} of {row.seen:<4d}{left}")
     for alarm in state.alarms:
         output.say(f"! {output.safe(alarm)}")
     return 0
@@ -251,12 +253,12 @@ def spend(since: str, json_: bool) -> int:
     if not rows:
         output.echo(f"nothing spent since {day} (summaries: {state['provider']})")
     for row in rows:
-        about = "" if row["counted"] else " (estimated)"
-        usd = f"  ${row['usd']:.4f}" if row["usd"] else ""
-        name = f"{row['provider']} {row['model']}".strip()
+        about = "" if row.counted else " (estimated)"
+        usd = f"  ${row.usd:.4f}" if row.usd else ""
+        name = f"{row.provider} {row.model}".strip()
         output.echo(
-            f"{row['day']}  {row['purpose']:10s} {name:24s} {row['calls']:4d} calls  "
-            f"{row['input_tokens']:,} in, {row['output_tokens']:,} out{about}{usd}"
+            f"{row.day}  {row.purpose:10s} {name:24s} {row.calls:4d} calls  "
+            f"{row.input_tokens:,} in, {row.output_tokens:,} out{about}{usd}"
         )
     if settings.capture.summarize.provider != "extractive":
         output.echo(f"today {used:,} of {settings.capture.daily_tokens:,} tokens")

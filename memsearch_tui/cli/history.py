@@ -30,22 +30,22 @@ def agents(versions: bool, json_: bool) -> int:
         progress.close()
     if json_:
         output.emit({"agents": rows})
-        return 0 if any(row["program"] or row["sessions"] for row in rows) else 1
+        return 0 if any(row.program or row.sessions for row in rows) else 1
     for row in rows:
-        if not row["program"] and not row["sessions"]:
-            output.echo(f"{output.style(row['agent'], bold=True):12s} not on this machine")
+        if not row.program and not row.sessions:
+            output.echo(f"{output.style(row.agent, bold=True):12s} not on this machine")
             continue
-        version = row["version"] or (f"wrote {row['wrote']}" if row["wrote"] else "program not found on PATH")
-        output.echo(f"{output.style(row['agent'], bold=True)}  {output.safe(version)}")
-        for folder in row["folders"]:
+        version = row.version or (f"wrote {row.wrote}" if row.wrote else "program not found on PATH")
+        output.echo(f"{output.style(row.agent, bold=True)}  {output.safe(version)}")
+        for folder in row.folders:
             output.echo(f"  {output.safe(folder)}")
         output.echo(
-            f"  {many(row['sessions'], 'session')}, {many(row['turns'], 'turn')}: {row['captured']} in memory, {row['new']} not, "
-            f"{row['trivial']} trivial" + (f", {row['homeless']} of folders that are gone" if row["homeless"] else "")
+            f"  {many(row.sessions, 'session')}, {many(row.turns, 'turn')}: {row.captured} in memory, {row.new} not, "
+            f"{row.trivial} trivial" + (f", {row.homeless} of folders that are gone" if row.homeless else "")
         )
-        if row["new"]:
+        if row.new:
             output.echo(
-                output.style(f"  `memsearch import {row['agent']} --dry-run` shows what could be brought in", dim=True)
+                output.style(f"  `memsearch import {row.agent} --dry-run` shows what could be brought in", dim=True)
             )
     return 0
 

@@ -94,7 +94,7 @@ def run(wait: bool, phase: int, session: str, since: str | None, json_: bool) ->
     begin = datetime.fromisoformat(day).timestamp() if day else 0.0
     learned = engine.LongTerm(Memory())
     if not wait:
-        state = learned.start(phase=phase, session=session, since=begin)
+        state = "started" if learned.start(phase=phase, session=session, since=begin) else "running already"
         output.emit({"state": state}) if json_ else output.echo(
             f"{state} - `memsearch longterm status` shows how it goes"
         )
@@ -146,26 +146,22 @@ def status(everything: bool, json_: bool) -> int:
     if json_:
         output.emit(state)
         return 0
-    for problem in state["problems"]:
+    for problem in state.problems:
         output.say(f"! {problem}")
-    output.echo(
-        f"memories   {state['memories']}  ({state['today_tokens']:,} of {state['daily_tokens']:,} tokens used today)"
-    )
-    if last := state["consolidation"]:
-        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(last["finished"] or last["started"]))
-        why = f": {output.safe(last['error'])}" if last["error"] else ""
-        output.echo(f"last       {when} {last['state']} {last['outcome']}{why}")
-    if waiting := state["review"]:
-        output.echo(f"review     {many(waiting['hunks'], 'change')} waiting (`memsearch longterm review`)")
-    output.echo(f"sessions   {len(state['sessions'])}")
-    for reason, count in state["reasons"].items():
+    output.echo(f"memories   {state.memories}  ({state.today_tokens:,} of {state.daily_tokens:,} tokens used today)")
+    if last := state.consolidation:
+        when = time.strftime("%Y-%m-%d %H:%M", time.localtime(last.finished or last.started))
+        why = f": {output.safe(last.error)}" if last.error else ""
+        output.echo(f"last       {when} {last.state} {last.outcome}{why}")
+    if waiting := state.review:
+        output.echo(f"review     {many(waiting.hunks, 'change')} waiting (`memsearch longterm review`)")
+    output.echo(f"sessions   {len(state.sessions)}")
+    for reason, count in state.reasons.items():
         output.echo(f"  {count:5d}  {output.safe(reason)}")
-    for job in state["failed"][:20]:
-        output.say(f"! {output.safe(job['key'])}: {output.safe(job['error'])} ({job['tries_left']} tries left)")
-    for row in state["sessions"] if everything else []:
-        output.echo(
-            f"{row['modified']}  {row['agent']:12s} {output.safe(row['session'])}  {output.safe(row['reason'])}"
-        )
+    for job in state.failed[:20]:
+        output.say(f"! {output.safe(job.key)}: {output.safe(job.error)} ({job.tries_left} tries left)")
+    for row in state.sessions if everything else []:
+        output.echo(f"{row.modified}  {row.agent:12s} {output.safe(row.session)}  {output.safe(row.reason)}")
     return 0
 
 
@@ -200,25 +196,19 @@ def show(name: str, text: bool, everything: bool, forgotten: bool, json_: bool) 
     facts = [] if forgotten else Memory(memory.place.root, everything=everything).facts()
     trash = learned.trash() if forgotten else []
     if json_:
-        output.emit({"memories": rows, "notes": msgspec.to_builtins(facts), "forgotten_by_hand": trash})
+        output.emit({"memories": rows, "notes": facts, "forgotten_by_hand": trash})
         return 0
     for fact in facts:
         output.echo(f"{fact.id}  noted by you{'' if fact.scope else ', everywhere'}: {output.safe(fact.text)}")
     for row in rows:
         end = (
-            f"restore until {row['gone_on']}"
-            if forgotten
-            else "pinned"
-            if row["pinned"]
-            else f"forgotten on {row['forget_on']}"
+            f"restore until {row.gone_on}" if forgotten else "pinned" if row.pinned else f"forgotten on {row.forget_on}"
         )
-        used = f"cited {row['cited']}, read {row['read']}"
-        output.echo(
-            f"{row['id']}  {row['made']}  {row['agent']:12s} {output.clip(row['title'], 48):48s} {used:18s} {end}"
-        )
+        used = f"cited {row.cited}, read {row.read}"
+        output.echo(f"{row.id}  {row.made}  {row.agent:12s} {output.clip(row.title, 48):48s} {used:18s} {end}")
     for item in trash:
         output.echo(
-            f"{item['number']:8d}  {item['day']}  forgotten by you ({output.safe(item['query'])}): {output.clip('; '.join(item['lines']), 100)}"
+            f"{item.number:8d}  {item.day}  forgotten by you ({output.safe(item.query)}): {output.clip('; '.join(item.lines), 100)}"
         )
     if not rows and not facts and not trash:
         output.say(

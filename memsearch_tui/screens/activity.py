@@ -54,9 +54,9 @@ def activity_rows(state: dict[str, Any]) -> list[Row]:
         rows.append([_label("captured"), (f"{state['percent']} %", tone), (f" of {many(state['seen'], 'turn')}", "text"),
                      (f", {state['trivial']} of them trivial" if state["trivial"] else "", "dim")])  # fmt: skip
         for day in state["days"][:21]:
-            done, seen = day["covered"], day["seen"]
+            done, seen = day.covered, day.seen
             bar = "█" * min(30, done) + "░" * min(30, seen - done)
-            rows.append([_label(""), (f"{day['day']}  ", "text"), (f"{day['agent']:12s}", "agent"),
+            rows.append([_label(""), (f"{day.day}  ", "text"), (f"{day.agent:12s}", "agent"),
                          (f"{done:4d} of {seen:<4d} ", "text"), (bar, "heat2" if done == seen else "heat3")])  # fmt: skip
     rows.append([])
     rows.append([_label("inbox"), ("empty" if not state["waiting"] else f"{len(state['waiting'])} waiting", "text")])
@@ -74,9 +74,9 @@ def activity_rows(state: dict[str, Any]) -> list[Row]:
     cap = f" of {state['daily_tokens']:,} a day" if state["provider"] != "extractive" else " (no model is asked)"
     rows.append([_label("spent"), (f"{state['today_tokens']:,} tokens today{cap}", "text")])
     for row in state["spend"][:10]:
-        usd = f"  ${row['usd']:.4f}" if row["usd"] else ""
-        rows.append([_label(""), (f"{row['day']}  {row['provider']} {row['model']}  {row['calls']} calls, "
-                                  f"{row['input_tokens'] + row['output_tokens']:,} tokens{usd}", "text")])  # fmt: skip
+        usd = f"  ${row.usd:.4f}" if row.usd else ""
+        rows.append([_label(""), (f"{row.day}  {row.provider} {row.model}  {row.calls} calls, "
+                                  f"{row.input_tokens + row.output_tokens:,} tokens{usd}", "text")])  # fmt: skip
     rows.append([])
     rows.append([_label("told"), ("what sessions were given unasked", "dim")])
     for receipt in state["told"][:12]:

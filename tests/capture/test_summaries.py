@@ -90,8 +90,8 @@ def test_a_summary_takes_the_place_of_the_extractive_note(desk, kind):
     assert after.body == GOOD and after.marks == {} and after.anchors == first.anchors
     assert desk.journal.undo() == []  # capture's second half is no step of the owner's undo
     (day,) = spend.by_day(desk.home)
-    assert (day["calls"], day["input_tokens"], day["output_tokens"], day["counted"]) == (1, 100, 20, 1)
-    assert day["usd"] == pytest.approx(140e-6)
+    assert (day.calls, day.input_tokens, day.output_tokens, day.counted) == (1, 100, 20, 1)
+    assert day.usd == pytest.approx(140e-6)
     assert desk.work() == [] and summaries.waiting(desk.home) == {"done": 1}
 
 
@@ -229,7 +229,7 @@ def test_a_command_line_is_asked_without_tools_or_hooks(desk, tmp_path, monkeypa
     assert "MEMSEARCH_DISABLE=1" in environment and "CLAUDECODE=1" not in environment
     assert not Path((bin_ / "claude.cwd").read_text().strip()).exists()
     (day,) = spend.by_day(desk.home)
-    assert (day["provider"], day["input_tokens"]) == ("native", 7)
+    assert (day.provider, day.input_tokens) == ("native", 7)
 
 
 @pytest.mark.parametrize("agent", ["opencode", "openclaw"])

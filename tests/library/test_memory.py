@@ -12,6 +12,7 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import get_origin
 
 import memsearch_engine
 import pytest
@@ -77,7 +78,7 @@ def test_what_is_public_is_there_said_once_and_explained():
     assert checked - {"TYPE_CHECKING", "Any", "annotations", "import_module"} == set(memsearch_engine._PUBLIC)
     for name in memsearch_engine._PUBLIC:
         thing = getattr(memsearch_engine, name)
-        if not isinstance(thing, tuple | frozenset | dict):  # the words of the query language
+        if not isinstance(thing, tuple | frozenset | dict) and not get_origin(thing):  # sets of words
             assert inspect.getdoc(thing) and inspect.getmodule(thing).__name__.startswith("memsearch_engine."), name
     rooms = {
         name: thing

@@ -70,7 +70,7 @@ def test_an_answer_of_another_shape_is_a_failure_that_is_told(desk, answer):
     report = desk.run(phase=1)
     assert report.extracted.failed[0][0] == f"claude-code/{session}"
     state = pipeline.status(desk.home, desk.settings, desk.folders)
-    assert state["failed"][0]["tries_left"] == 2 and "tried again in" in state["sessions"][0]["reason"]
+    assert state.failed[0].tries_left == 2 and "tried again in" in state.sessions[0].reason
 
 
 def test_nothing_worth_keeping_is_remembered_as_that(desk):
@@ -78,8 +78,8 @@ def test_nothing_worth_keeping_is_remembered_as_that(desk):
     assert desk.run(phase=1).extracted.empty == 1
     asked = len(desk.model.requests)
     assert desk.run(phase=1).extracted.succeeded == 0 and len(desk.model.requests) == asked
-    (row,) = pipeline.status(desk.home, desk.settings, desk.folders)["sessions"]
-    assert (row["session"], row["reason"]) == (session, "read: nothing to keep")
+    (row,) = pipeline.status(desk.home, desk.settings, desk.folders).sessions
+    assert (row.session, row.reason) == (session, "read: nothing to keep")
 
 
 def test_a_session_that_goes_on_is_read_again_and_one_that_teaches_nothing_more_is_dropped(desk):
@@ -100,8 +100,8 @@ def test_a_session_that_goes_on_is_read_again_and_one_that_teaches_nothing_more_
 def test_sessions_in_use_and_old_ones_are_left_alone_and_it_is_said(desk, hours, reason):
     session = lesson(desk, hours=hours)
     assert desk.run(phase=1).extracted.succeeded == 0
-    (row,) = pipeline.status(desk.home, desk.settings, desk.folders)["sessions"]
-    assert row["reason"].startswith(reason)
+    (row,) = pipeline.status(desk.home, desk.settings, desk.folders).sessions
+    assert row.reason.startswith(reason)
     assert desk.run(phase=1, only=session).extracted.succeeded == 1  # the owner's word counts more
 
 
@@ -152,9 +152,7 @@ def test_a_disabled_session_is_not_read_and_what_it_taught_is_forgotten(desk):
     assert desk.run().consolidated.state == "review"
     review.decide(desk.home, "accepted")
     assert "pnpm" not in desk.file("MEMORY.md") and "tabs" in desk.file("MEMORY.md")
-    reasons = {
-        row["session"]: row["reason"] for row in pipeline.status(desk.home, desk.settings, desk.folders)["sessions"]
-    }
+    reasons = {row.session: row.reason for row in pipeline.status(desk.home, desk.settings, desk.folders).sessions}
     assert reasons == {first: "disabled by you", second: "up to date"}
 
 
@@ -280,8 +278,8 @@ def test_what_is_cited_outranks_and_stays_and_what_is_not_is_forgotten_and_can_c
     desk.settings.longterm.memories = 1
     (first,) = Store(desk.home).select(1)
     assert first.id == name
-    rows = {row["id"]: row for row in recall.overview(desk.home, 30)}
-    assert (rows[name]["cited"], rows[gone]["cited"]) == (2, 0) and rows[name]["forget_on"] > rows[gone]["forget_on"]
+    rows = {row.id: row for row in recall.overview(desk.home, 30)}
+    assert (rows[name].cited, rows[gone].cited) == (2, 0) and rows[name].forget_on > rows[gone].forget_on
     note = next((desk.project() / ".memsearch" / "memory").glob("*.md")).read_text()
     assert "[mem:" not in note  # a citation is no part of a note
 
@@ -291,8 +289,8 @@ def test_what_is_cited_outranks_and_stays_and_what_is_not_is_forgotten_and_can_c
     assert report.forgotten == [gone] and report.consolidated.state == "review"
     review.decide(desk.home, "accepted")
     assert "pnpm" in desk.file("memory_summary.md") and "tabs" not in desk.file("memory_summary.md")
-    rows = {row["id"]: row for row in recall.overview(desk.home, 30)}
-    assert rows[gone]["forgotten"] and rows[gone]["gone_on"] > rows[gone]["forgotten"]
+    rows = {row.id: row for row in recall.overview(desk.home, 30)}
+    assert rows[gone].forgotten and rows[gone].gone_on > rows[gone].forgotten
     Store(desk.home, clock).restore(gone)
     assert desk.run(clock=clock).consolidated.state == "review"
     review.decide(desk.home, "accepted")
@@ -310,7 +308,7 @@ def test_reading_counts_less_than_citing_and_once_a_day(desk):
         note_read(desk.home, "claude-code", session)
     note_read(desk.home, "claude-code", "nobody")
     (row,) = recall.overview(desk.home, 30)
-    assert (row["read"], row["cited"]) == (1, 0)
+    assert (row.read, row.cited) == (1, 0)
 
 
 def test_citations_are_no_part_of_what_is_kept(desk):
@@ -417,11 +415,11 @@ def test_each_phase_asks_for_its_own_model_alone(desk):
 def test_status_says_that_the_days_tokens_are_used_up(desk):
     lesson(desk)
     desk.run(phase=1)
-    used = pipeline.status(desk.home, desk.settings, desk.folders)["today_tokens"]
+    used = pipeline.status(desk.home, desk.settings, desk.folders).today_tokens
     assert used > 1
     for cap, is_used_up in ((used - 1, True), (used, True), (used + 1, False)):
         desk.settings.longterm.daily_tokens = cap
-        problems = pipeline.status(desk.home, desk.settings, desk.folders)["problems"]
+        problems = pipeline.status(desk.home, desk.settings, desk.folders).problems
         assert any("used up" in problem for problem in problems) == is_used_up, (cap, problems)
 
 

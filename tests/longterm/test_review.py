@@ -242,7 +242,7 @@ def test_what_is_forgotten_is_what_was_shown_and_can_come_back(home):
     ]
     number = recall.forget(home, "npm", found)
     assert text(home) == OLD.replace(found[1].line + "\n", "") and facts(home) == []
-    assert recall.trash(home)[0]["lines"] == [match.line for match in found]
+    assert recall.trash(home)[0].lines == [match.line for match in found]
     assert proposed(home, text(home), OLD) == []  # a consolidation doesn't bring it back
     recall.restore(home, number)
     assert text(home) == OLD and [n.text for n in facts(home)] == ["npm is banned"]

@@ -10,7 +10,9 @@ from datetime import datetime
 
 import pytest
 import textual
+from memsearch_engine.capture.coverage import Share
 from memsearch_engine.journal.history import Change
+from memsearch_engine.llm.spend import Spent
 from memsearch_engine.receipts import Receipt, Told
 from textual.widgets import Input
 
@@ -44,10 +46,10 @@ TOLD = [
 ]  # fmt: skip
 ACTIVITY = {
     "capturing": {"claude-code": 1.0}, "percent": 97, "seen": 41, "trivial": 3, "alarms": ["codex: 2 turns are not in memory: capture has stopped (`memsearch plugins status codex`)"],
-    "days": [{"day": "2026-02-09", "agent": "claude-code", "captured": 21, "trivial": 3, "covered": 24, "seen": 24}, {"day": "2026-02-09", "agent": "codex", "captured": 15, "trivial": 0, "covered": 15, "seen": 17}],
+    "days": [Share("claude-code", "2026-02-09", 24, 21, 3, covered=24), Share("codex", "2026-02-09", 17, 15, covered=15)],
     "waiting": [{"event": "1795292537.json", "reason": "the transcript is not there"}], "error": "", "summaries": {"done": 12, "waiting": 1},
     "failures": [{"entry_id": "3fa9c1d2b1c0", "tries": 2, "reason": "https://api.example.com answered 429"}],
-    "spend": [{"day": "2026-02-09", "provider": "native", "model": "haiku", "calls": 12, "input_tokens": 18400, "output_tokens": 2100, "usd": 0.0}],
+    "spend": [Spent("2026-02-09", "summarize", "native", "haiku", 12, 18400, 2100, 0.0, 1)],
     "told": TOLD, "today_tokens": 20500, "daily_tokens": 200000, "provider": "native",
 }  # fmt: skip
 REVIEW = [

@@ -8,7 +8,8 @@ import shutil
 import subprocess
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+
+import msgspec
 
 from memsearch_engine.agents import registry
 from memsearch_engine.capture.backfill import Choice, plan
@@ -19,9 +20,34 @@ _VERSION = re.compile(r"\d+\.\d+[\w.-]*")
 _ASK_S = 6.0
 
 
+class Here(msgspec.Struct):
+    """An agent on this machine, and how many turns of its sessions are in memory, by outcome.
+
+    Attributes:
+        version: what the program says of itself; wrote: what wrote its newest session.
+        folders: where its sessions lie, as far as they are there.
+    """
+
+    agent: str
+    program: str
+    version: str
+    wrote: str
+    folders: list[str]
+    sessions: int
+    subagent_sessions: int
+    turns: int
+    captured: int
+    new: int
+    trivial: int
+    ours: int
+    homeless: int
+    deleted: int
+    failed: int
+
+
 def discover(
     home: Home, folders: AgentFolders, *, versions: bool = True, progress: Callable[[str, int, int], None] | None = None
-) -> list[dict[str, Any]]:
+) -> list[Here]:
     """One row per agent. Sessions that did not change since they were last read are not read again."""
     keeper = Keeper(home)
     try:
@@ -42,17 +68,17 @@ def discover(
                 outcomes[outcome] += number
         newest = max(mine, key=lambda seen: seen.modified, default=None)
         rows.append(
-            {
-                "agent": agent,
-                "program": path,
-                "version": asked[agent],
-                "wrote": newest.version if newest else "",
-                "folders": [str(place) for place in folders.of(agent) if place.is_dir()],
-                "sessions": sum(not seen.parent for seen in mine),
-                "subagent_sessions": sum(bool(seen.parent) for seen in mine),
-                "turns": sum(outcomes.values()),
+            Here(
+                agent=agent,
+                program=path,
+                version=asked[agent],
+                wrote=newest.version if newest else "",
+                folders=[str(place) for place in folders.of(agent) if place.is_dir()],
+                sessions=sum(not seen.parent for seen in mine),
+                subagent_sessions=sum(bool(seen.parent) for seen in mine),
+                turns=sum(outcomes.values()),
                 **outcomes,
-            }
+            )
         )
     return rows
 

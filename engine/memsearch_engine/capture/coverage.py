@@ -6,7 +6,6 @@ Only turns since an agent's capture began count: what lies before is history, wh
 from __future__ import annotations
 
 import time
-from typing import Any
 
 import msgspec
 
@@ -39,15 +38,24 @@ class Share(msgspec.Struct):
     waiting: int = 0
     failed: int = 0
     orphaned: int = 0  # their folder is gone; `import --orphans` gives them another home
+    covered: int = 0  # trivial turns and our own questions, too: they were looked at and left out on purpose
+    percent: int = 100
 
-    @property
-    def percent(self) -> int:
-        """Trivial turns and our own questions are covered: they were looked at and left out on purpose."""
-        return 100 if not self.seen else int(100 * self.covered / self.seen)
 
-    @property
-    def covered(self) -> int:
-        return self.captured + self.trivial + self.ours
+class Coverage(msgspec.Struct):
+    """Turns seen against turns in memory. ``agents``: since when each is captured, in seconds since 1970."""
+
+    agents: dict[str, float]
+    percent: int
+    seen: int
+    captured: int
+    trivial: int
+    ours: int
+    waiting: int
+    failed: int
+    orphaned: int
+    days: list[Share]
+    alarms: list[str]
 
 
 def reconcile(
@@ -133,6 +141,9 @@ def shares(keeper: Keeper, since_day: str = "") -> list[Share]:
             share.failed += count
         else:
             share.waiting += count
+    for share in found.values():
+        share.covered = share.captured + share.trivial + share.ours
+        share.percent = int(100 * share.covered / share.seen) if share.seen else 100
     return list(found.values())
 
 
@@ -149,20 +160,19 @@ def alarms(keeper: Keeper) -> list[str]:
     return said
 
 
-def report(keeper: Keeper, since_day: str = "") -> dict[str, Any]:
+def report(keeper: Keeper, since_day: str = "") -> Coverage:
     rows = shares(keeper, since_day)
     seen = sum(row.seen for row in rows)
-    done = sum(row.covered for row in rows)
-    return {
-        "agents": keeper.ledger.captured_since(),
-        "percent": int(100 * done / seen) if seen else 100,
-        "seen": seen,
-        "captured": sum(row.captured for row in rows),
-        "trivial": sum(row.trivial for row in rows),
-        "ours": sum(row.ours for row in rows),
-        "waiting": sum(row.waiting for row in rows),
-        "failed": sum(row.failed for row in rows),
-        "orphaned": sum(row.orphaned for row in rows),
-        "days": [{**msgspec.structs.asdict(row), "covered": row.covered, "percent": row.percent} for row in rows],
-        "alarms": alarms(keeper),
-    }
+    return Coverage(
+        agents=keeper.ledger.captured_since(),
+        percent=int(100 * sum(row.covered for row in rows) / seen) if seen else 100,
+        seen=seen,
+        captured=sum(row.captured for row in rows),
+        trivial=sum(row.trivial for row in rows),
+        ours=sum(row.ours for row in rows),
+        waiting=sum(row.waiting for row in rows),
+        failed=sum(row.failed for row in rows),
+        orphaned=sum(row.orphaned for row in rows),
+        days=rows,
+        alarms=alarms(keeper),
+    )

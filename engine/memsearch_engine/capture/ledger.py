@@ -9,8 +9,8 @@ import contextlib
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable, Iterator
-from typing import Any, Literal
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Literal
 
 import msgspec
 
@@ -59,6 +59,17 @@ class SeenSession(msgspec.Struct, frozen=True):
     turns: int
     parent: str = ""
     version: str = ""
+
+
+class Missed(msgspec.Struct):
+    """A turn that is not in memory, and why."""
+
+    agent: str
+    session: str
+    turn: str
+    day: str
+    outcome: Outcome
+    reason: str
 
 
 class Ledger:
@@ -154,7 +165,8 @@ class Ledger:
             query = "SELECT count(*) FROM seen_turns WHERE agent=? AND outcome IN ('new','failed') AND started BETWEEN ? AND ?"
             return int(db.execute(query, (agent, since, before)).fetchone()[0])
 
-    def waiting(self, outcomes: tuple[Outcome, ...] = ("failed",), limit: int = 100) -> list[dict[str, Any]]:
+    def missed(self, outcomes: Sequence[Outcome], limit: int = 100) -> list[Missed]:
+        """Turns that are not in memory, newest first."""
         with self._using() as db:
             marks = ",".join("?" * len(outcomes))
             rows = db.execute(
@@ -162,7 +174,7 @@ class Ledger:
                 "ORDER BY at DESC LIMIT ?",
                 (*outcomes, limit),
             )
-            return [dict(zip(("agent", "session", "turn", "day", "outcome", "reason"), row)) for row in rows]
+            return [Missed(*row) for row in rows]
 
     def unknown(self) -> list[tuple[str, str, str, int]]:
         """(agent, record kind, agent's version, times) that no reader knows."""

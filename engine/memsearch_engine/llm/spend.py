@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from datetime import date
-from typing import Any
+
+import msgspec
 
 from memsearch_engine.home import Home
 from memsearch_engine.llm.reply import ModelError, Reply
@@ -74,7 +75,21 @@ def today(home: Home, purpose: str) -> int:
         return int(db.execute(query, (date.today().isoformat(), purpose)).fetchone()[0])
 
 
-def by_day(home: Home, since: str = "") -> list[dict[str, Any]]:
+class Spent(msgspec.Struct):
+    """Calls of one model for one purpose on one day. ``counted``: 1 where the provider said how many tokens, 0 where they are estimated."""
+
+    day: str
+    purpose: str
+    provider: str
+    model: str
+    calls: int
+    input_tokens: int
+    output_tokens: int
+    usd: float | None
+    counted: int
+
+
+def by_day(home: Home, since: str = "") -> list[Spent]:
     """Calls, tokens and dollars by day, purpose and provider, newest day first."""
     with using(home, _SCHEMA) as db:
         rows = db.execute(
@@ -82,5 +97,4 @@ def by_day(home: Home, since: str = "") -> list[dict[str, Any]]:
             "WHERE day >= ? GROUP BY 1, 2, 3, 4 ORDER BY 1 DESC, 2, 3",
             (since,),
         ).fetchall()
-    names = ("day", "purpose", "provider", "model", "calls", "input_tokens", "output_tokens", "usd", "counted")
-    return [dict(zip(names, row)) for row in rows]
+    return [Spent(*row) for row in rows]

@@ -10,7 +10,7 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -20,7 +20,7 @@ from memsearch_engine.journal.disk import locked
 from memsearch_engine.llm import native, spend
 from memsearch_engine.longterm import consolidate, extract, recall, review, workspace
 from memsearch_engine.longterm.jobs import SCHEMA as JOBS
-from memsearch_engine.longterm.jobs import Jobs, Refusal, learning
+from memsearch_engine.longterm.jobs import Job, Jobs, Refusal, learning
 from memsearch_engine.longterm.store import SCHEMA as STORE
 from memsearch_engine.longterm.store import Store
 from memsearch_engine.settings import Settings
@@ -127,12 +127,50 @@ def due(home: Home, settings: Settings, now: float = 0.0) -> bool:
         return done.rowcount == 1
 
 
-def status(home: Home, settings: Settings, folders: AgentFolders, now: float = 0.0) -> dict[str, Any]:
+class Due(msgspec.Struct):
+    """A session, and why it is not read (``due`` where it will be)."""
+
+    agent: str
+    session: str
+    reason: str
+    memory: str
+    modified: str
+
+
+class Failed(msgspec.Struct):
+    """A session that could not be read."""
+
+    key: str
+    error: str
+    tries_left: int
+    stolen: int
+
+
+class Waiting(msgspec.Struct):
+    proposal: int
+    hunks: int
+
+
+class LongTermStatus(msgspec.Struct):
+    """How the pipeline stands. ``reasons``: sessions by why they are not read; ``consolidation``: the last one."""
+
+    enabled: bool
+    problems: list[str]
+    sessions: list[Due]
+    reasons: dict[str, int]
+    failed: list[Failed]
+    consolidation: Job | None
+    review: Waiting | None
+    memories: int
+    today_tokens: int
+    daily_tokens: int
+
+
+def status(home: Home, settings: Settings, folders: AgentFolders, now: float = 0.0) -> LongTermStatus:
     """What is on, what was done, what waits, and for every session why it is or is not read."""
     now = now or time.time()
     limits, jobs = settings.longterm, Jobs(home)
     standings = extract.survey(home, settings, folders, now=now)
-    last = jobs.get("consolidate", "all")
     waiting = review.pending(home)
     problems = []
     if not limits.enabled:
@@ -143,27 +181,27 @@ def status(home: Home, settings: Settings, folders: AgentFolders, now: float = 0
     used = spend.today(home, extract.PURPOSE)
     if used >= limits.daily_tokens:
         problems.append(f"the day's {limits.daily_tokens:,} tokens are used up")
-    return {
-        "enabled": limits.enabled,
-        "problems": problems,
-        "sessions": [
-            {
-                "agent": s.where.agent, "session": s.where.session, "reason": s.reason or "due", "memory": s.memory,
-                "modified": time.strftime("%Y-%m-%d %H:%M", time.localtime(s.where.modified)),
-            }
+    return LongTermStatus(
+        enabled=limits.enabled,
+        problems=problems,
+        sessions=[
+            Due(
+                s.where.agent, s.where.session, s.reason or "due", s.memory,
+                time.strftime("%Y-%m-%d %H:%M", time.localtime(s.where.modified)),
+            )
             for s in standings
         ],
-        "reasons": dict(Counter(_kind(s.reason) or "due" for s in standings).most_common()),
-        "failed": [
-            {"key": job.key, "error": job.error, "tries_left": job.tries_left, "stolen": job.stolen}
+        reasons=dict(Counter(_kind(s.reason) or "due" for s in standings).most_common()),
+        failed=[
+            Failed(job.key, job.error, job.tries_left, job.stolen)
             for job in jobs.all("extract").values() if job.state == "error"
         ],
-        "consolidation": msgspec.structs.asdict(last) if last else None,
-        "review": {"proposal": waiting.id, "hunks": len(waiting.waiting)} if waiting else None,
-        "memories": len([m for m in Store(home).all() if not m.forgotten]),
-        "today_tokens": used,
-        "daily_tokens": limits.daily_tokens,
-    }  # fmt: skip
+        consolidation=jobs.get("consolidate", "all"),
+        review=Waiting(waiting.id, len(waiting.waiting)) if waiting else None,
+        memories=len([m for m in Store(home).all() if not m.forgotten]),
+        today_tokens=used,
+        daily_tokens=limits.daily_tokens,
+    )  # fmt: skip
 
 
 def _kind(reason: str) -> str:

@@ -9,7 +9,7 @@ import contextlib
 import os
 import time
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -98,7 +98,33 @@ def pinned(home: Home) -> set[str]:
         catalog.close()
 
 
-def overview(home: Home, unused_days: float, now: float = 0.0) -> list[dict[str, Any]]:
+class Learned(msgspec.Struct):
+    """What one session taught, with its use. Days are ISO, '' where there is none.
+
+    Attributes:
+        forget_on: when it will be forgotten if nobody uses it; gone_on: until when a forgotten one can come back.
+        weighed: a consolidation has looked at it.
+    """
+
+    id: str
+    agent: str
+    session: str
+    project: str
+    made: str
+    age_days: float
+    cited: int
+    read: int
+    last_used: str
+    pinned: bool
+    weighed: bool
+    forgotten: str
+    forget_on: str
+    gone_on: str
+    slug: str
+    title: str
+
+
+def overview(home: Home, unused_days: float, now: float = 0.0) -> list[Learned]:
     """Every session memory with its use, its age, and when it will be forgotten or is gone for good (ISO days)."""
     now = now or time.time()
     uses, kept = totals(home), pinned(home)
@@ -107,15 +133,15 @@ def overview(home: Home, unused_days: float, now: float = 0.0) -> list[dict[str,
         use = uses.get(memory.id)
         last = memory.last_used(use)
         rows.append(
-            {
-                "id": memory.id, "agent": memory.agent, "session": memory.session, "project": memory.project_name,
-                "made": _day(memory.watermark), "age_days": round((now - memory.watermark) / DAY_S, 1),
-                "cited": use.cited if use else 0, "read": use.read if use else 0, "last_used": _day(last),
-                "pinned": memory.id in kept, "weighed": bool(memory.selected), "forgotten": _day(memory.forgotten),
-                "forget_on": "" if memory.forgotten or memory.id in kept else _day(last + unused_days * DAY_S),
-                "gone_on": _day(memory.forgotten + max(unused_days, 1) * DAY_S) if memory.forgotten else "",
-                "slug": memory.slug, "title": memory.title,
-            }
+            Learned(
+                id=memory.id, agent=memory.agent, session=memory.session, project=memory.project_name,
+                made=_day(memory.watermark), age_days=round((now - memory.watermark) / DAY_S, 1),
+                cited=use.cited if use else 0, read=use.read if use else 0, last_used=_day(last),
+                pinned=memory.id in kept, weighed=bool(memory.selected), forgotten=_day(memory.forgotten),
+                forget_on="" if memory.forgotten or memory.id in kept else _day(last + unused_days * DAY_S),
+                gone_on=_day(memory.forgotten + max(unused_days, 1) * DAY_S) if memory.forgotten else "",
+                slug=memory.slug, title=memory.title,
+            )
         )  # fmt: skip
     return rows
 
@@ -269,12 +295,21 @@ def restore(home: Home, number: int) -> int:
     return len(images)
 
 
-def trash(home: Home) -> list[dict[str, Any]]:
+class Trash(msgspec.Struct):
+    """What one ``forget`` took. ``number``: by which it comes back."""
+
+    number: int
+    day: str
+    query: str
+    lines: list[str]
+
+
+def trash(home: Home) -> list[Trash]:
     """What was forgotten by hand and can come back, newest first."""
     with using(home, TRASH) as db:
         rows = db.execute("SELECT id, at, query, body FROM longterm_trash WHERE restored=0 ORDER BY id DESC").fetchall()
     return [
-        {"number": number, "day": _day(at), "query": query, "lines": msgspec.json.decode(body, type=_Forgotten).lines}
+        Trash(number, _day(at), query, msgspec.json.decode(body, type=_Forgotten).lines)
         for number, at, query, body in rows
     ]
 

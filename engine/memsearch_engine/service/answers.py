@@ -113,22 +113,6 @@ class Inbox(msgspec.Struct):
     set_aside: list[Event]
 
 
-class Coverage(msgspec.Struct):
-    """Turns seen against turns in memory. ``agents``: since when each is captured, in seconds since 1970; ``days``: by agent and day."""
-
-    agents: dict[str, float]
-    percent: int
-    seen: int
-    captured: int
-    trivial: int
-    ours: int
-    waiting: int
-    failed: int
-    orphaned: int
-    days: list[dict[str, Any]]
-    alarms: list[str]
-
-
 class Standing(msgspec.Struct):
     """Who is captured and since when (seconds since 1970), whose turns don't arrive, how many decisions the owner owes."""
 

@@ -22,9 +22,9 @@ from memsearch_engine.agents import registry
 from memsearch_engine.amendments import Amendments
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture import worker as inbox
-from memsearch_engine.capture.coverage import alarms, reconcile, report
+from memsearch_engine.capture.coverage import Coverage, alarms, reconcile, report
 from memsearch_engine.capture.keep import Keeper
-from memsearch_engine.capture.ledger import known_folders
+from memsearch_engine.capture.ledger import Missed, Outcome, known_folders
 from memsearch_engine.errors import MemsearchError, Unreachable, UsageError
 from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.index import models
@@ -46,7 +46,6 @@ from memsearch_engine.search.chains import Word
 from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.query import Query, parse
 from memsearch_engine.service.answers import (
-    Coverage,
     Disk,
     Event,
     Health,
@@ -618,22 +617,22 @@ class Engine:
                 fix = f"pip install 'memsearch-tui[multilingual]', then {fix}"
         return SecondModel(models.SECOND, asked=False, vectors=0, advice=advice, fix=fix if advice else "")
 
-    def forget_project(self, call: Call, root: str) -> dict[str, Any]:
-        """Know a project's folder no more, and drop what is indexed of it. Its files are left alone."""
+    def forget_project(self, call: Call, root: str) -> bool:
+        """Know a project's folder no more, and drop what is indexed of it. Its files are left alone. Whether it was known."""
         found = next((project for project in self.registry.all() if project.root == root), None)
         if found is not None:
             self.registry.forget(root)
             self.indexer.detach(found)
             self._bump()
-        return {"forgotten": found is not None}
+        return found is not None
 
-    def reset(self, call: Call, place: dict[str, str], all_projects: bool = False) -> dict[str, Any]:
-        """Forget the index of a project (its files are untouched) and build it again in the background."""
+    def reset(self, call: Call, place: dict[str, str], all_projects: bool = False) -> list[str]:
+        """Forget the index of projects (their files are untouched) and build it again in the background. Their names."""
         projects = self._meant(place, all_projects)
         for project in projects:
             self.indexer.enqueue(Job(project, [], anew=True))
         self._bump()
-        return {"projects": [project.slug for project in projects]}
+        return [project.slug for project in projects]
 
     def health(self, call: Call, place: dict[str, str] | None = None, all_projects: bool = False) -> Health:
         """State of every part, with the command that mends what is broken."""
@@ -719,11 +718,10 @@ class Engine:
                 self._changed.wait(min(left, 1.0))
             return State(self.version, self.indexer.progress, self.indexer.state)
 
-    def attach(self, call: Call, memories: list[str]) -> dict[str, Any]:
+    def attach(self, call: Call, memories: list[str]) -> None:
         """Know, watch and index memory folders that somebody wrote; returns at once."""
         self._look_at([memory for memory in memories if os.path.isdir(memory)])
         self._bump()
-        return {"attached": len(memories)}
 
     def coverage(self, call: Call, since: str = "") -> Coverage:
         """Turns seen against turns in memory, counted now."""
@@ -731,7 +729,7 @@ class Engine:
         self._reconcile()
         keeper = Keeper(self.home, self.journal)
         try:
-            return Coverage(**report(keeper, since))
+            return report(keeper, since)
         finally:
             keeper.close()
 
@@ -750,21 +748,25 @@ class Engine:
         finally:
             keeper.close()
 
-    def turns(self, call: Call, outcomes: list[str], limit: int = 200) -> list[dict[str, Any]]:
+    def missed(self, call: Call, outcomes: list[Outcome], limit: int = 200) -> list[Missed]:
         """Turns that are not in memory, newest first, each with its reason."""
         keeper = Keeper(self.home, self.journal)
         try:
-            return keeper.ledger.waiting(tuple(outcomes), limit)  # type: ignore[arg-type]
+            return keeper.ledger.missed(outcomes, limit)
         finally:
             keeper.close()
 
-    def longterm(self, call: Call, phase: int = 0, session: str = "", since: float = 0.0) -> dict[str, Any]:
-        """Run the long-term pipeline in the background; returns at once. Raises SettingsError where no model is chosen."""
+    def longterm(self, call: Call, phase: int = 0, session: str = "", since: float = 0.0) -> bool:
+        """Run the long-term pipeline in the background; returns at once, whether it was started (else it runs already).
+
+        Raises:
+            SettingsError: no model is chosen.
+        """
         pipeline.check_models(self.settings, phase)
         if self._remembering:
-            return {"state": "running already"}
+            return False
         self._remember(phase=phase, only=session, since=since)
-        return {"state": "started"}
+        return True
 
     def inbox(self, call: Call) -> Inbox:
         """Drain the inbox now and say what waits."""

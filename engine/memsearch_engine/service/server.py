@@ -47,7 +47,7 @@ _HANDLERS = (
     "attach",
     "coverage",
     "standing",
-    "turns",
+    "missed",
     "longterm",
 )
 _TICK_S = 1.0

@@ -72,7 +72,7 @@ class Import:
         report = backfill.run(self._keeper, plan, self._choice, progress, stopped)
         if report.memories:
             with contextlib.suppress(MemsearchError):  # the next search does it
-                self._memory.call("attach", dict, memories=report.memories)
+                self._memory.call("attach", type(None), memories=report.memories)
         return report
 
 

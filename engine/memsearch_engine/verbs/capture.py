@@ -4,11 +4,17 @@ service."""
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from memsearch_engine.memory import Memory
-from memsearch_engine.service.answers import Coverage, Inbox, Standing
+from memsearch_engine.service.answers import Inbox, Standing
+
+if TYPE_CHECKING:
+    from memsearch_engine.agents.discover import Here
+    from memsearch_engine.capture.coverage import Coverage
+    from memsearch_engine.capture.ledger import Missed, Outcome
+    from memsearch_engine.llm.spend import Spent
 
 Progress = Callable[[str, int, int], None]
 _LONG_S = 300.0
@@ -43,11 +49,15 @@ class Capture:
 
     def coverage(self, since: str = "") -> Coverage:
         """Turns seen in transcripts against turns in memory since capture began, or since a day. Raises Unreachable."""
+        from memsearch_engine.capture.coverage import Coverage
+
         return self._memory.call("coverage", Coverage, timeout_s=_LONG_S, since=since)
 
-    def missed(self, outcomes: list[str]) -> list[dict[str, str]]:
-        """Turns that are not in memory, newest first, each with its reason. *outcomes*: the ledger's words for why."""
-        return self._memory.call("turns", list[dict[str, str]], outcomes=outcomes)
+    def missed(self, outcomes: Sequence[Outcome]) -> list[Missed]:
+        """Turns that are not in memory, newest first, each with its reason."""
+        from memsearch_engine.capture.ledger import Missed
+
+        return self._memory.call("missed", list[Missed], outcomes=outcomes)
 
     def standing(self, *, start: bool = True) -> Standing:
         """Who is captured and since when, whose turns don't arrive, and how many decisions the owner owes. Raises Unreachable."""
@@ -55,7 +65,7 @@ class Capture:
         place, everything = memory.place_param, memory.everything
         return memory.call("standing", Standing, start=start, timeout_s=120, place=place, all_projects=everything)
 
-    def spent(self, since: str = "") -> list[dict[str, Any]]:
+    def spent(self, since: str = "") -> list[Spent]:
         """What models have cost, by day, purpose and model."""
         from memsearch_engine.llm import spend
 
@@ -95,7 +105,7 @@ class Capture:
         with contextlib.closing(Ledger(self._home)) as ledger:
             return ledger.unknown()
 
-    def agents(self, *, versions: bool = True, progress: Progress | None = None) -> list[dict[str, Any]]:
+    def agents(self, *, versions: bool = True, progress: Progress | None = None) -> list[Here]:
         """Which agents are on this machine, where their sessions lie, and how many of their turns are in memory."""
         from memsearch_engine.agents.discover import discover
 

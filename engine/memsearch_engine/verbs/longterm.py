@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from memsearch_engine.errors import UsageError
 from memsearch_engine.longterm import recall, review, workspace
+from memsearch_engine.longterm.recall import Learned, Trash
 from memsearch_engine.longterm.review import Hunk, Proposal
 from memsearch_engine.longterm.store import SessionMemory, Store, note_read
 from memsearch_engine.memory import Memory
 from memsearch_engine.settings import load
 
 if TYPE_CHECKING:  # reading what is there needs no model's side
-    from memsearch_engine.longterm.pipeline import Report
+    from memsearch_engine.longterm.pipeline import LongTermStatus, Report
 
 _NUMBER = 8  # digits that an id has at least; fewer are the number of something forgotten by hand
 
@@ -61,12 +62,11 @@ class LongTerm:
             progress=progress,
         )
 
-    def start(self, *, phase: int = 0, session: str = "", since: float = 0.0) -> str:
-        """Have the service do it in the background; ``started`` or ``running already``. Raises SettingsError, Unreachable."""
-        done = self._memory.call("longterm", dict, timeout_s=60, phase=phase, session=session, since=since)
-        return str(done["state"])
+    def start(self, *, phase: int = 0, session: str = "", since: float = 0.0) -> bool:
+        """Have the service do it in the background. False where it does so already. Raises SettingsError, Unreachable."""
+        return self._memory.call("longterm", bool, timeout_s=60, phase=phase, session=session, since=since)
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> LongTermStatus:
         """What is on, what was done, what waits, and why sessions were not read."""
         from memsearch_engine.longterm import pipeline
 
@@ -87,13 +87,13 @@ class LongTerm:
             note_read(self._home, found.agent, found.session)
         return found
 
-    def overview(self, *, forgotten: bool = False, everything: bool = False) -> list[dict[str, Any]]:
+    def overview(self, *, forgotten: bool = False, everything: bool = False) -> list[Learned]:
         """What each session of this project (or of all) taught, how it was used, and when it will be forgotten."""
         mine = ("", self._memory.project.name)
         rows = recall.overview(self._home, load(self._home).longterm.unused_days)
-        return [row for row in rows if bool(row["forgotten"]) == forgotten and (everything or row["project"] in mine)]
+        return [row for row in rows if bool(row.forgotten) == forgotten and (everything or row.project in mine)]
 
-    def trash(self) -> list[dict[str, Any]]:
+    def trash(self) -> list[Trash]:
         """What was forgotten by hand and can be brought back."""
         return recall.trash(self._home)
 

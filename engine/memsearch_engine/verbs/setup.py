@@ -108,8 +108,7 @@ class Service:
     def reset(self) -> list[str]:
         """Throw the index of these projects away and build it again in the background; the projects' names. Raises Unreachable."""
         memory = self._memory
-        done = memory.call("reset", dict, place=memory.place_param, all_projects=memory.everything, timeout_s=300)
-        return list(done["projects"])
+        return memory.call("reset", list[str], place=memory.place_param, all_projects=memory.everything, timeout_s=300)
 
     def tail(self, lines: int) -> list[str]:
         """The last lines of its log, as they stand. Raises FileNotFoundError."""
