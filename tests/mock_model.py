@@ -18,6 +18,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 _SCRIPT = re.compile(r"<<(\{.*?\})>>", re.S)
+_TOLD = re.compile(
+    r"<memsearch-memory .*?</memsearch-memory>", re.S
+)  # of other prompts; some clients put it behind this one
 #: What it says, a status that it fails with, a tool's name and arguments, or None for the script in the prompt.
 Reply = str | int | tuple[str, dict[str, Any]] | None
 _SHELLS = ("Bash", "exec_command", "shell", "bash", "exec", "run_shell_command")
@@ -83,7 +86,7 @@ def _plan(body: dict[str, Any], reply: Reply) -> _Plan:
     for role, text in reversed(_texts(body)):
         if role == "result":
             results += 1
-        elif role == "user" and (match := _SCRIPT.search(text)):
+        elif role == "user" and (match := _SCRIPT.search(_TOLD.sub("", text))):
             try:
                 script = json.loads(match[1])
             except ValueError:  # `opencode run` escapes quotes

@@ -36,17 +36,22 @@ PACKAGES = {
     "openclaw": "openclaw@2026.9.6",
     "qwen": "@qwen-code/qwen-code@0.24.4",
     "gemini": "@google/gemini-cli@0.61.0",
+    "pi": "@earendil-works/pi-coding-agent@1.5.2",
     "node24": f"node-{sys.platform}-{'arm64' if platform.machine() in ('arm64', 'aarch64') else 'x64'}@24.21.0",
 }
-_NEWER_NODE = ("openclaw", "qwen")
+_NEWER_NODE = ("openclaw", "qwen", "pi")
+#: A client whose package can't be installed whole everywhere: what its bundled program needs of others', and that program.
+_BUNDLED = {"pi": (("jiti@2.7.0", "typebox@1.3.27", "@silvia-odwyer/photon-node@0.3.4"), "dist/bundle/cli.js")}
 _BINARIES = {"node24": "node"}  # where it is not named like its folder
 _TOKEN = "gateway-token"
+_PI = {"defaultProvider": "mock", "defaultModel": "mock-model", "retry": {"enabled": False}}
 _FIRST = Path(os.path.expanduser("~"))  # before any test moves HOME
 
 
 def program(name: str) -> Path:
     base = Path(os.environ.get("MEMSEARCH_TEST_CLIENTS") or _FIRST / ".cache" / "memsearch-test-clients")
-    found = base / name / "node_modules" / ".bin" / _BINARIES.get(name, name)
+    own = f"{name}-bundled" if name in _BUNDLED else _BINARIES.get(name, name)
+    found = base / name / "node_modules" / ".bin" / own
     if found.exists():
         return found
     npm = shutil.which("npm")
@@ -57,13 +62,29 @@ def program(name: str) -> Path:
     env = {**os.environ, "HOME": str(_FIRST)}
     if name in _NEWER_NODE:  # install scripts ask for the node that they run on
         env["PATH"] = f"{node().parent}:{env['PATH']}"
+    if name in _BUNDLED:
+        _unpack(npm, base / name, name, found, env)
+    wanted = _BUNDLED[name][0] if name in _BUNDLED else (PACKAGES[name],)
     done = subprocess.run(
-        [npm, "install", PACKAGES[name], "--no-audit", "--no-fund", "--loglevel=error"],
+        [npm, "install", *wanted, "--no-audit", "--no-fund", "--loglevel=error"],
         cwd=base / name, capture_output=True, text=True, timeout=900, env=env,
     )  # fmt: skip
     if not found.exists():
         pytest.skip(f"{PACKAGES[name]} could not be installed: {done.stderr[-300:]}")
     return found
+
+
+def _unpack(npm: str, folder: Path, name: str, program: Path, env: dict[str, str]) -> None:
+    """A package as it is, without what it asks for, and a program that runs its bundle."""
+    packed = subprocess.run(
+        [npm, "pack", PACKAGES[name], "--silent"], cwd=folder, capture_output=True, text=True, timeout=300, env=env
+    )
+    if packed.returncode:
+        pytest.skip(f"{PACKAGES[name]} could not be fetched: {packed.stderr[-300:]}")
+    shutil.unpack_archive(folder / packed.stdout.strip().splitlines()[-1], folder, "gztar", filter="data")
+    program.parent.mkdir(parents=True, exist_ok=True)
+    program.write_text(f'#!/bin/sh\nexec node "{folder}/package/{_BUNDLED[name][1]}" "$@"\n')
+    program.chmod(0o755)
 
 
 def node() -> Path:
@@ -95,7 +116,7 @@ class Lab(Box):
             "DO_NOT_TRACK": "1", "OPENCLAW_DISABLE_BONJOUR": "1", "OPENCLAW_NO_AUTO_UPDATE": "1", "OPENCLAW_SKIP_CHANNELS": "1",
             "OPENAI_BASE_URL": f"{model.url}/v1", "OPENAI_API_KEY": "sk-dummy", "OPENAI_MODEL": "mock-model",
             "GOOGLE_GEMINI_BASE_URL": model.url, "GEMINI_API_KEY": "dummy", "GEMINI_CLI_TRUST_WORKSPACE": "true",
-            "QWEN_CODE_SUPPRESS_YOLO_WARNING": "1", "QWEN_DISABLE_AUTO_TITLE": "1",
+            "PI_OFFLINE": "1", "PI_TELEMETRY": "0", "QWEN_CODE_SUPPRESS_YOLO_WARNING": "1", "QWEN_DISABLE_AUTO_TITLE": "1",
         }  # fmt: skip
         self._gateway: subprocess.Popen[bytes] | None = None
         self._gateway_log = root / "gateway.log"
@@ -116,9 +137,11 @@ class Lab(Box):
             ".openclaw/openclaw.json": json.dumps(self._openclaw(), indent=1),
             ".qwen/settings.json": json.dumps(self._qwen(), indent=3),
             ".gemini/settings.json": json.dumps(self._gemini(), indent=4),
+            ".pi/agent/settings.json": json.dumps(_PI, indent=5),
+            ".pi/agent/models.json": json.dumps({"providers": {"mock": self._pi()}}),
         }.items():
             file = self.user / path
-            file.parent.mkdir(parents=True)
+            file.parent.mkdir(parents=True, exist_ok=True)
             file.write_text(text)
 
     def _opencode(self) -> dict[str, Any]:
@@ -163,6 +186,10 @@ class Lab(Box):
             "security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": False},
             "general": {"enableAutoUpdate": False, "sessionRetention": {"enabled": False}},
         }  # fmt: skip
+
+    def _pi(self) -> dict[str, Any]:
+        model = {"id": "mock-model", "contextWindow": 100000, "maxTokens": 8000}
+        return {"baseUrl": f"{self.model.url}/v1", "api": "openai-completions", "apiKey": "sk-dummy", "models": [model]}
 
     def have(self, *names: str) -> None:
         """Put clients on the PATH of this box."""
@@ -250,6 +277,10 @@ class Lab(Box):
             self.client(
                 str(self.bin / "qwen"), "-y", "--resume" if session else "--session-id", name, *more, "-p", prompt
             )
+            return name
+        if client == "pi":  # both in one: it goes on with a session of that name, or begins one
+            name = session or str(uuid.uuid4())
+            self.client(str(self.bin / "pi"), "--session-id", name, *more, "-p", prompt)
             return name
         if client == "gemini":
             name = session or str(uuid.uuid4())

@@ -12,6 +12,7 @@ import json
 import os
 import shutil
 import signal
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -37,6 +38,7 @@ AGENTS = {
     "openclaw": "openclaw",
     "qwen": "qwen",
     "gemini": "gemini",
+    "pi": "pi",
 }
 SECRET = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
 RECORDED = "interactive only: recorded from the real client, tests/transcripts/test_recorded.py"
@@ -124,6 +126,11 @@ def _fork(desk: Desk, session: str, words: str, answer: str) -> str:
         assert done.code == 0, done
         value = json.loads(done.out)
         return str((value[-1] if isinstance(value, list) else value)["session_id"])
+    if desk.client == "pi":
+        name = str(uuid.uuid4())
+        done = desk.lab.client(str(desk.lab.bin / "pi"), "--fork", session, "--session-id", name, "-p", prompt)
+        assert done.code == 0, done
+        return name
     if desk.client == "qwen":
         before = set(desk.lab.user.glob(".qwen/projects/*/chats/*.jsonl"))
         desk.lab.turn("qwen", prompt, session, more=("--fork-session",))
@@ -135,7 +142,7 @@ def _fork(desk: Desk, session: str, words: str, answer: str) -> str:
 
 
 def _drives_forks(desk: Desk) -> None:
-    if desk.client not in ("claude", "opencode", "qwen"):
+    if desk.client not in ("claude", "opencode", "qwen", "pi"):
         raise Left(
             "forked in its own screens only: copies of a turn are one note, tests/transcripts and tests/capture/test_import.py"
         )
@@ -168,6 +175,7 @@ def interrupted(desk: Desk) -> None:
         "codex": ["exec", "--skip-git-repo-check", words],
         "qwen": ["-y", "-p", words],
         "gemini": ["-y", "-p", words],
+        "pi": ["-p", words],
     }.get(desk.client)
     if desk.client == "opencode":
         raise Left(
@@ -182,8 +190,15 @@ def interrupted(desk: Desk) -> None:
     until(lambda: any(p.info["cmdline"] == sleep for p in psutil.process_iter(["cmdline"])), 60, "the shell's command")
     process.send_signal(signal.SIGINT)
     process.wait(80)  # some let a command run to its end
+    with sqlite3.connect(lab.home.state_db) as db:  # as if it had been installed an hour ago
+        db.execute("UPDATE capturing SET since = since - 3600")
     quiet = time.time() - 300  # once a session is quiet, reconciling takes what no hook told
-    kept = (".claude/projects/*/*.jsonl", ".codex/sessions/*/*/*/*.jsonl", ".qwen/projects/*/chats/*.jsonl")
+    kept = (
+        ".claude/projects/*/*.jsonl",
+        ".codex/sessions/*/*/*/*.jsonl",
+        ".qwen/projects/*/chats/*.jsonl",
+        ".pi/agent/sessions/*/*.jsonl",
+    )
     for file in [file for pattern in kept for file in lab.user.glob(pattern)]:
         os.utime(file, (quiet, quiet))
     lab.run("coverage", "--json")
@@ -208,6 +223,8 @@ _DELEGATES = {
 
 def sub_agent(desk: Desk) -> None:
     if desk.client not in _DELEGATES:
+        if desk.client == "pi":
+            raise Left("it has none")
         raise Left(
             "not driven: the model on loopback can't start its agents; children are known by their parent, tests/transcripts"
         )
@@ -233,7 +250,7 @@ def sub_agent_sent_off(desk: Desk) -> None:
         desk.none("User asked: Look around alone")
         return
     if desk.client != "claude":
-        raise Left("it has none that is not awaited")
+        raise Left("it has none" if desk.client == "pi" else "it has none that is not awaited")
     raise Left(
         "its result comes in a session that stays open: recorded from the real client, tests/transcripts/test_recorded.py"
     )
@@ -331,6 +348,11 @@ def slash_command(desk: Desk) -> None:
         said = 'Fix this: {{args}} <<{"say": "It is fixed, by command."}>>'
         (folder / "fixit.toml").write_text(f"description = 'fix'\nprompt = '{said}'\n")
         lab.turn("gemini", "/fixit the importer leaks")
+    elif desk.client == "pi":
+        folder = lab.user / ".pi" / "agent" / "prompts"
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "fixit.md").write_text('Fix this: $ARGUMENTS <<{"say": "It is fixed, by command."}>>\n')
+        lab.turn("pi", "/fixit the importer leaks")
     else:
         raise Left(NO_TERMINAL)
     desk.one("the importer leaks", "fixed, by command")
@@ -338,13 +360,18 @@ def slash_command(desk: Desk) -> None:
 
 def skill(desk: Desk) -> None:
     lab = desk.lab
-    if desk.client not in ("claude", "qwen"):
+    if desk.client not in ("claude", "qwen", "pi"):
         raise Left(NO_TERMINAL)
-    folder = lab.project / f".{desk.client}" / "skills" / "tidy"
+    base = lab.user / ".pi" / "agent" if desk.client == "pi" else lab.project / f".{desk.client}"
+    folder = base / "skills" / "tidy"
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "SKILL.md").write_text(
         '---\nname: tidy\ndescription: Tidies.\n---\nTidy up. <<{"say": "It is tidy, by skill."}>>\n'
     )
+    if desk.client == "pi":
+        lab.turn("pi", "/skill:tidy the parser")
+        desk.one("/skill:tidy the parser", "tidy, by skill")
+        return
     if desk.client == "qwen":
         lab.turn("qwen", "/tidy the parser")
     else:

@@ -42,6 +42,10 @@ _TRIES = {
         ("agent", {"description": "d", "prompt": "echo x > {mark}", "subagent_type": "general-purpose"}),
         ("tool_search", {"query": "shell"}), ("tool_call", {"name": "run_shell_command", "arguments": {"command": "echo x > {mark}"}}),
     ],
+    "pi": [
+        ("bash", {"command": "cat {secret}; echo x > {mark}"}), ("read", {"path": "{secret}"}), ("write", {"path": "{mark}", "content": "x"}),
+        ("mcp__evil__touch", {}), ("codemode", {"code": "x"}), ("evil_tool", {}),
+    ],
     "codex": [
         ("exec_command", {"cmd": "cat {secret}; echo x > {mark}"}), ("shell", {"command": ["sh", "-c", "echo x > {mark}"]}),
         ("shell_command", {"command": "echo x > {mark}"}), ("unified_exec", {"input": ["sh", "-c", "echo x > {mark}"]}),
@@ -68,7 +72,7 @@ def _script(path: Path, line: str) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("client", ["claude", "codex", "qwen"])
+@pytest.mark.parametrize("client", ["claude", "codex", "qwen", "pi"])
 def test_a_model_that_tries_every_tool_gets_none(lab: Lab, client: str):
     lab.have(client)
     marks = lab.root / "marks"
@@ -108,6 +112,14 @@ def test_a_model_that_tries_every_tool_gets_none(lab: Lab, client: str):
         table |= {"mcpServers": {"evil": {"command": server, "args": []}}, "tools": {"approvalMode": "yolo"}}
         (folder / "settings.json").write_text(json.dumps(table))
         (folder / "QWEN.md").write_text("the-instructions-of-the-user")
+    elif client == "pi":
+        folder = lab.user / ".pi" / "agent"
+        entry = {"command": server, "args": [], "exposure": "direct"}
+        (folder / "mcp.json").write_text(json.dumps({"mcpServers": {"evil": entry}}))
+        (folder / "AGENTS.md").write_text("the-instructions-of-the-user")
+        (folder / "extensions").mkdir()
+        touch = f'import {{ execSync }} from "node:child_process"\nexecSync("{told}")\n'
+        (folder / "extensions" / "evil.ts").write_text(f"{touch}export default function (pi: any) {{}}\n")
     else:
         folder = lab.user / ".codex"
         config = folder / "config.toml"

@@ -35,6 +35,7 @@ CLIENTS = {
     "openclaw": ("openclaw", ".openclaw", ("openclaw.json", "extensions/**/*")),
     "qwen": ("qwen", ".qwen", ("settings.json", "skills/**/*")),
     "gemini": ("gemini", ".gemini", ("settings.json", "skills/**/*")),
+    "pi": ("pi", ".pi/agent", ("settings.json", "models.json", "extensions/**/*", "skills/**/*")),
 }
 
 
@@ -88,7 +89,9 @@ def test_every_turn_of_a_session_is_one_right_entry(lab: Lab, client: str):
         ("to push", f"I pushed with {masked}"),
         *([("This one fails", "The turn failed")] if client != "gemini" else []),
     ):
-        (entry,) = [e for e in entries if f"\n- {said}" in e["content"]]
+        found = [e for e in entries if f"\n- {said}" in e["content"]]
+        assert len(found) == 1, [e["content"] for e in entries]
+        (entry,) = found
         turn = turn_of(lab, entry)
         assert asked in turn["user"] and asked in entry["content"]
         assert turn["status"] == ("failed" if "fails" in asked else "done")
@@ -175,7 +178,7 @@ def test_what_bears_on_a_prompt_comes_with_it_once_and_is_no_memory_again(lab: L
     assert receipt["agent"] == agent and len(receipt["notes"]) == 1 and receipt["tokens"] <= 300
 
 
-@pytest.mark.parametrize("client", ["claude", "codex", "opencode", "qwen", "gemini"])
+@pytest.mark.parametrize("client", ["claude", "codex", "opencode", "qwen", "gemini", "pi"])
 def test_what_is_known_about_a_command_and_an_error_comes_once_and_is_no_memory_again(lab: Lab, client: str):
     """OpenClaw has no place for it."""
     agent = CLIENTS[client][0]
@@ -223,6 +226,7 @@ WRITES: dict[str, Any] = {
     "opencode": {"call": ["write", {"filePath": "app/catalog/cache.py", "content": "SIZE = 900\n"}]},
     "qwen": {"call": ["write_file", {"file_path": "{project}/app/catalog/cache.py", "content": "SIZE = 900\n"}]},
     "gemini": {"call": ["write_file", {"file_path": "{project}/app/catalog/cache.py", "content": "SIZE = 900\n"}]},
+    "pi": {"call": ["write", {"path": "app/catalog/cache.py", "content": "SIZE = 900\n"}]},
 }
 
 
@@ -397,29 +401,30 @@ def test_no_client_is_slowed_by_a_hook_whose_program_is_gone(lab: Lab):
 
 
 def test_the_real_command_lines_summarise_and_leave_no_trace(lab: Lab):
-    lab.have("claude", "codex", "qwen")
+    lab.have("claude", "codex", "qwen", "pi")
     lab.model.replies = lambda request: (
         "- User asked about limits\n- Agent set them to five" if MARK in json.dumps(request) else None
     )
     lab.ok("config", "set", "capture.summarize.provider", "native")
-    lab.ok("plugins", "install", "claude-code", "codex", "qwen")
+    lab.ok("plugins", "install", "claude-code", "codex", "qwen", "pi")
     lab.claude('Set the limits <<{"say": "They are five now."}>>')
     lab.codex('Set the limits <<{"say": "They are five now, too."}>>')
     lab.turn("qwen", 'Set the limits <<{"say": "They are five now as well."}>>')
-    lab.captured(3)
+    lab.turn("pi", 'Set the limits <<{"say": "They are five now, here too."}>>')
+    lab.captured(4)
 
     def summarised():
         found = lab.run("entries", "--json").json["entries"]
         return found if all(e["body"].startswith("- User asked about limits") for e in found) else None
 
-    entries = until(summarised, 60, "three summaries")
+    entries = until(summarised, 60, "four summaries")
     assert all(e["marks"] == {} for e in entries)
     state = lab.ok("spend", "--json").json
-    assert state["summaries"] == {"done": 3} and state["today_tokens"] > 0
+    assert state["summaries"] == {"done": 4} and state["today_tokens"] > 0
     # the summarisers' own calls are no sessions: nothing of them is on disk, nothing of them is captured
     rows = {row["agent"]: row["sessions"] for row in lab.ok("agents", "--no-versions", "--json").json["agents"]}
-    assert (rows["claude-code"], rows["codex"], rows["qwen"]) == (1, 1, 1)
-    lab.captured(3)
+    assert (rows["claude-code"], rows["codex"], rows["qwen"], rows["pi"]) == (1, 1, 1, 1)
+    lab.captured(4)
     assert lab.leftovers() == []
 
 

@@ -36,6 +36,8 @@ def agents(box: Box) -> Box:
         ".config/opencode/opencode.json": b'{"plugin": ["other"]}',
         ".qwen/settings.json": SETTINGS,
         ".gemini/settings.json": b'{\n  // mine\n  "hooks": {"AfterAgent": [{"hooks": [{"type": "command", "command": "true"}]}]},\n}\n',
+        ".copilot/settings.json": b'{"theirs": 1}',
+        ".pi/agent/settings.json": b'{"defaultModel": "mine"}',
         ".openclaw/openclaw.json": b'{"agents": {"defaults": {}}, "plugins": {"allow": ["x"]}}\n',
     }.items():
         file = box.user / path

@@ -435,6 +435,8 @@ CLIENTS = {
     "codex": (".codex/config.toml", b'# mine\nmodel = "gpt-5"\n\n[mcp_servers.theirs]\ncommand = "x"\n'),
     "opencode": (".config/opencode/opencode.json", b'{\n  // mine\n  "mcp": {},\n}\n'),
     "claude-code": (".claude.json", b'{"numStartups": 3}'),
+    "pi": (".pi/agent/mcp.json", None),
+    "copilot": (".copilot/mcp-config.json", b'{"mcpServers": {"theirs": {"command": "x"}}}'),
     "windsurf": (".codeium/windsurf/mcp_config.json", None),
 }
 

@@ -18,9 +18,11 @@ from hypothesis import strategies as st
 from memsearch_engine.agents import registry
 from memsearch_engine.agents.claude_code import reader as claude_code
 from memsearch_engine.agents.codex import reader as codex
+from memsearch_engine.agents.copilot import reader as copilot
 from memsearch_engine.agents.gemini import reader as gemini
 from memsearch_engine.agents.openclaw import reader as openclaw
 from memsearch_engine.agents.opencode import reader as opencode
+from memsearch_engine.agents.pi import reader as pi
 from memsearch_engine.agents.qwen import reader as qwen
 from memsearch_engine.capture.extract import is_trivial
 from memsearch_engine.errors import UsageError
@@ -341,20 +343,23 @@ def test_no_shape_of_line_is_fatal(tmp_path_factory, lines, cut):
 
 
 _WORDS = st.sampled_from(["user", "assistant", "gemini", "info", "tool_result", "system", "ui_telemetry", "qwen-code.api_error", "real_user",
-                          "slash_command", "success", "shell_result", "run_shell_command", "<state_snapshot>x", "hello there", "subagent"])  # fmt: skip
+                          "slash_command", "success", "shell_result", "run_shell_command", "<state_snapshot>x", "hello there", "subagent",
+                          "message", "toolResult", "session", "text", "toolCall", "error", "stop",
+                          "user.message", "assistant.message", "tool.execution_complete", "session.error", "session.start", "abort"])  # fmt: skip
 _PARTS = st.recursive(
     st.none() | st.integers() | _WORDS,
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(
         st.sampled_from(["parts", "text", "thought", "functionCall", "functionResponse", "response", "output", "error", "id", "name", "args",
                          "messages", "content", "uiEvent", "event.name", "prompt_id", "hookContext", "displayText", "phase", "rawCommand",
-                         "sentToModel", "status", "resultDisplay", "exitCode", "fileDiff", "result"]), inner, max_size=5
+                         "sentToModel", "status", "resultDisplay", "exitCode", "fileDiff", "result", "role", "toolCallId", "arguments", "stopReason",
+                         "errorMessage", "timestamp", "type", "messageId", "toolRequests", "delivery", "source", "context"]), inner, max_size=5
     ),
     max_leaves=14,
 )  # fmt: skip
 _RECORD = st.fixed_dictionaries({}, optional={
     "type": _WORDS | _PARTS, "subtype": _WORDS, "provenance": _WORDS, "uuid": _PARTS, "id": _PARTS, "sessionId": _PARTS, "kind": _WORDS,
     "timestamp": _PARTS, "message": _PARTS, "content": _PARTS, "displayContent": _PARTS, "toolCalls": _PARTS, "$set": _PARTS,
-    "$rewindTo": _PARTS, "systemPayload": _PARTS, "toolCallResult": _PARTS, "usageMetadata": _PARTS, "cwd": _PARTS, "isSidechain": _PARTS,
+    "$rewindTo": _PARTS, "systemPayload": _PARTS, "toolCallResult": _PARTS, "usageMetadata": _PARTS, "cwd": _PARTS, "isSidechain": _PARTS, "data": _PARTS, "agentId": _PARTS,
 })  # fmt: skip
 
 
@@ -364,7 +369,7 @@ def test_no_shape_of_record_is_fatal(tmp_path_factory, lines, cut):
     data = "\n".join(json.dumps(line) for line in lines).encode()
     file = tmp_path_factory.mktemp("fuzz") / "session-f.jsonl"
     file.write_bytes(data[: len(data) - cut] if cut else data)
-    for reader in (qwen, gemini):
+    for reader in (qwen, gemini, pi, copilot):
         conversation = reader.open_session(reader.at(file))
         turns = conversation.turns()
         assert len(turns) == len(conversation.ids)

@@ -94,7 +94,7 @@ def merge_hooks(table: dict[str, Any], bundle: Path) -> None:
     wanted = json.loads((bundle / "hooks" / "hooks.json").read_text(encoding="utf-8"))["hooks"]
     program = quoted()
     for groups in wanted.values():
-        for hook in groups[0]["hooks"]:
+        for hook in (hook for group in groups for hook in group["hooks"]):
             hook["command"] = hook["command"].replace("memsearch", program, 1)
     hooks = table.setdefault("hooks", {})
     if not isinstance(hooks, dict):

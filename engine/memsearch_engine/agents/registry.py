@@ -21,6 +21,8 @@ PACKAGES = {
     "openclaw": "memsearch_engine.agents.openclaw",
     "qwen": "memsearch_engine.agents.qwen",
     "gemini": "memsearch_engine.agents.gemini",
+    "pi": "memsearch_engine.agents.pi",
+    "copilot": "memsearch_engine.agents.copilot",
 }
 
 
@@ -40,6 +42,8 @@ class Agent(NamedTuple):
         session_marks: how variables begin that tell its programs that they run in a session.
         told_in, compacted: in a line of a session, what says that a hook was the one to speak; that all before it was summed up.
         replaced: what says that of all before it only that counts which this line repeats.
+        transcript: where below its sessions the file of one lies, ``{session}`` in its place, where its hooks do not say so.
+        answers_flat: its hooks say what they add at the top of their answer.
     """
 
     name: str
@@ -61,6 +65,8 @@ class Agent(NamedTuple):
     told_in: tuple[bytes, ...] = ()
     compacted: tuple[bytes, ...] = ()
     replaced: tuple[bytes, ...] = ()
+    transcript: str = ""
+    answers_flat: bool = False
 
 
 def names() -> tuple[str, ...]:

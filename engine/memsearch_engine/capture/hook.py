@@ -120,7 +120,26 @@ def _detach() -> bool:
 
 
 def _take(agent: str, event: str, payload: dict[str, Any], start: float) -> dict[str, Any]:
-    home = _home()
+    home, known = _home(), registry.agent(agent)
+    if known.transcript and not payload.get("transcript_path"):
+        payload = {**payload, "transcript_path": _transcript(known, payload)}
+    output = _answered(home, agent, event, payload, start)
+    said = output.pop("hookSpecificOutput", None) if known.answers_flat else None
+    return {**output, "additionalContext": said["additionalContext"]} if said else output
+
+
+def _transcript(known: registry.Agent, payload: dict[str, Any]) -> str:
+    """Where a session's file lies; '' where that can't be said."""
+    session = payload.get("session_id")
+    if not isinstance(session, str) or os.path.basename(session) != session or session in ("", ".", ".."):
+        return ""
+    from memsearch_engine.home import user_home
+
+    base = os.environ.get(known.home_variable) or str(user_home() / known.home)
+    return os.path.join(base, known.sessions, known.transcript.replace("{session}", session))
+
+
+def _answered(home: Home, agent: str, event: str, payload: dict[str, Any], start: float) -> dict[str, Any]:
     if event == "UserPromptSubmit":
         prompt = payload.get("prompt")
         if not isinstance(prompt, str) or len(prompt.strip()) < _MIN_PROMPT:
@@ -248,9 +267,9 @@ def _around(home: Home, agent: str, event: str, payload: dict[str, Any], start: 
         "cwd": cwd if isinstance(cwd, str) else "",
     }
     if event != "PreToolUse":
-        output = payload.get("error") or payload.get("tool_response")
+        output = payload.get("error") or payload.get("tool_response") or payload.get("tool_result")
         if isinstance(output, dict):
-            said = (output.get(key) for key in ("stdout", "stderr", "llmContent"))
+            said = (output.get(key) for key in ("stdout", "stderr", "llmContent", "text_result_for_llm"))
             output = "\n".join(value for value in said if isinstance(value, str))
         if not isinstance(output, str) or not output:
             return {}

@@ -254,6 +254,52 @@ def _gemini(folder: Path, project: Path, session: str, chat: list[Said]) -> None
     (own / ".project_root").write_text(str(project), encoding="utf-8")
 
 
+def _pi(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
+    def lines() -> Iterator[dict]:
+        yield {"type": "session", "version": 3, "id": session, "timestamp": _stamp(chat[0].at), "cwd": str(project)}
+        parent = None
+        for said in chat:
+            reply = str(uuid.uuid5(_NAMESPACE, f"{said.turn}/reply"))
+            for name, at, message in (
+                (said.turn, _stamp(said.at), {"role": "user", "content": [{"type": "text", "text": said.asked}]}),
+                (
+                    reply,
+                    _stamp(said.at, 90),
+                    {"role": "assistant", "content": [{"type": "text", "text": said.answered}], "stopReason": "stop"},
+                ),
+            ):
+                yield {"type": "message", "id": name, "parentId": parent, "timestamp": at, "message": message}
+                parent = name
+
+    own = folder / "sessions" / f"--{str(project).strip('/').replace('/', '-')}--"
+    _lines(own / f"{chat[0].at:%Y-%m-%dT%H-%M-%S}-000Z_{session}.jsonl", lines())
+
+
+def _copilot(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
+    def lines() -> Iterator[dict]:
+        context = {"cwd": str(project), "gitRoot": str(project), "branch": "main"}
+        start = {"sessionId": session, "version": 1, "copilotVersion": "1.0.102", "context": context}
+        yield {"type": "session.start", "data": start, "id": session, "timestamp": _stamp(chat[0].at), "parentId": None}
+        parent = session
+        for said in chat:
+            reply = str(uuid.uuid5(_NAMESPACE, f"{said.turn}/reply"))
+            asked = {"content": said.asked, "messageId": said.turn, "delivery": "idle"}
+            answered = {
+                "content": said.answered,
+                "messageId": reply,
+                "originatingMessageId": said.turn,
+                "toolRequests": [],
+            }
+            for kind, data, name, at in (
+                ("user.message", asked, str(uuid.uuid5(_NAMESPACE, said.turn)), _stamp(said.at)),
+                ("assistant.message", answered, str(uuid.uuid5(_NAMESPACE, reply)), _stamp(said.at, 90)),
+            ):
+                yield {"type": kind, "data": data, "id": name, "timestamp": at, "parentId": parent}
+                parent = name
+
+    _lines(folder / session / "events.jsonl", lines())
+
+
 _WRITERS: dict[str, Callable[[Path, Path, str, list[Said]], None]] = {
     "claude-code": _claude,
     "codex": _codex,
@@ -261,4 +307,6 @@ _WRITERS: dict[str, Callable[[Path, Path, str, list[Said]], None]] = {
     "openclaw": _openclaw,
     "qwen": _qwen,
     "gemini": _gemini,
+    "pi": _pi,
+    "copilot": _copilot,
 }

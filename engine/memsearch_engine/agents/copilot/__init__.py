@@ -1,0 +1,40 @@
+"""GitHub Copilot CLI (1.0.102 was driven)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memsearch_engine.agents.registry import Agent
+
+if TYPE_CHECKING:
+    from memsearch_engine.agents.copilot import compaction, reader
+    from memsearch_engine.transcripts.readers import Reader
+    from memsearch_engine.transcripts.summary import Compaction
+
+    _: tuple[Reader, Compaction] = (reader, compaction)
+
+AGENT = Agent(
+    name="copilot",
+    title="GitHub Copilot CLI",
+    tag="co",
+    program="copilot",
+    resume=("copilot", "--resume", "{session}"),
+    home_variable="COPILOT_HOME",
+    home=".copilot",
+    sessions="session-state",
+    writes=".jsonl",
+    context_lines=30,
+    also_called=("copilot-cli", "github-copilot", "copilotcli"),
+    session_marks=(
+        "COPILOT_AGENT_SESSION_ID",
+        "COPILOT_CLI",
+        "COPILOT_HOOK_DIR",
+        "COPILOT_PROJECT_DIR",
+        "CLAUDE_PROJECT_DIR",
+    ),
+    # what is said at a start is lost with a compaction and with its process; what is said with a prompt stays with it
+    told_in=(b'"type":"user.message"',),
+    compacted=(b'"type":"session.compaction_complete"',),
+    transcript="{session}/events.jsonl",
+    answers_flat=True,
+)

@@ -1,0 +1,13 @@
+"""What Copilot keeps of a session that it compacted: an event with the summary."""
+
+from __future__ import annotations
+
+from typing import Any
+
+MARK = b'"type":"session.compaction_complete"'
+
+
+def summary(line: dict[str, Any]) -> str | None:
+    data = line.get("data") if line.get("type") == "session.compaction_complete" else None
+    text = data.get("summaryContent") if isinstance(data, dict) else None
+    return text if isinstance(text, str) else None

@@ -1,0 +1,31 @@
+"""Ours in Copilot CLI: a file of hooks and skills beside its own. Both are found by lying there; its settings stay as they are.
+
+No hook before an action: where its command is not there, or fails, the client refuses every tool. What is known about an action comes
+with its result.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from memsearch_engine.agents import installing
+from memsearch_engine.agents.copilot import AGENT
+from memsearch_engine.agents.hooks_json import merge_hooks
+from memsearch_engine.agents.installing import own_file
+from memsearch_engine.agents.patches import Patch, json_text
+from memsearch_engine.home import user_home
+
+
+class Installer(installing.Installer):
+    name = AGENT.name
+
+    def __init__(self) -> None:
+        self.base = Path(os.environ.get("COPILOT_HOME") or user_home() / ".copilot")
+
+    def patches(self, *, replace_peer: bool) -> list[Patch]:
+        table: dict[str, Any] = {"version": 1}
+        merge_hooks(table, self.bundle())
+        file = own_file(self.base / "hooks" / "memsearch.json", json_text(table, None).decode(), "hooks")
+        return [file, *self._skills(self.base / "skills")]

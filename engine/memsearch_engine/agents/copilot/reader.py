@@ -1,0 +1,227 @@
+"""Copilot CLI's sessions: a folder each, in it ``events.jsonl`` (1.0.102 was seen).
+
+A turn begins with a ``user.message`` that is the person's own; notifications and reports of sub-agents say where they come from. Lines are
+added when a session is resumed or compacted; a rewind writes the file anew without what was taken back. What was typed while the agent
+worked is delivered as ``steering`` and belongs to the turn it stands in. The lines of sub-agents stand between the others, each with the
+name of its agent. What hooks say is in lines of their own, in what the model was sent (``transformedContent``, which is not read) and
+behind the results of tools.
+
+**A turn is named by its message's id**, which a resumption, a rewind and a fork keep. A turn that was cut off ends with ``abort``, one that
+the model refused with ``session.error``; a process that is killed leaves neither.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from memsearch_engine.agents.copilot import AGENT
+from memsearch_engine.transcripts.jsonl import JsonlConversation
+from memsearch_engine.transcripts.model import (
+    Conversation,
+    Session,
+    ToolCall,
+    Turn,
+    brings_outside,
+    input_text,
+    text_of,
+)
+
+KIND = "transcript"
+_FILE = "events.jsonl"
+_MAX_HEADER = 1 << 20
+#: The kinds of events, by what stands before the first dot.
+_KNOWN = frozenset(
+    "session user assistant tool hook skill subagent system model abort permission external_tool elicitation command exit_plan_mode mcp".split()
+)
+#: What the client says of a command behind what that printed, and ours behind a tool's result.
+_SHELL = re.compile(r"\n?<shellId: \d+ completed with exit code -?\d+>\s*\Z")
+_ADDED = re.compile(
+    r'\n\nTool "[^"\n]*" (?:succeeded|failed)\. Additional guidance from [^\n]*:\n<memsearch-memory .*\Z', re.S
+)
+
+
+class _Line(msgspec.Struct):
+    """The fields that matter; of any type, since a file is not ours to trust."""
+
+    type: Any = None
+    timestamp: Any = None
+    agentId: Any = None
+    data: Any = None
+
+    def get(self, name: str) -> Any:
+        return self.data.get(name) if isinstance(self.data, dict) else None
+
+
+_decode = msgspec.json.Decoder(_Line).decode
+
+
+def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
+    """Every session below *folder* (``session-state``)."""
+    for file in folder.glob(f"*/{_FILE}"):
+        try:
+            info = file.stat()
+        except OSError:
+            continue
+        yield Session(AGENT.name, file.parent.name, str(file), KIND, info.st_mtime, info.st_size)
+
+
+def locate(folder: Path, session: str) -> Session | None:
+    file = folder / session / _FILE
+    is_below = os.path.basename(session) == session and session not in ("", ".", "..")
+    return at(file, session) if is_below and file.is_file() else None
+
+
+def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
+    """The session in a file, None where it can't be one. Raises OSError."""
+    path = Path(path)
+    if path.suffix != ".jsonl":
+        return None
+    return Session(AGENT.name, session or _session(path), str(path), KIND)
+
+
+def _session(path: Path) -> str:
+    with path.open("rb") as file:
+        try:
+            name = text_of(_decode(file.readline(_MAX_HEADER)).get("sessionId"))
+        except msgspec.DecodeError:
+            name = ""
+    return name or (path.parent.name if path.name == _FILE else path.stem)
+
+
+def holds(name: str) -> bool | None:
+    """None: lines of JSON may be anybody's."""
+    return None if name.endswith(".jsonl") else False
+
+
+def wrote(line: dict[str, Any]) -> bool:
+    return "." in text_of(line.get("type")) and isinstance(line.get("data"), dict) and "parentId" in line
+
+
+def open_session(where: Session, cache: Path | None = None) -> Conversation:
+    return CopilotConversation(where, _Scanner, _parse, cache)
+
+
+class CopilotConversation(JsonlConversation):
+    agent = AGENT.name
+
+
+class _Scanner:
+    def __init__(self) -> None:
+        self.facts: dict[str, str] = {}
+        self.unknown: dict[str, int] = {}
+        self.aliases: dict[str, str] = {}
+
+    def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
+        line = _decode(raw)
+        kind = text_of(line.type)
+        if kind.partition(".")[0] not in _KNOWN:
+            self.unknown[str(line.type)[:40]] = self.unknown.get(str(line.type)[:40], 0) + 1
+        if kind == "session.start":
+            self.facts.update(
+                session=text_of(line.get("sessionId")), version=text_of(line.get("copilotVersion")), cwd=_cwd(line)
+            )
+        return (_name(line), offset) if _begins(line) else None
+
+
+def _cwd(line: _Line) -> str:
+    context = line.get("context")
+    return text_of(context.get("cwd")) if isinstance(context, dict) else ""
+
+
+def _begins(line: _Line) -> bool:
+    """Whether the person's own words begin a turn here."""
+    return _is_own(line) and line.get("delivery") != "steering"
+
+
+def _is_own(line: _Line) -> bool:
+    return (
+        line.type == "user.message"
+        and line.agentId is None
+        and not line.get("source")
+        and bool(text_of(line.get("content")).strip())
+    )
+
+
+def _name(line: _Line) -> str:
+    return text_of(line.get("messageId")) or text_of(line.timestamp)
+
+
+def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
+    turns: list[Turn] = []
+    tools: dict[str, ToolCall] = {}
+    refusal = ""
+    for raw in lines:
+        try:
+            line = _decode(raw)
+        except (msgspec.DecodeError, RecursionError):
+            continue
+        stamp = text_of(line.timestamp)
+        if _begins(line):
+            _refused(turns, refusal)
+            refusal, tools = "", {}
+            turns.append(
+                Turn(
+                    AGENT.name, facts.get("session", ""), _name(line), stamp, stamp, facts.get("cwd", ""),
+                    text_of(line.get("content")), status="interrupted",
+                )
+            )  # fmt: skip
+        elif not turns:
+            continue
+        elif line.agentId is not None:  # a sub-agent's
+            turns[-1].outside = turns[-1].outside or (
+                line.type == "tool.execution_start"
+                and brings_outside(text_of(line.get("toolName")), input_text(line.get("arguments")))
+            )
+        elif _is_own(line):
+            turns[-1].user = f"{turns[-1].user}\n\n{text_of(line.get('content'))}"
+        elif line.type == "assistant.message":
+            turns[-1].ended = stamp or turns[-1].ended
+            _answer(turns[-1], tools, line)
+            refusal = ""
+        elif line.type == "tool.execution_complete" and not line.get("isUserRequested"):
+            turns[-1].ended = stamp or turns[-1].ended
+            _result(tools, line)
+        elif line.type == "session.error":
+            refusal = text_of(line.get("message")) or "refused"
+        elif line.type == "abort":
+            turns[-1].status = "interrupted"
+    _refused(turns, refusal)
+    return turns
+
+
+def _refused(turns: list[Turn], refusal: str) -> None:
+    """Say how the last turn ended, where its model refused."""
+    if refusal and turns:
+        turns[-1].status = "failed"
+        turns[-1].say(refusal)
+
+
+def _answer(turn: Turn, tools: dict[str, ToolCall], line: _Line) -> None:
+    text, wanted = text_of(line.get("content")), line.get("toolRequests")
+    turn.say(text)
+    turn.status = "done" if text.strip() else turn.status
+    for request in wanted if isinstance(wanted, list) else []:
+        if isinstance(request, dict):
+            call = ToolCall(text_of(request.get("name")), input_text(request.get("arguments")))
+            tools[text_of(request.get("toolCallId"))] = call
+            turn.call(call)
+            turn.status = "interrupted"  # until words follow
+
+
+def _result(tools: dict[str, ToolCall], line: _Line) -> None:
+    call = tools.get(text_of(line.get("toolCallId")))
+    if call is None:
+        return
+    result, error, shell = line.get("result"), line.get("error"), line.get("shellExecution")
+    if isinstance(result, dict):
+        told = text_of(result.get("detailedContent")) or text_of(result.get("content"))
+        call.output = _SHELL.sub("", _ADDED.sub("", told))
+    elif isinstance(error, dict):
+        call.output = text_of(error.get("message"))
+    call.failed = line.get("success") is False or (isinstance(shell, dict) and shell.get("exitCode") not in (0, None))

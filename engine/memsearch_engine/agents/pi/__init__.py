@@ -1,0 +1,33 @@
+"""pi (0.74, 0.87 and 1.5 were driven)."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memsearch_engine.agents.registry import Agent
+
+if TYPE_CHECKING:
+    from memsearch_engine.agents.pi import compaction, native, reader
+    from memsearch_engine.llm.native import Native
+    from memsearch_engine.transcripts.readers import Reader
+    from memsearch_engine.transcripts.summary import Compaction
+
+    _: tuple[Reader, Compaction, Native] = (reader, compaction, native)
+
+AGENT = Agent(
+    name="pi",
+    title="pi",
+    tag="pi",
+    program="pi",
+    resume=("pi", "--session", "{session}"),
+    home_variable="PI_CODING_AGENT_DIR",
+    home=".pi/agent",
+    sessions="",  # in a folder of that name, but in the very folder that its variable names
+    writes=".jsonl",
+    context_lines=30,
+    sessions_variable="PI_CODING_AGENT_SESSION_DIR",
+    also_called=("pi-agent", "pi-coding-agent"),
+    session_marks=("PI_CODING_AGENT", "PI_SESSION_"),
+    told_in=(b'"customType":"memsearch"',),
+    compacted=(b'{"type":"compaction"',),
+)

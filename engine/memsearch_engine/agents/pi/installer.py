@@ -1,0 +1,26 @@
+"""Ours in pi: an extension and skills beside its own. Both are found by lying there; its settings stay as they are."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from memsearch_engine.agents import installing
+from memsearch_engine.agents.installing import command, own_file
+from memsearch_engine.agents.patches import Patch
+from memsearch_engine.agents.pi import AGENT
+from memsearch_engine.home import user_home
+
+
+class Installer(installing.Installer):
+    name = AGENT.name
+
+    def __init__(self) -> None:
+        self.base = Path(os.environ.get("PI_CODING_AGENT_DIR") or user_home() / ".pi" / "agent")
+
+    def patches(self, *, replace_peer: bool) -> list[Patch]:
+        text = (self.bundle() / "memsearch.ts").read_text(encoding="utf-8")
+        text = text.replace('const MEMSEARCH = "memsearch"', f"const MEMSEARCH = {json.dumps(command())}")
+        extension = own_file(self.base / "extensions" / "memsearch.ts", text, "extension")
+        return [extension, *self._skills(self.base / "skills")]

@@ -1,0 +1,56 @@
+"""pi's command line as a model and nothing else (measured with 0.87.1 and 1.5.2): no tools, extensions, servers, skills or instructions of
+the user's, and no session; nothing of it stays."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from memsearch_engine.llm.native import Call
+from memsearch_engine.llm.reply import ModelError
+from memsearch_engine.ours import marked
+
+#: Its servers are an extension, too.
+_NOTHING = (
+    "--no-session", "--no-tools", "--no-extensions", "--no-skills", "--no-prompt-templates", "--no-themes", "--no-context-files",
+)  # fmt: skip
+
+
+def call(private: Path, program: str, model: str, system: str, text: str, *, edits: bool) -> Call:
+    if edits:
+        raise ModelError("pi can't be kept to one folder", again=False)
+    argv = ["--mode", "json", *_NOTHING, "--system-prompt", system, *(("--model", model) if model else ())]
+    return Call(argv, marked(text), {}, ("PI_SESSION_ID", "PI_SESSION_FILE"))
+
+
+def said(out: str) -> tuple[str, int, int]:
+    """Events, a line each; the model's messages are in some of them."""
+    messages = [message for line in out.splitlines() if (message := _message(line))]
+    if not messages:
+        raise ModelError(f"pi sent an answer of an unknown shape: {out[:100]}", again=True)
+    last = messages[-1]
+    if last.get("stopReason") == "error":
+        raise ModelError(f"pi: {str(last.get('errorMessage'))[:200]}", again=True)
+    content = last.get("content")
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    text = "\n".join(str(block.get("text") or "") for block in blocks if block.get("type") == "text")
+    return text, _tokens(messages, "input", "cacheRead", "cacheWrite"), _tokens(messages, "output")
+
+
+def _message(line: str) -> dict[str, Any] | None:
+    try:
+        event = json.loads(line)
+    except ValueError:
+        return None
+    message = event.get("message") if isinstance(event, dict) and event.get("type") == "message_end" else None
+    return message if isinstance(message, dict) and message.get("role") == "assistant" else None
+
+
+def _tokens(messages: list[dict[str, Any]], *names: str) -> int:
+    used = [message["usage"] for message in messages if isinstance(message.get("usage"), dict)]
+    return sum(usage[name] for usage in used for name in names if isinstance(usage.get(name), int))
+
+
+def complained(out: str) -> None:
+    """What it prints to standard error says more."""
