@@ -32,7 +32,10 @@ def plugins() -> None:
 )
 @click.argument("names", nargs=-1, required=True, type=click.Choice([*agent_names(), _MCP]), metavar="AGENT...")
 @click.option(
-    "--for", "client", metavar="CLIENT", help="With mcp: which client (cursor, gemini, qwen, windsurf, codex, …)."
+    "--for",
+    "client",
+    metavar="CLIENT",
+    help="With mcp: which client (cursor, gemini, copilot, pi, windsurf, codex, …).",
 )
 @click.option("--print", "shown", is_flag=True, help="With mcp: only print the entry.")
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")

@@ -36,6 +36,7 @@ PACKAGES = {
     "openclaw": "openclaw@2026.9.6",
     "qwen": "@qwen-code/qwen-code@0.24.4",
     "gemini": "@google/gemini-cli@0.61.0",
+    "copilot": "@github/copilot@1.0.102",
     "pi": "@earendil-works/pi-coding-agent@1.5.2",
     "node24": f"node-{sys.platform}-{'arm64' if platform.machine() in ('arm64', 'aarch64') else 'x64'}@24.21.0",
 }
@@ -44,7 +45,10 @@ _NEWER_NODE = ("openclaw", "qwen", "pi")
 _BUNDLED = {"pi": (("jiti@2.7.0", "typebox@1.3.27", "@silvia-odwyer/photon-node@0.3.4"), "dist/bundle/cli.js")}
 _BINARIES = {"node24": "node"}  # where it is not named like its folder
 _TOKEN = "gateway-token"
-_PI = {"defaultProvider": "mock", "defaultModel": "mock-model", "retry": {"enabled": False}}
+_PI = {
+    "defaultProvider": "mock", "defaultModel": "mock-model", "retry": {"enabled": False},
+    "compaction": {"enabled": True, "reserveTokens": 1000, "keepRecentTokens": 10},
+}  # fmt: skip
 _FIRST = Path(os.path.expanduser("~"))  # before any test moves HOME
 
 
@@ -116,6 +120,8 @@ class Lab(Box):
             "DO_NOT_TRACK": "1", "OPENCLAW_DISABLE_BONJOUR": "1", "OPENCLAW_NO_AUTO_UPDATE": "1", "OPENCLAW_SKIP_CHANNELS": "1",
             "OPENAI_BASE_URL": f"{model.url}/v1", "OPENAI_API_KEY": "sk-dummy", "OPENAI_MODEL": "mock-model",
             "GOOGLE_GEMINI_BASE_URL": model.url, "GEMINI_API_KEY": "dummy", "GEMINI_CLI_TRUST_WORKSPACE": "true",
+            "COPILOT_OFFLINE": "true", "COPILOT_PROVIDER_BASE_URL": f"{model.url}/v1", "COPILOT_PROVIDER_API_KEY": "sk-dummy",
+            "COPILOT_MODEL": "mock-model", "COPILOT_AUTO_UPDATE": "false",
             "PI_OFFLINE": "1", "PI_TELEMETRY": "0", "QWEN_CODE_SUPPRESS_YOLO_WARNING": "1", "QWEN_DISABLE_AUTO_TITLE": "1",
         }  # fmt: skip
         self._gateway: subprocess.Popen[bytes] | None = None
@@ -278,6 +284,13 @@ class Lab(Box):
                 str(self.bin / "qwen"), "-y", "--resume" if session else "--session-id", name, *more, "-p", prompt
             )
             return name
+        if client == "copilot":  # both in one, too; what it unpacks at its first start is the same for all
+            name = session or str(uuid.uuid4())
+            argv = ("--allow-all-tools", "--allow-all-paths", "--session-id", name, *more, "-p", prompt)
+            self.client(
+                str(self.bin / "copilot"), *argv, env={"XDG_CACHE_HOME": str(program("copilot").parents[2] / "cache")}
+            )
+            return name
         if client == "pi":  # both in one: it goes on with a session of that name, or begins one
             name = session or str(uuid.uuid4())
             self.client(str(self.bin / "pi"), "--session-id", name, *more, "-p", prompt)
@@ -305,6 +318,22 @@ class Lab(Box):
         named = {event.get("thread_id") or event.get("sessionID") for event in events} - {None}
         assert len(named) == 1, done
         return named.pop()
+
+    def compact(self, client: str, session: str) -> None:
+        """Have a session compacted, by its user."""
+        if client != "pi":
+            self.turn(client, "/compact" if client == "claude" else "/compress", session)
+            return
+        argv = (str(self.bin / "pi"), "--mode", "rpc", "--session-id", session)
+        with subprocess.Popen(
+            argv, cwd=self.project, env=self.env, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        ) as process:  # fmt: skip
+            assert process.stdin and process.stdout
+            process.stdin.write('{"type": "compact", "id": "1"}\n')
+            process.stdin.flush()
+            answer = next(line for line in process.stdout if '"response"' in line)
+            process.stdin.close()
+            assert json.loads(answer)["success"], answer
 
     def captured(self, count: int, seconds: float = 30) -> list[dict[str, Any]]:
         """The entries, once *count* of them are there."""

@@ -39,6 +39,7 @@ AGENTS = {
     "qwen": "qwen",
     "gemini": "gemini",
     "pi": "pi",
+    "copilot": "copilot",
 }
 SECRET = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
 RECORDED = "interactive only: recorded from the real client, tests/transcripts/test_recorded.py"
@@ -176,6 +177,7 @@ def interrupted(desk: Desk) -> None:
         "qwen": ["-y", "-p", words],
         "gemini": ["-y", "-p", words],
         "pi": ["-p", words],
+        "copilot": ["--allow-all-tools", "-p", words],
     }.get(desk.client)
     if desk.client == "opencode":
         raise Left(
@@ -198,6 +200,7 @@ def interrupted(desk: Desk) -> None:
         ".codex/sessions/*/*/*/*.jsonl",
         ".qwen/projects/*/chats/*.jsonl",
         ".pi/agent/sessions/*/*.jsonl",
+        ".copilot/session-state/*/events.jsonl",
     )
     for file in [file for pattern in kept for file in lab.user.glob(pattern)]:
         os.utime(file, (quiet, quiet))
@@ -217,7 +220,7 @@ def failed(desk: Desk) -> None:
 
 _DELEGATES = {
     "claude": ("Agent", "general-purpose"), "opencode": ("task", "general"), "qwen": ("agent", "general-purpose"),
-    "gemini": ("invoke_agent", "generalist"),
+    "gemini": ("invoke_agent", "generalist"), "copilot": ("task", "general-purpose"),
 }  # fmt: skip
 
 
@@ -232,6 +235,14 @@ def sub_agent(desk: Desk) -> None:
     task = {"description": "look", "prompt": "Look around quietly", "subagent_type": kind}
     if desk.client == "gemini":
         task = {"agent_name": kind, "prompt": "Look around quietly"}
+    elif desk.client == "copilot":
+        task = {
+            "name": "helper",
+            "agent_type": kind,
+            "description": "look",
+            "prompt": "Look around quietly",
+            "mode": "sync",
+        }
     desk.say("Delegated question", "The parent is done.", call=[name, task])
     desk.one("Delegated question", "The parent is done")
     desk.none("User asked: Look around quietly")
@@ -388,13 +399,10 @@ def edited_and_sent_again(desk: Desk) -> None:
 
 
 def compaction(desk: Desk) -> None:
-    if desk.client not in ("claude", "qwen", "gemini"):
+    if desk.client not in ("claude", "qwen", "gemini", "pi"):
         raise Left("compacts by itself when its context is full: shapes are read by tests/transcripts")
     session = desk.say("Before compaction", "The long talk.")
-    if desk.client in ("qwen", "gemini"):
-        desk.lab.turn(desk.client, "/compress", session)
-    else:
-        assert desk.lab.claude("/compact", "--resume", session).code == 0
+    desk.lab.compact(desk.client, session)
     desk.say("After compaction", "The talk went on.", session)
     desk.one("Before compaction", "The long talk")
     desk.one("After compaction", "The talk went on")

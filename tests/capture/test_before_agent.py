@@ -138,3 +138,29 @@ def test_sessions_are_captured_where_a_variable_moves_nothing_but_them(box: Box)
         env={"QWEN_RUNTIME_DIR": str(moved), "QWEN_HOME": str(box.root / "home-of-qwen")},
     )
     until(lambda: "SERIALIZABLE" in box.run("entries", "--json").out, 30, "the turn is noted")
+
+
+def copilot(box: Box, session: str, *events: dict) -> dict:
+    """What the hook answers at a prompt of a session with these events; Copilot CLI does not say where its file lies."""
+    file = box.user / ".copilot" / "session-state" / session / "events.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("".join(json.dumps(event, separators=(",", ":")) + "\n" for event in events))
+    payload = {"session_id": session, "cwd": str(box.project), "prompt": "ok", "hook_event_name": "UserPromptSubmit"}
+    return box.ok("hook", "copilot", "BeforeAgent", stdin=json.dumps(payload), env={"MEMSEARCH_NO_SERVICE": "1"}).json
+
+
+def test_copilot_is_told_in_its_own_shape_and_again_after_a_compaction(box: Box):
+    box.ok("add", "The staging database moved to Postgres 16")
+    answer = copilot(box, "one")
+    assert list(answer) == ["additionalContext"] and "Postgres 16" in answer["additionalContext"]
+    kept = f"first\n\n<system_reminder>\n{answer['additionalContext']}\n</system_reminder>"
+    told = {"type": "user.message", "data": {"content": "first", "transformedContent": kept, "messageId": "m"}}
+    assert copilot(box, "one", told) == {}
+    by_another = {"type": "hook.end", "data": {"output": {"additionalContext": answer["additionalContext"]}}}
+    assert copilot(box, "one", by_another) != {}  # what was said at a start is gone with its process
+    compacted = {"type": "session.compaction_complete", "data": {"success": True, "summaryContent": "We talked."}}
+    assert "Postgres 16" in copilot(box, "one", told, compacted)["additionalContext"]
+    for name in ("../one", "..", "a/b"):
+        outside = {"session_id": name, "cwd": str(box.project), "prompt": "ok", "hook_event_name": "UserPromptSubmit"}
+        done = box.ok("hook", "copilot", "BeforeAgent", stdin=json.dumps(outside), env={"MEMSEARCH_NO_SERVICE": "1"})
+        assert "Postgres 16" in done.json["additionalContext"]  # no file is looked into

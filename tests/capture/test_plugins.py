@@ -186,6 +186,22 @@ def test_hooks_that_another_agent_calls_otherwise_are_events_that_the_command_kn
         assert all(hook["timeout"] >= 1000 for group in groups for hook in group["hooks"])
 
 
+def test_copilots_hooks_are_a_file_of_ours_and_none_can_refuse_a_tool(agents):
+    agents.ok("plugins", "install", "copilot")
+    table = json.loads((agents.user / ".copilot" / "hooks" / "memsearch.json").read_text())
+    said = {
+        event: [hook["command"] for group in groups for hook in group["hooks"]]
+        for event, groups in table["hooks"].items()
+    }
+    assert table["version"] == 1 and "PreToolUse" not in said
+    for event, lines in said.items():
+        assert all(f" hook copilot {own}" in line for line, own in zip(lines, {
+            "UserPromptSubmit": ["BeforeAgent"], "PostToolUse": ["PreToolUse", "PostToolUse"], "ErrorOccurred": ["StopFailure"],
+        }.get(event, [event]), strict=True)), lines  # fmt: skip
+    program = said["Stop"][0].partition(" hook ")[0].strip('"')
+    assert Path(program).is_absolute() and shutil.which(program)
+
+
 COMMENTED = """// mine
 {
   // who works

@@ -565,3 +565,85 @@ def test_gemini_s_folder_is_read_with_care(tmp_path):
         (turn,) = gemini.open_session(gemini.at(file)).turns()
         assert turn.cwd == root
     assert turn.assistant == "Done." and len(turn.tools) == 2 and turn.outside
+
+
+def pi_line(number: int, role: str, text: str, typed: float = 0.0, **more: object) -> dict:
+    at = f"2026-11-25T09:30:{number:02d}.000Z"
+    content = [{"type": "text", "text": text}] if text else []
+    message = {"role": role, "content": content, "timestamp": (1795599000 + (typed or number)) * 1000, **more}
+    return {"type": "message", "id": f"{number:08x}", "parentId": None, "timestamp": at, "message": message}
+
+
+def test_what_pi_puts_before_the_words_is_not_the_persons(tmp_path):
+    file = tmp_path / "2026-11-25T09-30-00-000Z_s.jsonl"
+    skill = '<skill name="tidy" location="/s/SKILL.md">\nReferences are relative to /s.\n\nBODY\n</skill>'
+    call = {"type": "toolCall", "id": "c", "name": "edit", "arguments": {"path": "a", "edits": []}}
+    lines = [
+        {"type": "session", "version": 3, "id": "s", "timestamp": "2026-11-25T09:30:00.000Z", "cwd": "/p"},
+        pi_line(1, "user", skill), pi_line(2, "assistant", "Tidied.", stopReason="stop"),
+        pi_line(3, "user", f"{skill}\n\nthe parser"), pi_line(4, "assistant", "cut", stopReason="length"),
+        pi_line(5, "user", '<file name="/p/a.md">\nA\n</file>\n<file name="/p/b.png"></file>\n'), pi_line(6, "assistant", "", stopReason="aborted"),
+        pi_line(7, "user", "edit it"), pi_line(8, "assistant", "", stopReason="toolUse") | {"x": 1},
+    ]  # fmt: skip
+    lines[-1]["message"]["content"] = [{"type": "thinking", "thinking": "hm"}, call]
+    # it was killed there, resumed, and answered: nothing was typed ahead
+    result = pi_line(9, "toolResult", "done", toolCallId="c", isError=False)
+    told = {"type": "text", "text": '<memsearch-memory id="1">\nnote\n</memsearch-memory>'}
+    result["message"]["content"].append(told)
+    lines += [
+        result,
+        pi_line(20, "user", "go on"),
+        pi_line(21, "assistant", "", stopReason="error", errorMessage="500"),
+    ]
+    retried = pi_line(22, "assistant", "It went on.", stopReason="stop")
+    file.write_text("".join(json.dumps(line) + "\n" for line in [*lines, retried]))
+    turns = pi.open_session(pi.at(file)).turns()
+    assert [(t.user, t.status, t.assistant) for t in turns] == [
+        ("/skill:tidy", "done", "Tidied."), ("/skill:tidy the parser", "done", "cut"), ("@/p/a.md @/p/b.png", "interrupted", ""),
+        ("edit it", "interrupted", ""), ("go on", "done", "It went on."),
+    ]  # fmt: skip
+    (tool,) = turns[3].tools
+    assert (tool.name, tool.input, tool.output) == ("edit", '{"path":"a","edits":[]}', "done")
+    assert {t.cwd for t in turns} == {"/p"} and turns[0].turn == "00000001-20261125093001000"
+    conversation = pi.open_session(pi.at(file))
+    assert conversation.find("00000001") == 0  # as a hook would name it
+
+
+def test_two_sessions_of_one_name_are_told_apart_by_their_files(tmp_path):
+    for folder, cwd in (("--a--", "/a"), ("--b--", "/b")):
+        file = tmp_path / "sessions" / folder / f"2026-11-25T09-30-0{len(cwd)}-000Z_work.jsonl"
+        file.parent.mkdir(parents=True)
+        file.write_text(json.dumps({"type": "session", "version": 3, "id": "work", "cwd": cwd}) + "\n")
+    assert {one.session for one in pi.sessions(tmp_path, [])} == {"work"} and len(list(pi.sessions(tmp_path, []))) == 2
+    assert pi.locate(tmp_path, "work") and pi.locate(tmp_path, "w*rk") is None
+
+
+def test_copilots_turns_end_as_they_ended(tmp_path):
+    def event(kind: str, agent: str = "", **data: object) -> dict:
+        line = {"type": kind, "data": data, "id": "e", "timestamp": "2026-11-25T09:30:00.000Z", "parentId": None}
+        return {**line, "agentId": agent} if agent else line
+
+    def asks(name: str, text: str, **more: object) -> dict:
+        return event("user.message", content=text, messageId=name, delivery="idle", **more)
+
+    call = {"toolCallId": "c", "name": "bash", "arguments": {"command": "false"}}
+    events = [
+        event("session.start", sessionId="s", context={"cwd": "/p"}),
+        asks("1", "one"), event("session.error", message="500"), event("assistant.message", content="Answered."),
+        asks("2", "two"), event("assistant.message", content="Said.", toolRequests=[]), event("session.error", message="400 no"),
+        asks("3", "three"), event("assistant.message", content="", toolRequests=[call]),
+        event("tool.execution_complete", toolCallId="c", success=True, shellExecution={"exitCode": 1},
+              result={"content": "nothing\n<shellId: 0 completed with exit code 1>"}),
+        asks("4", "four"), event("tool.execution_start", "a-1", toolName="web_fetch", arguments={"url": "https://x"}),
+        event("user.message", "a-1", content="child", messageId="c1"), event("assistant.message", content="Fetched."),
+        asks("5", "<system_notification>", source="system"), asks("6", "a helper says", source="agent-s"),
+    ]  # fmt: skip
+    file = tmp_path / "events.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in events))
+    turns = copilot.open_session(copilot.at(file)).turns()
+    assert [(t.turn, t.status, t.assistant, t.outside) for t in turns] == [
+        ("1", "done", "Answered.", False), ("2", "failed", "Said.\n\n400 no", False), ("3", "interrupted", "", False),
+        ("4", "done", "Fetched.", True),
+    ]  # fmt: skip
+    assert turns[2].tools[0].failed and turns[2].tools[0].output == "nothing"
+    assert copilot.locate(tmp_path, "..") is None and copilot.locate(tmp_path, "") is None

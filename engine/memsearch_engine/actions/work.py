@@ -28,6 +28,7 @@ _EDITS = (
     "patch",
     "str_replace_editor",
     "create_file",
+    "create",
 )
 _PATH_KEYS = ("file_path", "filePath", "notebook_path", "path")
 #: The patch language of Codex' and OpenCode's apply_patch.
