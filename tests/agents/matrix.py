@@ -401,7 +401,7 @@ def edited_and_sent_again(desk: Desk) -> None:
 def compaction(desk: Desk) -> None:
     if desk.client not in ("claude", "qwen", "gemini", "pi"):
         raise Left("compacts by itself when its context is full: shapes are read by tests/transcripts")
-    session = desk.say("Before compaction", "The long talk.")
+    session = desk.say("Before compaction", "The long talk went from the importer to the payouts and back again.")
     desk.lab.compact(desk.client, session)
     desk.say("After compaction", "The talk went on.", session)
     desk.one("Before compaction", "The long talk")
