@@ -59,9 +59,13 @@ export const Memsearch = async ({ directory, client }: { directory: string; clie
       signal: WAITED_FOR.includes(event) ? AbortSignal.timeout(PROMPT_MS) : undefined,
     })
 
+  /** What the agent is told; its user sees one line of it, where there is a screen. */
   const said = (reply: Reply): string => {
     try {
-      return JSON.parse(reply.out)?.hookSpecificOutput?.additionalContext ?? ""
+      const { systemMessage, hookSpecificOutput } = JSON.parse(reply.out)
+      const text = hookSpecificOutput?.additionalContext ?? ""
+      if (text && systemMessage) client.tui?.showToast({ body: { message: systemMessage, variant: "info" } }).catch(() => {})
+      return text
     } catch {
       return ""
     }

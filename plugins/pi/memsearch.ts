@@ -64,8 +64,9 @@ export default function (pi: any) {
     if (!transcript_path) return ""
     const session_id = ctx.sessionManager.getSessionId()
     const told = await run(event, ctx.cwd, { session_id, transcript_path, cwd: ctx.cwd, hook_event_name: event, ...more }, detached)
-    if (told.systemMessage && ctx.hasUI) ctx.ui.notify(told.systemMessage, "info")
-    return told.hookSpecificOutput?.additionalContext ?? ""
+    const text = told.hookSpecificOutput?.additionalContext ?? ""
+    if (text && told.systemMessage && ctx.hasUI) ctx.ui.notify(told.systemMessage, "info")
+    return text
   }
 
   on("before_agent_start", async (event, ctx) => {

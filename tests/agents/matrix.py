@@ -454,7 +454,10 @@ def main() -> int:
     parser.add_argument("--only", nargs="+", choices=SCENARIOS, default=list(SCENARIOS))
     given = parser.parse_args()
     table = {client: column(client, given.only) for client in given.agents}
-    for client, cells in table.items():  # programs that are not ours, on a machine that others use: a second try decides
+    for (
+        client,
+        cells,
+    ) in table.items():  # programs that are not ours, on a machine that others use: a second try decides
         if red := [name for name, cell in cells.items() if cell.startswith("RED")]:
             cells |= column(client, red)
     reasons: dict[str, int] = {}

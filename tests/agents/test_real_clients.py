@@ -15,12 +15,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import pexpect
 import pytest
 from memsearch_engine.ours import MARK
 
 from tests.agents.conftest import Lab
 from tests.conftest import until
 from tests.recall.corpus import MISSING, case, furnish, prepared, work_was_done
+from tests.recall.corpus import entry as noted
 
 pytestmark = [pytest.mark.agents]
 
@@ -175,6 +177,37 @@ def test_what_bears_on_a_prompt_comes_with_it_once_and_is_no_memory_again(lab: L
         assert "floor the day" not in entry["content"] and "memsearch-memory" not in turn_of(lab, entry)["user"]
     (receipt,) = lab.ok("context", "--log", "--session", session, "--json").json["injections"]
     assert receipt["agent"] == agent and len(receipt["notes"]) == 1 and receipt["tokens"] <= 300
+
+
+SCREENS = {"opencode": "Ask anything", "pi": "mock-model"}
+
+
+@pytest.mark.parametrize("client", SCREENS)
+def test_its_user_sees_a_line_of_what_it_was_told(lab: Lab, client: str):
+    """In the client's own screen: Claude Code has a place for it in its hooks' answer, these are asked for one by our plugin."""
+    lab.have(client)
+    known = case("data", "data-05")
+    lab.home.ensure().config.write_text("[recall]\nwait_ms = 3000\nmax_tokens = 250\n")
+    furnish(lab, known)
+    later = "The helper number {n} of the loader has another name now, and its callers were changed along."
+    entries = (noted(f"rename helper {n} of the loader", later.format(n=n), 300 + n) for n in range(9))
+    lab.write("2026-02-25", "# 2026-02-25\n\n" + "\n".join(entries))  # else the start tells of what the prompt is about
+    lab.own()
+    lab.index()
+    lab.ok("plugins", "install", CLIENTS[client][0])
+    lab.ready()
+    prepared(lab)
+    screen = pexpect.spawn(
+        str(lab.bin / client), cwd=str(lab.project), env={**lab.env, "TERM": "xterm-256color"}, dimensions=(40, 160), encoding="utf-8", timeout=90
+    )  # fmt: skip
+    try:
+        screen.expect(SCREENS[client])
+        screen.send(known["prompt"])
+        screen.expect("below zero")
+        screen.send("\r")
+        screen.expect(r"\[memsearch\] told: 2026-02-12")
+    finally:
+        screen.close(force=True)
 
 
 @pytest.mark.parametrize("client", ["claude", "codex", "opencode", "qwen", "gemini", "pi", "copilot"])

@@ -153,8 +153,8 @@ def test_a_model_writes_it_and_every_call_is_counted(notes: Box, model: MockMode
         == done["input_tokens"] + done["output_tokens"]
         <= would["input_tokens"] + would["output_tokens"]
     )
-    (row,) = [row for row in spend.by_day(notes.home) if row["purpose"] == "compact"]
-    assert row["usd"] > 0
+    (row,) = [row for row in spend.by_day(notes.home) if row.purpose == "compact"]
+    assert row.usd and row.usd > 0
 
 
 def test_secrets_go_neither_out_nor_in_and_what_comes_back_is_harmless(notes: Box, model: MockModel):

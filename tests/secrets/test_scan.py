@@ -110,3 +110,22 @@ def test_time_is_linear_in_hostile_text(unit, monkeypatch):
 
     # quadratic work would be 64 times as much; linear work is 8, and machines are noisy
     assert taken(80_000) < 30 * max(taken(10_000), 0.001)
+
+
+def test_many_secrets_in_one_text_are_all_found(tmp_path):
+    """Names that stand in each other's values are given up on after a few; names beside each other never are."""
+    values = [f"Tr0ub{number}dor&3x!" for number in range(30)]
+    assigned = "\n".join(f"DB_{number}_PASSWORD={value}" for number, value in enumerate(values))
+    said = "\n".join(f"the password for box {number} is {value}" for number, value in enumerate(values))
+    between = "\n".join(f"password: none\nPASSWORD=$OTHER\nAPI_{n}_PASSWORD={value}" for n, value in enumerate(values))
+    for text in (assigned, said, between):
+        clean, _ = redact(text, Home(tmp_path))
+        assert [value for value in values if value in clean] == []
+
+
+def test_a_short_secret_is_replaced_where_it_is_one_and_nowhere_else(tmp_path):
+    """Of the library's findings those of a few signs may be words elsewhere; longer ones are the same secret wherever they stand."""
+    for secret, is_everywhere in (("dkea0123456", False), ("sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc", True)):
+        text = f"stripe_key = \"{secret}\"\n" if is_everywhere else f"PASSWORD={secret}\n"
+        clean, _ = redact(f"{text}and then {secret} again", Home(tmp_path))
+        assert (secret in clean) != is_everywhere and secret not in clean.partition("\n")[0]
