@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import memsearch_engine as engine
 import msgspec
-from memsearch_engine import Conflict, Memory, MemsearchError, agent_named, agent_names
+from memsearch_engine import Conflict, Memory, MemsearchError, agent_named, agents_live
 
 from memsearch_tui.counted import many
 
@@ -44,7 +44,7 @@ class Agent(msgspec.Struct, frozen=True):
 
 def agents(memory: Memory) -> list[Agent]:
     """All agents that are known, those of this machine first."""
-    found = [_agent(memory, name) for name in agent_names()]
+    found = [_agent(memory, name) for name in agents_live()]
     return sorted(found, key=lambda agent: not agent.here)
 
 

@@ -26,6 +26,7 @@ _PUBLIC = {
     "Agent": "agents.registry",
     "agent_named": "agents.registry:agent",
     "agent_names": "agents.registry:names",
+    "agents_live": "agents.registry:live",
     "all_agents": "agents.registry:everyone",
     "Amendment": "search.linked",
     "Anchor": "journal.model",
@@ -133,6 +134,7 @@ if TYPE_CHECKING:
     from memsearch_engine.agents.registry import Agent
     from memsearch_engine.agents.registry import agent as agent_named
     from memsearch_engine.agents.registry import everyone as all_agents
+    from memsearch_engine.agents.registry import live as agents_live
     from memsearch_engine.agents.registry import names as agent_names
     from memsearch_engine.capture.backfill import Plan as ImportPlan
     from memsearch_engine.capture.backfill import Report as ImportReport

@@ -269,7 +269,7 @@ class AgentFolders(NamedTuple):
         places: dict[str, list[Path]] = {}
         for agent in registry.everyone():
             moved = (environment.get(name) for name in (agent.sessions_variable, agent.home_variable))
-            bases = [Path(folder) for folder in moved if folder]
+            bases = [Path(os.path.abspath(os.path.expanduser(folder))) for folder in moved if folder]
             bases += [home / agent.home, *map(Path, (seen or {}).get(agent.name, ()))]
             places[agent.name] = list(dict.fromkeys(base / agent.sessions for base in bases))
         return cls(places)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import Memory, UsageError, agent_names
+from memsearch_engine import Memory, UsageError, agents_live
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, since_day
@@ -16,7 +16,7 @@ from memsearch_tui.counted import many
 if TYPE_CHECKING:
     from memsearch_engine import Outcome, Receipt, Telling
 
-AGENTS = click.Choice(agent_names())
+AGENTS = click.Choice(agents_live())
 
 
 @click.command(epilog="\b\nExample:\n  memsearch hook claude-code Stop < payload.json")

@@ -6,7 +6,7 @@ import os
 from typing import Any
 
 import memsearch_engine as engine
-from memsearch_engine import Memory, MemsearchError, agent_names
+from memsearch_engine import Memory, MemsearchError, agents_live
 
 from memsearch_tui.counted import many
 
@@ -124,7 +124,7 @@ def _model(memory: Memory) -> dict[str, Any]:
 def _agents(memory: Memory) -> dict[str, Any]:
     plugins = engine.Plugins(memory)
     try:
-        rows = [row for agent in agent_names() if (row := plugins.status(agent)).installed]
+        rows = [row for agent in agents_live() if (row := plugins.status(agent)).installed]
     except MemsearchError as error:
         return _check("plugins", False, str(error), error.hint)
     wrong = [f"{row.agent}: {text}" for row in rows for text in row.problems]

@@ -39,6 +39,17 @@ def agents(versions: bool, json_: bool) -> int:
         output.echo(f"{output.style(row.agent, bold=True)}  {output.safe(version)}")
         for folder in row.folders:
             output.echo(f"  {output.safe(folder)}")
+        told = [word for word in row.can if word not in ("sessions", "capture", "native", "mcp")]
+        output.echo(
+            output.style(
+                "  "
+                + ("captured as turns end" if "capture" in row.can else "sessions read and imported")
+                + (f"; told at {', '.join(told)}" if told else "")
+                + ("; its own model can write notes" if "native" in row.can else "")
+                + ("; MCP" if "mcp" in row.can else ""),
+                dim=True,
+            )
+        )
         output.echo(
             f"  {many(row.sessions, 'session')}, {many(row.turns, 'turn')}: {row.captured} in memory, {row.new} not, "
             f"{row.trivial} trivial" + (f", {row.homeless} of folders that are gone" if row.homeless else "")

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import Memory, UsageError, agent_named, agent_names
+from memsearch_engine import Memory, UsageError, agent_named, agents_live
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json
@@ -15,7 +15,7 @@ from memsearch_tui.cli.options import as_json
 #: Measured by `python -m tests.evaluation.recall`: the share of prompts at which something is told, where nothing bears on them and where
 #: something does, and what it takes.
 _TOLD_AT, _TOLD_TOKENS = (0.08, 0.38), 140
-AGENTS = click.Choice(agent_names())
+AGENTS = click.Choice(agents_live())
 _MCP = "mcp"
 
 
@@ -30,7 +30,7 @@ def plugins() -> None:
     "  memsearch plugins install mcp --for cursor          the MCP server, into that client's own list\n"
     "  memsearch plugins install mcp --print               the entry, for any other client",
 )
-@click.argument("names", nargs=-1, required=True, type=click.Choice([*agent_names(), _MCP]), metavar="AGENT...")
+@click.argument("names", nargs=-1, required=True, type=click.Choice([*agents_live(), _MCP]), metavar="AGENT...")
 @click.option(
     "--for",
     "client",
@@ -199,7 +199,7 @@ def _a_day(memory: Memory, names: tuple[str, ...]) -> tuple[float, int]:
 
 
 @plugins.command("uninstall", epilog="\b\nExample:\n  memsearch plugins uninstall claude-code")
-@click.argument("names", nargs=-1, required=True, type=click.Choice([*agent_names(), _MCP]), metavar="AGENT...")
+@click.argument("names", nargs=-1, required=True, type=click.Choice([*agents_live(), _MCP]), metavar="AGENT...")
 @click.option("--for", "client", metavar="CLIENT", help="With mcp: which client.")
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @as_json
@@ -236,7 +236,7 @@ def plugins_status(names: tuple[str, ...], json_: bool) -> int:
     import msgspec
 
     plugins = engine.Plugins(Memory())
-    rows = [plugins.status(agent) for agent in names or agent_names()]
+    rows = [plugins.status(agent) for agent in names or agents_live()]
     if json_:
         output.emit({"plugins": msgspec.to_builtins(rows)})
     else:

@@ -50,7 +50,7 @@ def fill(root: Path, told: list[Story], projects: dict[str, Path], end: date) ->
         actions.put(turn, locate(folder, home).memory, story.entry_id, Keeper.started(turn))
     actions.close()
     ledger = Ledger(home)
-    for agent in registry.names():
+    for agent in registry.live():
         ledger.capturing(agent, datetime(end.year, end.month, end.day, tzinfo=UTC).timestamp())
     known = Registry(home)
     names = {name: known.at(locate(path, home)) for name, path in projects.items()}

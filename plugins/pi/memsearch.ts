@@ -20,10 +20,9 @@ function run(event: string, cwd: string, payload: object, detached: boolean): Pr
       const child = spawn(MEMSEARCH, ["hook", "pi", event], {
         cwd,
         detached,
-        signal: detached ? undefined : AbortSignal.timeout(WAIT_MS),
         stdio: ["pipe", detached ? "ignore" : "pipe", "ignore"],
       })
-      child.on("error", () => resolve({}))
+      child.on("error", () => resolve({})) // not there
       child.stdin?.on("error", () => {})
       child.stdin?.end(JSON.stringify(payload))
       if (detached) {
@@ -31,8 +30,15 @@ function run(event: string, cwd: string, payload: object, detached: boolean): Pr
         resolve({})
         return
       }
+      const late = setTimeout(() => {
+        resolve({})
+        child.kill("SIGKILL")
+        child.stdout?.destroy() // what it started may hold the other end
+        child.unref()
+      }, WAIT_MS).unref()
       child.stdout?.on("data", (data) => { if (out.length < MAX_OUTPUT) out += data })
       child.on("close", () => {
+        clearTimeout(late)
         try {
           resolve(JSON.parse(out) ?? {})
         } catch {
@@ -71,7 +77,12 @@ export default function (pi: any) {
 
   on("before_agent_start", async (event, ctx) => {
     if (event.messageType === "custom") return
-    const content = await hook("BeforeAgent", ctx, { prompt: String(event.prompt ?? "").replace(SKILL, "") })
+    // what was said on a branch that was left, or before a compaction, this one does not have
+    const branch = ctx.sessionManager.getBranch()
+    const compaction = branch.findLastIndex((entry: any) => entry.type === "compaction")
+    const told = branch.findLastIndex((entry: any) => entry.type === "custom_message" && entry.customType === "memsearch") > compaction
+    const prompt = String(event.prompt ?? "").replace(SKILL, "")
+    const content = await hook("BeforeAgent", ctx, { prompt, told, compacted: compaction >= 0 })
     if (content) return { message: { customType: "memsearch", content, display: false } }
   })
   // nothing can be said before an action here, so what is known about it comes with its result

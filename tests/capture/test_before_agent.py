@@ -164,3 +164,59 @@ def test_copilot_is_told_in_its_own_shape_and_again_after_a_compaction(box: Box)
         outside = {"session_id": name, "cwd": str(box.project), "prompt": "ok", "hook_event_name": "UserPromptSubmit"}
         done = box.ok("hook", "copilot", "BeforeAgent", stdin=json.dumps(outside), env={"MEMSEARCH_NO_SERVICE": "1"})
         assert "Postgres 16" in done.json["additionalContext"]  # no file is looked into
+
+
+def test_a_plugin_that_knows_its_branch_is_believed(box: Box, told):
+    """pi's file holds what was said on branches that were left."""
+    box.ok("add", "The staging database moved to Postgres 16")
+    line = {"type": "custom_message", "customType": "memsearch", "content": told(agent="pi", told=False)}
+    assert "Postgres 16" in line["content"]
+    assert told(line, agent="pi") == "" and "Postgres 16" in told(line, agent="pi", told=False)
+    assert told(agent="pi", told=True) == ""
+
+
+def test_a_session_in_any_folder_that_the_agent_was_told_is_captured(box: Box, tmp_path: Path):
+    said = [
+        chats.Said(
+            "pi",
+            "work",
+            "5e551011-0000-4000-8000-000000000010",
+            datetime.now(UTC),
+            "which one?",
+            "Postgres 16, as decided.",
+        )
+    ]
+    chats._WRITERS["pi"](tmp_path / "elsewhere", box.project, "work", said)
+    (file,) = (tmp_path / "elsewhere").rglob("*.jsonl")
+    flat = tmp_path / "flat" / file.name
+    flat.parent.mkdir()
+    file.rename(flat)
+    payload = {"session_id": "work", "transcript_path": str(flat), "cwd": str(box.project), "hook_event_name": "Stop"}
+    box.ok("hook", "pi", "Stop", stdin=json.dumps(payload))
+    (entry,) = until(lambda: box.run("entries", "--json").json["entries"], what="the turn is noted")
+    assert "Postgres 16, as decided" in entry["content"]
+    # two dashes in a row, as in every folder of pi's, are no comment's end; the anchor's path is the file's all the same
+    opened = box.ok("transcript", entry["entry_id"], "--json").json
+    assert opened["path"] == str(flat) and opened["state"] == "live"
+
+
+def test_an_anchors_path_is_the_files_whatever_dashes_it_has(box: Box):
+    said = [
+        chats.Said(
+            "pi",
+            "work",
+            "5e551011-0000-4000-8000-000000000010",
+            datetime.now(UTC),
+            "which one?",
+            "Postgres 16, as decided.",
+        )
+    ]
+    chats._WRITERS["pi"](box.user / ".pi" / "agent", box.project, "work", said)
+    (file,) = (box.user / ".pi").rglob("*.jsonl")
+    assert "--" in str(file)
+    box.ok("import", "pi", "--yes")
+    (entry,) = box.ok("entries", "--json").json["entries"]
+    assert (
+        entry["anchor"]["transcript"] == str(file)
+        and "--" not in entry["content"].partition("<!--")[2].partition("-->")[0]
+    )

@@ -14,7 +14,7 @@ from memsearch_engine.capture.hook import _ACTING, _FINISHING
 from tests.conftest import Box
 
 PLUGINS = Path(__file__).parents[2] / "plugins"
-AGENTS = registry.names()
+AGENTS = registry.live()
 SETTINGS = b"""{
 \t"permissions": {"allow": ["Bash(ls)"]},
 \t"hooks": {

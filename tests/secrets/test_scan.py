@@ -126,6 +126,6 @@ def test_many_secrets_in_one_text_are_all_found(tmp_path):
 def test_a_short_secret_is_replaced_where_it_is_one_and_nowhere_else(tmp_path):
     """Of the library's findings those of a few signs may be words elsewhere; longer ones are the same secret wherever they stand."""
     for secret, is_everywhere in (("dkea0123456", False), ("sk_live_" + "4eC39HqLyjWDarjtT1zdp7dc", True)):
-        text = f"stripe_key = \"{secret}\"\n" if is_everywhere else f"PASSWORD={secret}\n"
+        text = f'stripe_key = "{secret}"\n' if is_everywhere else f"PASSWORD={secret}\n"
         clean, _ = redact(f"{text}and then {secret} again", Home(tmp_path))
         assert (secret in clean) != is_everywhere and secret not in clean.partition("\n")[0]

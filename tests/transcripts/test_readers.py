@@ -647,3 +647,73 @@ def test_copilots_turns_end_as_they_ended(tmp_path):
     ]  # fmt: skip
     assert turns[2].tools[0].failed and turns[2].tools[0].output == "nothing"
     assert copilot.locate(tmp_path, "..") is None and copilot.locate(tmp_path, "") is None
+
+
+_ODD = st.none() | st.booleans() | st.integers(-(10**400), 10**400) | st.floats() | st.text(max_size=5) | st.lists(st.text(max_size=3), max_size=2) | st.dictionaries(st.text(max_size=3), st.none(), max_size=2)  # fmt: skip
+_PI_ROLE = st.sampled_from(["user", "assistant", "toolResult", "system"]) | _ODD
+_PI_BLOCK = st.fixed_dictionaries({"type": st.sampled_from(["text", "toolCall", "image"]) | _ODD, "text": _ODD, "id": _ODD, "name": _ODD, "arguments": _ODD}) | _ODD  # fmt: skip
+_PI_LINE = st.fixed_dictionaries({
+    "type": st.just("message"), "id": _ODD, "timestamp": st.just("2026-11-25T09:30:00.000Z") | _ODD,
+    "message": st.fixed_dictionaries({"role": _PI_ROLE, "content": st.lists(_PI_BLOCK, max_size=3) | _ODD, "timestamp": _ODD,
+                                      "stopReason": _ODD, "errorMessage": _ODD, "toolCallId": _ODD}) | _ODD,
+})  # fmt: skip
+_COPILOT_LINE = st.fixed_dictionaries({
+    "type": st.sampled_from(["user.message", "assistant.message", "tool.execution_start", "tool.execution_complete", "session.error", "abort",
+                             "session.start"]) | _ODD,
+    "timestamp": _ODD, "agentId": st.none() | _ODD,
+    "data": st.dictionaries(st.sampled_from(["content", "messageId", "delivery", "source", "toolRequests", "toolCallId", "result", "error",
+                                             "shellExecution", "attachments", "context", "sessionId", "mcpServerName", "arguments", "message"]), _ODD, max_size=6) | _ODD,
+})  # fmt: skip
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(lines=st.lists(_PI_LINE | _COPILOT_LINE, max_size=8))
+def test_no_value_of_an_event_is_fatal(tmp_path_factory, lines):
+    file = tmp_path_factory.mktemp("fuzz") / "events.jsonl"
+    file.write_text("\n".join(json.dumps(line) for line in lines), encoding="utf-8")
+    for reader in (pi, copilot):
+        conversation = reader.open_session(reader.at(file))
+        turns = conversation.turns()
+        assert len(turns) == len(conversation.ids) and all(conversation.ids)
+        assert list(conversation.each()) == turns
+
+
+def test_a_pipe_among_sessions_hangs_nobody(tmp_path):
+    os.mkfifo(tmp_path / "events.jsonl")
+    with pytest.raises(OSError, match="not a regular file"):
+        copilot.open_session(copilot.Session("copilot", "s", str(tmp_path / "events.jsonl"), "transcript"))
+    (tmp_path / "sessions" / "--p--").mkdir(parents=True)
+    os.mkfifo(tmp_path / "x.jsonl")
+    os.mkfifo(tmp_path / "sessions" / "--p--" / "2026-11-25T09-30-00-000Z_s.jsonl")
+    (found,) = pi.sessions(tmp_path, [])
+    with pytest.raises(OSError, match="not a regular file"):
+        pi.open_session(found)
+
+
+def test_a_session_is_found_by_its_whole_name_alone(tmp_path):
+    folder = tmp_path / "sessions" / "--p--"
+    folder.mkdir(parents=True)
+    for name in ("work", "a_work"):
+        line = {"type": "session", "version": 3, "id": name, "cwd": "/p"}
+        (folder / f"2026-11-25T09-30-0{len(name)}-000Z_{name}.jsonl").write_text(json.dumps(line) + "\n")
+    assert pi.locate(tmp_path, "work").path.endswith("Z_work.jsonl")
+
+
+def test_what_a_server_of_copilots_brings_in_is_from_outside(tmp_path):
+    def turns_with(**data: object) -> list[Turn]:
+        asked = {"type": "user.message", "data": {"content": "look", "messageId": "m"}}
+        started = {"type": "tool.execution_start", "data": {"toolName": "tracker-issue", "toolCallId": "c", **data}}
+        file = tmp_path / "events.jsonl"
+        file.write_text(json.dumps(asked) + "\n" + json.dumps(started) + "\n")
+        return copilot.open_session(copilot.at(file)).turns()
+
+    assert turns_with(mcpServerName="tracker")[0].outside
+    assert not turns_with(mcpServerName="memsearch")[0].outside and not turns_with()[0].outside
+    image = {
+        "type": "user.message",
+        "data": {"content": "", "messageId": "n", "attachments": [{"displayName": "a.png"}]},
+    }
+    file = tmp_path / "events.jsonl"
+    file.write_text(json.dumps(image) + "\n")
+    (turn,) = copilot.open_session(copilot.at(file)).turns()
+    assert turn.user == "a.png"

@@ -26,6 +26,8 @@ class Here(msgspec.Struct):
     Attributes:
         version: what the program says of itself; wrote: what wrote its newest session.
         folders: where its sessions lie, as far as they are there.
+        can: what it is good for here: ``sessions``, ``capture``, ``start``, ``prompt``, ``action``, ``compaction`` (when its sessions are
+            told something), ``native`` (its own model writes notes), ``mcp``.
     """
 
     agent: str
@@ -43,6 +45,16 @@ class Here(msgspec.Struct):
     homeless: int
     deleted: int
     failed: int
+    can: list[str]
+
+
+def _can(name: str) -> list[str]:
+    tells = registry.agent(name).tells
+    parts = {"native": "native", "mcp_entry": "mcp"}
+    return [
+        "sessions", *(["capture"] if tells else []), *tells,
+        *(word for part, word in parts.items() if registry.part(name, part)),
+    ]  # fmt: skip
 
 
 def discover(
@@ -78,6 +90,7 @@ def discover(
                 subagent_sessions=sum(bool(seen.parent) for seen in mine),
                 turns=sum(outcomes.values()),
                 **outcomes,
+                can=_can(agent),
             )
         )
     return rows

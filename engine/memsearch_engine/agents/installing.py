@@ -8,6 +8,7 @@ from __future__ import annotations
 import abc
 import os
 import re
+import shlex
 import shutil
 import sys
 from collections.abc import Callable
@@ -120,6 +121,12 @@ class Installer(abc.ABC):
         return made
 
 
+def moved_or(variable: str, folder: Path) -> Path:
+    """The folder that a variable names, absolute: it is taken out of the same one from wherever that is asked; else *folder*."""
+    moved = os.environ.get(variable, "")
+    return Path(os.path.abspath(os.path.expanduser(moved))) if moved else folder
+
+
 def own_file(path: Path, text: str, why: str, *, anew: bool = False) -> Patch:
     """A file that is wholly ours. A link in its place gives way; *anew*: its folder is made by an earlier patch."""
     before: bytes | Link | None = None if anew else link(path) or read(path)
@@ -137,6 +144,8 @@ def with_command(text: str) -> str:
 def quoted() -> str:
     """The command as a shell reads it, in one way everywhere: a rule allows just what is written as the rule is."""
     name = command()
+    if re.search(r"[\"$`\\]", name):
+        return shlex.quote(name)
     return f'"{name}"' if " " in name else name
 
 
@@ -154,8 +163,10 @@ class Client(NamedTuple):
     moved_within: str = ""  # the file's folder below the one that *variable* names
 
     def path(self) -> Path:
-        moved = os.environ.get(self.variable, "") if self.variable else ""
-        return Path(moved, self.moved_within, Path(self.file).name) if moved else user_home() / self.file
+        own = user_home() / self.file
+        if not self.variable or not os.environ.get(self.variable):
+            return own
+        return moved_or(self.variable, own) / self.moved_within / own.name
 
 
 def plain_entry(program: str) -> dict[str, Any]:

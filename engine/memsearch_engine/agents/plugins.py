@@ -35,8 +35,13 @@ def installer(agent: str) -> Installer:
     """Raises UsageError where no agent is called so, or ours can't be put into it."""
     part = registry.part(agent, "installer")
     if part is None:
-        known = [name for name in registry.names() if registry.part(name, "installer")]
-        raise UsageError(f"no agent named {agent}", f"known: {', '.join(known)}")
+        only_read = agent in registry.names()
+        raise UsageError(
+            f"of {agent} sessions are only read" if only_read else f"no agent named {agent}",
+            f"`memsearch plugins install mcp --for {agent}` gives it our server"
+            if only_read
+            else f"known: {', '.join(registry.live())}",
+        )
     made: Installer = part.Installer()
     return made
 

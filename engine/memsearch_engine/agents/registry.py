@@ -32,7 +32,8 @@ class Agent(NamedTuple):
     Attributes:
         name, title, tag: as commands name it; as people do; in two letters, in lists.
         program: its command; resume: what goes on with a session, ``{session}`` in its place.
-        home_variable, home, sessions: the variable that moves its home; its home below the user's; where sessions lie in it.
+        home_variable, home, sessions: the variable that moves its home; its home below the user's; where sessions lie in it ('': it can be told
+            any folder for them).
         writes: how the files of its sessions end.
         context_lines: lines of recent notes that a new session is told.
         sessions_variable: the variable that moves nothing but its sessions ('': none does).
@@ -44,6 +45,8 @@ class Agent(NamedTuple):
         replaced: what says that of all before it only that counts which this line repeats.
         transcript: where below its sessions the file of one lies, ``{session}`` in its place, where its hooks do not say so.
         answers_flat: its hooks say what they add at the top of their answer.
+        tells: when its sessions can be told something. An agent that can be told nothing is one whose sessions are only read: it has no
+            ``installer``.
     """
 
     name: str
@@ -67,11 +70,17 @@ class Agent(NamedTuple):
     replaced: tuple[bytes, ...] = ()
     transcript: str = ""
     answers_flat: bool = False
+    tells: tuple[str, ...] = ("start", "prompt", "action", "compaction")
 
 
 def names() -> tuple[str, ...]:
     """Of all agents that are known, the first one first."""
     return tuple(PACKAGES)
+
+
+def live() -> tuple[str, ...]:
+    """Those whose turns are captured as they end; of the others sessions are only read."""
+    return tuple(name for name in PACKAGES if agent(name).tells)
 
 
 def agent(name: str) -> Agent:

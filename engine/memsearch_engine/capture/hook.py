@@ -192,8 +192,16 @@ def _before_agent(home: Home, agent: str, payload: dict[str, Any], start: float)
     texts: list[str] = []
     place = _place(home, payload)
     ready = _ready(home, place)
-    if ready.get("texts") and not _was_told(agent, {**payload, "source": "resume"}):
-        source = "compact" if _is_in(payload.get("transcript_path"), registry.agent(agent).compacted) else "startup"
+    was_told, is_compacted = (
+        payload.get("told"),
+        payload.get("compacted"),
+    )  # some agents' plugins know it of the branch that they are on
+    if ready.get("texts") and not (
+        was_told if isinstance(was_told, bool) else _was_told(agent, {**payload, "source": "resume"})
+    ):
+        if not isinstance(is_compacted, bool):
+            is_compacted = _is_in(payload.get("transcript_path"), registry.agent(agent).compacted)
+        source = "compact" if is_compacted else "startup"
         texts = _at_start(home, agent, {**payload, "source": source}, place, ready, start)
     prompt = payload.get("prompt")
     output: dict[str, Any] = {}
@@ -424,7 +432,7 @@ def _put(home: Home, agent: str, event: str, payload: dict[str, Any], start: flo
     inbox = str(home.inbox)
     os.makedirs(inbox, mode=0o700, exist_ok=True)
     now, known = time.time(), registry.agent(agent)
-    moved = os.environ.get(known.sessions_variable) or os.environ.get(known.home_variable, "")
+    moved = _moved(known, payload)
     record: dict[str, object] = {key: value[:_MAX] for key in _KEEP if isinstance(value := payload.get(key), str)}
     record.update(
         agent=agent, event=event, at=now, memsearch_dir=os.environ.get("MEMSEARCH_DIR", ""),
@@ -444,6 +452,19 @@ def _put(home: Home, agent: str, event: str, payload: dict[str, Any], start: flo
     finally:
         os.close(fd)
     os.rename(temporary, os.path.join(inbox, name))
+
+
+def _moved(known: registry.Agent, payload: dict[str, Any]) -> str:
+    """Where an agent's home was moved, '' where it was not. One that may be told any folder for its sessions says which by their file."""
+    from memsearch_engine.home import user_home
+
+    moved = os.environ.get(known.sessions_variable) or os.environ.get(known.home_variable, "")
+    moved = os.path.abspath(os.path.expanduser(moved)) if moved else ""
+    file = payload.get("transcript_path")
+    if known.sessions or not isinstance(file, str) or not os.path.isabs(file):
+        return moved
+    is_known = any(file.startswith(base + os.sep) for base in (moved, str(user_home() / known.home)) if base)
+    return moved if is_known else os.path.dirname(file)
 
 
 def _start_service(home: Home) -> None:

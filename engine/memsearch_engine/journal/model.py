@@ -136,6 +136,11 @@ def agent_of(kind: str, path: str) -> str:
     return registry.owner(kind, path)
 
 
+def path_said(value: str) -> str:
+    """A path as it was before ``clean_comment``: agents name folders after paths, in which two dashes are nothing rare."""
+    return value.replace("-\u2010", "--")
+
+
 def clean_comment(value: str) -> str:
     """*value* as one line that can't end the comment it stands in."""
     return " ".join(value.replace("--", "-\u2010").split()) if "--" in value or "\n" in value else value.strip()

@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 
 from memsearch_engine.ids import digest
-from memsearch_engine.journal.model import Anchor, Document, Entry, agent_of
+from memsearch_engine.journal.model import Anchor, Document, Entry, agent_of, path_said
 
 _BOM = b"\xef\xbb\xbf"
 _CANDIDATE = re.compile(
@@ -176,7 +176,7 @@ def parse_anchor(text: str) -> Anchor | None:
     kind = next((key for key in ("transcript", "rollout", "db") if values.get(key)), "")
     if not values.get("session") and not kind:
         return None
-    path = values.get(kind, "")
+    path = path_said(values.get(kind, ""))
     return Anchor(
         values.get("session", ""),
         values.get("turn", ""),

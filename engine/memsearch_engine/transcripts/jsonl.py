@@ -7,9 +7,11 @@ the home folder. A file that has grown is read on from its last turn; one that w
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import os
 import re
+import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
@@ -136,11 +138,16 @@ def lines(path: str, start: int = 0, stop: int | None = None) -> Iterator[tuple[
 
 
 def _opened(path: str) -> Any:
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would keep us for ever
+    file = open(fd, "rb")
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "not a regular file", path)
     if not path.endswith(".zst"):
-        return open(path, "rb")
+        return file
     import zstandard
 
-    return io.BufferedReader(zstandard.open(path, "rb"), 1 << 20)
+    return io.BufferedReader(zstandard.open(file, "rb"), 1 << 20)
 
 
 def _skip(file: Any, start: int) -> None:
@@ -187,7 +194,7 @@ def _scan(path: str, scanner: Callable[[], Scanner], cache: Path | None) -> Offs
 
 
 def _head_digest(path: str) -> str:
-    with open(path, "rb") as file:
+    with _opened(path) as file:
         return digest(file.read(_HEAD), size=8)
 
 

@@ -27,7 +27,7 @@ class ToolCall(msgspec.Struct):
 
 #: Tools whose answers were written elsewhere, by the words that their names begin with (any agent's, case ignored).
 _OUTSIDE = (
-    "web", "mcp", "browser", "fetch", "readmcpresource", "listmcpresource", "read_mcp", "list_mcp", "google_search", "google_web_search", "codesearch",
+    "web", "mcp", "codemode", "browser", "fetch", "readmcpresource", "listmcpresource", "read_mcp", "list_mcp", "google_search", "google_web_search", "codesearch",
 )  # fmt: skip
 #: Tools that let another agent work, whose own tools stand elsewhere.
 SUB_AGENTS = ("task", "agent", "spawn_agent", "sessions_spawn", "subagent", "invoke_agent")

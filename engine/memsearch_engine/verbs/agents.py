@@ -52,7 +52,7 @@ class Plugins:
 
     def rules(self) -> list[str]:
         """Names of the agents that ask before they look a memory up."""
-        return [name for name in registry.names() if plugins.installer(name).rules()]
+        return [name for name in registry.live() if plugins.installer(name).rules()]
 
 
 class McpClients:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import re
-from pathlib import Path
 from typing import Any
 
 from memsearch_engine.agents import installing
 from memsearch_engine.agents.claude_code import AGENT
 from memsearch_engine.agents.hooks_json import commands, drop_hooks, json_like, json_table, merge_hooks
-from memsearch_engine.agents.installing import BY_MARKETPLACE, OURS, PEERS, quoted
+from memsearch_engine.agents.installing import BY_MARKETPLACE, OURS, PEERS, moved_or, quoted
 from memsearch_engine.agents.patches import Patch, read
 from memsearch_engine.errors import UsageError
 from memsearch_engine.home import user_home
@@ -27,7 +25,7 @@ class Installer(installing.Installer):
     one_way_out = "`claude plugin uninstall memsearch@memsearch-tui`, or `memsearch plugins uninstall claude-code`"
 
     def __init__(self) -> None:
-        self.base = Path(os.environ.get("CLAUDE_CONFIG_DIR") or user_home() / ".claude")
+        self.base = moved_or("CLAUDE_CONFIG_DIR", user_home() / ".claude")
         self.settings = self.base / "settings.json"
 
     def patches(self, *, replace_peer: bool) -> list[Patch]:

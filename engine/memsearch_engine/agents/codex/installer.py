@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import tomllib
-from pathlib import Path
 from typing import Any
 
 from memsearch_engine import network
 from memsearch_engine.agents import installing
 from memsearch_engine.agents.codex import AGENT, trust
 from memsearch_engine.agents.hooks_json import commands, drop_hooks, json_like, json_table, merge_hooks, without_hooks
-from memsearch_engine.agents.installing import BY_MARKETPLACE, OURS, PEERS
+from memsearch_engine.agents.installing import BY_MARKETPLACE, OURS, PEERS, moved_or
 from memsearch_engine.agents.patches import Patch, read
 from memsearch_engine.errors import UsageError
 from memsearch_engine.home import user_home
@@ -23,7 +21,7 @@ class Installer(installing.Installer):
     one_way_out = "`codex plugin remove memsearch@memsearch-tui`, or `memsearch plugins uninstall codex`"
 
     def __init__(self) -> None:
-        self.base = Path(os.environ.get("CODEX_HOME") or user_home() / ".codex")
+        self.base = moved_or("CODEX_HOME", user_home() / ".codex")
         self.hooks = self.base / "hooks.json"
         self.config = self.base / "config.toml"
 

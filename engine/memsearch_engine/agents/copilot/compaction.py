@@ -10,4 +10,4 @@ MARK = b'"type":"session.compaction_complete"'
 def summary(line: dict[str, Any]) -> str | None:
     data = line.get("data") if line.get("type") == "session.compaction_complete" else None
     text = data.get("summaryContent") if isinstance(data, dict) else None
-    return text if isinstance(text, str) else None
+    return text if isinstance(text, str) and data and data.get("success") is True else None

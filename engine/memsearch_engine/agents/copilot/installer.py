@@ -6,14 +6,12 @@ with its result.
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
 from typing import Any
 
 from memsearch_engine.agents import installing
 from memsearch_engine.agents.copilot import AGENT
 from memsearch_engine.agents.hooks_json import merge_hooks
-from memsearch_engine.agents.installing import own_file
+from memsearch_engine.agents.installing import moved_or, own_file
 from memsearch_engine.agents.patches import Patch, json_text
 from memsearch_engine.home import user_home
 
@@ -22,7 +20,7 @@ class Installer(installing.Installer):
     name = AGENT.name
 
     def __init__(self) -> None:
-        self.base = Path(os.environ.get("COPILOT_HOME") or user_home() / ".copilot")
+        self.base = moved_or("COPILOT_HOME", user_home() / ".copilot")
 
     def patches(self, *, replace_peer: bool) -> list[Patch]:
         table: dict[str, Any] = {"version": 1}

@@ -41,9 +41,8 @@ _KNOWN = frozenset(
 )
 #: What the client says of a command behind what that printed, and ours behind a tool's result.
 _SHELL = re.compile(r"\n?<shellId: \d+ completed with exit code -?\d+>\s*\Z")
-_ADDED = re.compile(
-    r'\n\nTool "[^"\n]*" (?:succeeded|failed)\. Additional guidance from [^\n]*:\n<memsearch-memory .*\Z', re.S
-)
+_ADDED = re.compile(r"<memsearch-memory .*?</memsearch-memory>\s*", re.S)
+_GUIDANCE = re.compile(r'\n\nTool "[^"\n]*" (?:succeeded|failed)\. Additional guidance from [^\n]*:\s*\Z')
 
 
 class _Line(msgspec.Struct):
@@ -141,15 +140,25 @@ def _begins(line: _Line) -> bool:
 
 def _is_own(line: _Line) -> bool:
     return (
-        line.type == "user.message"
-        and line.agentId is None
-        and not line.get("source")
-        and bool(text_of(line.get("content")).strip())
+        line.type == "user.message" and line.agentId is None and not line.get("source") and bool(_words(line).strip())
     )
 
 
+def _words(line: _Line) -> str:
+    """What the person typed; the names of what was attached where that is all."""
+    if (text := text_of(line.get("content"))).strip():
+        return text
+    attached = line.get("attachments")
+    names = (
+        [text_of(one.get("displayName")) or "[attachment]" for one in attached if isinstance(one, dict)]
+        if isinstance(attached, list)
+        else []
+    )
+    return " ".join(names)
+
+
 def _name(line: _Line) -> str:
-    return text_of(line.get("messageId")) or text_of(line.timestamp)
+    return text_of(line.get("messageId")) or text_of(line.timestamp) or "unnamed"
 
 
 def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
@@ -168,18 +177,17 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             turns.append(
                 Turn(
                     AGENT.name, facts.get("session", ""), _name(line), stamp, stamp, facts.get("cwd", ""),
-                    text_of(line.get("content")), status="interrupted",
+                    _words(line), status="interrupted",
                 )
             )  # fmt: skip
         elif not turns:
             continue
-        elif line.agentId is not None:  # a sub-agent's
-            turns[-1].outside = turns[-1].outside or (
-                line.type == "tool.execution_start"
-                and brings_outside(text_of(line.get("toolName")), input_text(line.get("arguments")))
-            )
+        elif line.type == "tool.execution_start":  # also a sub-agent's
+            turns[-1].outside = turns[-1].outside or _brings_outside(line)
+        elif line.agentId is not None:
+            continue
         elif _is_own(line):
-            turns[-1].user = f"{turns[-1].user}\n\n{text_of(line.get('content'))}"
+            turns[-1].user = f"{turns[-1].user}\n\n{_words(line)}"
         elif line.type == "assistant.message":
             turns[-1].ended = stamp or turns[-1].ended
             _answer(turns[-1], tools, line)
@@ -193,6 +201,14 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             turns[-1].status = "interrupted"
     _refused(turns, refusal)
     return turns
+
+
+def _brings_outside(line: _Line) -> bool:
+    """Whether a tool takes in what others wrote. A server's tools are called by its name, whatever that is."""
+    server = text_of(line.get("mcpServerName"))
+    if server:
+        return server != "memsearch"
+    return brings_outside(text_of(line.get("toolName")), input_text(line.get("arguments")))
 
 
 def _refused(turns: list[Turn], refusal: str) -> None:
@@ -221,7 +237,7 @@ def _result(tools: dict[str, ToolCall], line: _Line) -> None:
     result, error, shell = line.get("result"), line.get("error"), line.get("shellExecution")
     if isinstance(result, dict):
         told = text_of(result.get("detailedContent")) or text_of(result.get("content"))
-        call.output = _SHELL.sub("", _ADDED.sub("", told))
+        call.output = _SHELL.sub("", _GUIDANCE.sub("", _ADDED.sub("", told)))
     elif isinstance(error, dict):
         call.output = text_of(error.get("message"))
     call.failed = line.get("success") is False or (isinstance(shell, dict) and shell.get("exitCode") not in (0, None))

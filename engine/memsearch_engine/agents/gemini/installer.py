@@ -7,11 +7,9 @@ milliseconds. An answer is followed by one event (``AfterAgent``); that somethin
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 from memsearch_engine.agents.gemini import AGENT
 from memsearch_engine.agents.hooks_json import InSettings
+from memsearch_engine.agents.installing import moved_or
 from memsearch_engine.home import user_home
 
 
@@ -19,7 +17,7 @@ class Installer(InSettings):
     name = AGENT.name
 
     def __init__(self) -> None:
-        self.base = Path(os.environ.get("GEMINI_CLI_HOME") or user_home()) / ".gemini"
+        self.base = moved_or("GEMINI_CLI_HOME", user_home()) / ".gemini"
 
     def problems(self) -> list[str]:
         hooks = self.table().get("hooksConfig")

@@ -26,4 +26,5 @@ AGENT = Agent(
     anchor="transcript db",
     anchor_path="openclaw",
     noted_by_minute=True,
+    tells=("start", "prompt", "compaction"),
 )

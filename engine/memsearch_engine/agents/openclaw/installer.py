@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 
 from memsearch_engine.agents import installing
 from memsearch_engine.agents.hooks_json import json_like, json_table, table_in
-from memsearch_engine.agents.installing import command, own_file
+from memsearch_engine.agents.installing import command, moved_or, own_file
 from memsearch_engine.agents.openclaw import AGENT
 from memsearch_engine.agents.patches import Patch, read
 from memsearch_engine.home import user_home
@@ -18,7 +16,7 @@ class Installer(installing.Installer):
     name = AGENT.name
 
     def __init__(self) -> None:
-        self.base = Path(os.environ.get("OPENCLAW_STATE_DIR") or user_home() / ".openclaw")
+        self.base = moved_or("OPENCLAW_STATE_DIR", user_home() / ".openclaw")
         self.config = self.base / "openclaw.json"
 
     def patches(self, *, replace_peer: bool) -> list[Patch]:

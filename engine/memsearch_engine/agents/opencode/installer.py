@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from memsearch_engine.agents import installing
 from memsearch_engine.agents.hooks_json import json_like, json_table
-from memsearch_engine.agents.installing import PEERS, command, own_file
+from memsearch_engine.agents.installing import PEERS, command, moved_or, own_file
 from memsearch_engine.agents.opencode import AGENT
 from memsearch_engine.agents.patches import Patch, link, read
 from memsearch_engine.home import user_home
@@ -19,7 +18,7 @@ class Installer(installing.Installer):
     name = AGENT.name
 
     def __init__(self) -> None:
-        self.base = Path(os.environ.get("XDG_CONFIG_HOME") or user_home() / ".config") / "opencode"
+        self.base = moved_or("XDG_CONFIG_HOME", user_home() / ".config") / "opencode"
 
     def patches(self, *, replace_peer: bool) -> list[Patch]:
         text = (self.bundle() / "memsearch.ts").read_text(encoding="utf-8")

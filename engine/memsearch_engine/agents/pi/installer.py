@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
-from pathlib import Path
 
 from memsearch_engine.agents import installing
-from memsearch_engine.agents.installing import command, own_file
+from memsearch_engine.agents.installing import command, moved_or, own_file
 from memsearch_engine.agents.patches import Patch
 from memsearch_engine.agents.pi import AGENT
 from memsearch_engine.home import user_home
@@ -17,7 +15,7 @@ class Installer(installing.Installer):
     name = AGENT.name
 
     def __init__(self) -> None:
-        self.base = Path(os.environ.get("PI_CODING_AGENT_DIR") or user_home() / ".pi" / "agent")
+        self.base = moved_or("PI_CODING_AGENT_DIR", user_home() / ".pi" / "agent")
 
     def patches(self, *, replace_peer: bool) -> list[Patch]:
         text = (self.bundle() / "memsearch.ts").read_text(encoding="utf-8")

@@ -21,7 +21,7 @@ def call(private: Path, program: str, model: str, system: str, text: str, *, edi
     if edits:
         raise ModelError("pi can't be kept to one folder", again=False)
     argv = ["--mode", "json", *_NOTHING, "--system-prompt", system, *(("--model", model) if model else ())]
-    return Call(argv, marked(text), {}, ("PI_SESSION_ID", "PI_SESSION_FILE"))
+    return Call(argv, marked(text), {}, ("PI_CODING_AGENT", "PI_SESSION_ID", "PI_SESSION_FILE"))
 
 
 def said(out: str) -> tuple[str, int, int]:

@@ -57,6 +57,10 @@ class _Line(msgspec.Struct):
     def said(self) -> dict[str, Any]:
         return self.message if self.type == "message" and isinstance(self.message, dict) else {}
 
+    @property
+    def role(self) -> str:
+        return text_of(self.said.get("role"))
+
 
 _decode = msgspec.json.Decoder(_Line).decode
 
@@ -64,19 +68,20 @@ _decode = msgspec.json.Decoder(_Line).decode
 def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
     """Every session below *folder*: the agent's own, or one that is for nothing but sessions."""
     for file in (*folder.glob("sessions/*/*.jsonl"), *folder.glob("*.jsonl")):
-        try:
-            info = file.stat()
-            name = _session(file)
-        except OSError:
-            continue
-        yield Session(AGENT.name, name, str(file), KIND, info.st_mtime, info.st_size)
+        if named := _FILE.fullmatch(file.name):
+            try:
+                info = file.stat()
+            except OSError:
+                continue
+            yield Session(AGENT.name, named[1], str(file), KIND, info.st_mtime, info.st_size)
 
 
 def locate(folder: Path, session: str) -> Session | None:
     """The newest file of that name: sessions of two folders may be called the same."""
     named = f"*_{glob.escape(session)}.jsonl"
-    found = sorted((*folder.glob(f"sessions/*/{named}"), *folder.glob(named)), key=lambda file: file.name)
-    return at(found[-1], session) if found else None
+    near = (*folder.glob(f"sessions/*/{named}"), *folder.glob(named))
+    found = [file for file in near if (match := _FILE.fullmatch(file.name)) and match[1] == session]
+    return at(max(found, key=lambda file: file.name), session) if found else None
 
 
 def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
@@ -120,7 +125,7 @@ class _Waiting:
 
     def takes(self, line: _Line) -> bool:
         said = line.said
-        role = said.get("role")
+        role = line.role
         if role == "toolResult":
             self._since = text_of(line.timestamp)
         elif role == "user" and self._since:
@@ -132,9 +137,9 @@ class _Waiting:
 
 def _seconds(stamp: object) -> float:
     """Seconds since 1970, of milliseconds or of ISO 8601; infinite for anything else, as is later than all."""
-    if isinstance(stamp, int | float):
-        return stamp / 1000
     try:
+        if isinstance(stamp, int | float):
+            return stamp / 1000
         return datetime.fromisoformat(text_of(stamp)).timestamp()
     except (ValueError, OverflowError, OSError):
         return float("inf")
@@ -151,7 +156,7 @@ class _Scanner:
         line = _decode(raw)
         if line.type == "session":
             self.facts.update(session=text_of(line.id), cwd=text_of(line.cwd))
-        role = line.said.get("role") if line.type == "message" else ""
+        role = line.role
         if not isinstance(line.type, str) or line.type not in _KNOWN or (role and role not in _KNOWN_ROLES):
             kind = f"message/{role}" if role else str(line.type)
             self.unknown[kind[:40]] = self.unknown.get(kind[:40], 0) + 1
@@ -168,22 +173,25 @@ def _name(line: _Line) -> str:
     own = text_of(line.id)
     if len(own) > _SHORT:
         return own
-    return "-".join(part for part in (own, re.sub(r"\D", "", text_of(line.timestamp))) if part)
+    return "-".join(part for part in (own, re.sub(r"\D", "", text_of(line.timestamp))) if part) or "unnamed"
 
 
 def _words(line: _Line) -> str:
     """What the person typed; '' where the line is none of his."""
-    said = line.said
-    if said.get("role") != "user":
+    if line.role != "user":
         return ""
-    text = blocks_text(said.get("content"))
+    content = line.said.get("content")
+    text = blocks_text(content)
     if skill := _SKILL.match(text):
         return f"/skill:{skill[1]} {text[skill.end() :]}".strip()
     names = []
     while named := _NAMED.match(text):
         names.append(f"@{named[1]}")
         text = text[named.end() :]
-    return text if text.strip() else " ".join(names)
+    if text.strip() or names:
+        return text if text.strip() else " ".join(names)
+    blocks = content if isinstance(content, list) else []
+    return "[image]" if any(isinstance(block, dict) and block.get("type") == "image" for block in blocks) else ""
 
 
 def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
@@ -197,7 +205,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
         except (msgspec.DecodeError, RecursionError):
             continue
         said, stamp = line.said, text_of(line.timestamp)
-        role, is_typed_ahead = said.get("role"), waiting.takes(line)
+        role, is_typed_ahead = line.role, waiting.takes(line)
         if words := _words(line):
             if turns and is_typed_ahead:
                 turns[-1].user = f"{turns[-1].user}\n\n{words}"

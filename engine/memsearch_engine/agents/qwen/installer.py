@@ -7,10 +7,8 @@ sent again, empty, with each result, which is answered with nothing.
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 from memsearch_engine.agents.hooks_json import InSettings
+from memsearch_engine.agents.installing import moved_or
 from memsearch_engine.agents.qwen import AGENT
 from memsearch_engine.home import user_home
 
@@ -19,7 +17,7 @@ class Installer(InSettings):
     name = AGENT.name
 
     def __init__(self) -> None:
-        self.base = Path(os.environ.get("QWEN_HOME") or user_home() / ".qwen")
+        self.base = moved_or("QWEN_HOME", user_home() / ".qwen")
 
     def problems(self) -> list[str]:
         off = self.table().get("disableAllHooks")
