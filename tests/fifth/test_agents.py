@@ -24,7 +24,8 @@ SETTINGS = {
 PLACES = {
     "claude-code": ".claude/projects", "codex": ".codex/sessions", "opencode": ".local/share/opencode",
     "openclaw": ".openclaw/agents", "qwen": ".qwen/projects",
-    "gemini": ".gemini/tmp", "pi": ".pi/agent", "copilot": ".copilot/session-state", "pocket": ".pocket/chats",
+    "gemini": ".gemini/tmp", "pi": ".pi/agent", "copilot": ".copilot/session-state", "kilo": ".local/share/kilo", "cline": ".cline/data/sessions",
+    "pocket": ".pocket/chats",
 }  # fmt: skip
 TOLD = [
     (
@@ -61,7 +62,11 @@ def chat(box: Box, agent: str) -> tuple[list[chats.Said], Path]:
         (folder / f"{said[0].session}.chat").write_text(json.dumps(lines))
     else:
         chats._WRITERS[agent](folder, box.project, said[0].session, said)
-    return said, next(file for file in folder.rglob("*") if file.suffix in (".jsonl", ".db", ".sqlite", ".chat"))
+    return said, next(
+        file
+        for file in folder.rglob("*")
+        if file.suffix in (".jsonl", ".db", ".sqlite", ".chat") or ".messages." in file.name
+    )
 
 
 def listed(box: Box) -> list[dict]:
@@ -121,9 +126,31 @@ def is_whole(box: Box, agent: str) -> None:
     assert {path for path in left if path.suffix} == {file}
 
 
-@pytest.mark.parametrize(
-    "agent", [*(pytest.param(name, marks=pytest.mark.slow) for name in registry.names()), "pocket"]
-)
+def is_read(box: Box, agent: str) -> None:
+    """What is promised of an agent whose sessions are only read."""
+    said, file = chat(box, agent)
+    assert box.ok("import", agent, "--yes", "--json").json["new"] == 2
+    box.index()
+    hit = box.ok("search", f"payouts isolation agent:{agent}", "--json", "--no-wait").json["hits"][0]
+    assert "SERIALIZABLE" in hit["content"]
+    opened = box.ok("transcript", hit["entry_id"], "--json").json
+    assert opened["turns"][0]["user"] == TOLD[0][0] and opened["state"] == "live"
+    assert box.ok("transcript", str(file), "--session", said[0].session, "--json").json["turns"][0]["agent"] == agent
+    assert box.ok("import", agent, "--yes", "--json").json["new"] == 0 and len(listed(box)) == 2
+    here = {row["agent"]: row for row in box.ok("agents", "--json").json["agents"]}[agent]
+    assert here["turns"] == here["captured"] == 2 and here["can"] == ["sessions", "mcp"]
+    refused = box.run("plugins", "install", agent)
+    assert refused.code == 2 and not [
+        row for row in box.ok("plugins", "status", "--json").json["plugins"] if row["agent"] == agent
+    ]
+
+
+@pytest.mark.parametrize("agent", [name for name in registry.names() if name not in registry.live()])
+def test_an_agent_whose_sessions_are_read_is_found_and_opened(many, agent):
+    is_read(many, agent)
+
+
+@pytest.mark.parametrize("agent", [*(pytest.param(name, marks=pytest.mark.slow) for name in registry.live()), "pocket"])
 def test_an_agent_does_all_that_is_promised(many, agent):
     is_whole(many, agent)
 

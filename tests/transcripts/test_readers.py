@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from memsearch_engine.agents import registry
 from memsearch_engine.agents.claude_code import reader as claude_code
+from memsearch_engine.agents.cline import reader as cline
 from memsearch_engine.agents.codex import reader as codex
 from memsearch_engine.agents.copilot import reader as copilot
 from memsearch_engine.agents.gemini import reader as gemini
@@ -676,6 +677,22 @@ def test_no_value_of_an_event_is_fatal(tmp_path_factory, lines):
         turns = conversation.turns()
         assert len(turns) == len(conversation.ids) and all(conversation.ids)
         assert list(conversation.each()) == turns
+
+
+_CLINE_BLOCK = st.fixed_dictionaries({"type": st.sampled_from(["text", "tool_use", "tool_result"]) | _ODD, "text": _ODD, "id": _ODD, "name": _ODD,
+                                      "input": _ODD | st.dictionaries(st.just("commands"), _ODD), "tool_use_id": _ODD, "content": _ODD}) | _ODD  # fmt: skip
+_CLINE_MESSAGE = st.fixed_dictionaries({"id": _ODD, "role": st.sampled_from(["user", "assistant"]) | _ODD, "ts": _ODD, "metadata": _ODD,
+                                        "content": st.lists(_CLINE_BLOCK, max_size=3) | _ODD}) | _ODD  # fmt: skip
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(document=st.fixed_dictionaries({"sessionId": _ODD, "origin": _ODD, "messages": st.lists(_CLINE_MESSAGE, max_size=5) | _ODD}) | _ODD, cut=st.integers(0, 9))  # fmt: skip
+def test_no_shape_of_a_document_is_fatal(tmp_path_factory, document, cut):
+    file = tmp_path_factory.mktemp("fuzz") / "s.messages.json"
+    text = json.dumps(document)
+    file.write_text(text[: len(text) - cut], encoding="utf-8")
+    conversation = cline.open_session(cline.at(file))
+    assert len(conversation.turns()) == len(conversation.ids) and all(conversation.ids)
 
 
 def test_a_pipe_among_sessions_hangs_nobody(tmp_path):

@@ -59,7 +59,12 @@ def compare(turn: Turn, wanted: dict) -> None:
 
 
 def test_every_sample_has_expectations():
-    files = [*SAMPLES.rglob("*.jsonl"), *SAMPLES.rglob("*.db"), *SAMPLES.rglob("*.sqlite")]
+    files = [
+        *SAMPLES.rglob("*.jsonl"),
+        *SAMPLES.rglob("*.db"),
+        *SAMPLES.rglob("*.sqlite"),
+        *SAMPLES.rglob("*.messages.json"),
+    ]
     named = {(file.parent.name, Path(json.loads(file.read_text())["file"]).name) for file in EXPECTED}
     assert {(f.relative_to(SAMPLES).parts[0], f.name) for f in files} == named
 

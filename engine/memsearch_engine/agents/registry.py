@@ -23,6 +23,8 @@ PACKAGES = {
     "gemini": "memsearch_engine.agents.gemini",
     "pi": "memsearch_engine.agents.pi",
     "copilot": "memsearch_engine.agents.copilot",
+    "kilo": "memsearch_engine.agents.kilo",
+    "cline": "memsearch_engine.agents.cline",
 }
 
 

@@ -186,7 +186,15 @@ def _openclaw(folder: Path, project: Path, session: str, chat: list[Said]) -> No
 
 
 def _opencode(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
-    db = sqlite3.connect(folder / "opencode.db")
+    _message_db(folder / "opencode.db", project, session, chat)
+
+
+def _kilo(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
+    _message_db(folder / "kilo.db", project, session, chat)
+
+
+def _message_db(file: Path, project: Path, session: str, chat: list[Said]) -> None:
+    db = sqlite3.connect(file)
     db.executescript(
         "CREATE TABLE IF NOT EXISTS session(id PRIMARY KEY, parent_id, directory, version, time_created, time_updated);"
         "CREATE TABLE IF NOT EXISTS message(id PRIMARY KEY, session_id, time_created, data);"
@@ -300,6 +308,21 @@ def _copilot(folder: Path, project: Path, session: str, chat: list[Said]) -> Non
     _lines(folder / session / "events.jsonl", lines())
 
 
+def _cline(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
+    messages: list[dict] = []
+    for said in chat:
+        at = int(said.at.timestamp() * 1000)
+        typed = f'<user_input mode="act">{said.asked}</user_input>'
+        messages.append({"id": said.turn, "role": "user", "content": [{"type": "text", "text": typed}], "ts": at})
+        answer = [{"type": "text", "text": said.answered}]
+        messages.append({"id": f"msg_{len(messages)}", "role": "assistant", "content": answer, "ts": at + 90_000})
+    own = folder / session
+    own.mkdir(parents=True)
+    (own / f"{session}.json").write_text(json.dumps({"session_id": session, "cwd": str(project)}), encoding="utf-8")
+    document = {"version": 1, "sessionId": session, "origin": {"mode": "user"}, "messages": messages}
+    (own / f"{session}.messages.json").write_text(json.dumps(document, indent=2), encoding="utf-8")
+
+
 _WRITERS: dict[str, Callable[[Path, Path, str, list[Said]], None]] = {
     "claude-code": _claude,
     "codex": _codex,
@@ -309,4 +332,6 @@ _WRITERS: dict[str, Callable[[Path, Path, str, list[Said]], None]] = {
     "gemini": _gemini,
     "pi": _pi,
     "copilot": _copilot,
+    "kilo": _kilo,
+    "cline": _cline,
 }

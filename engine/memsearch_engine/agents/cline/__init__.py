@@ -1,0 +1,28 @@
+"""Cline CLI (3.0.65 was driven): its sessions are read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memsearch_engine.agents.registry import Agent
+
+if TYPE_CHECKING:
+    from memsearch_engine.agents.cline import reader
+    from memsearch_engine.transcripts.readers import Reader
+
+    _: Reader = reader
+
+AGENT = Agent(
+    name="cline",
+    title="Cline CLI",
+    tag="cn",
+    program="cline",
+    resume=("cline", "--id", "{session}"),
+    home_variable="CLINE_DATA_DIR",
+    home=".cline/data",
+    sessions="sessions",
+    writes=".json",
+    context_lines=0,
+    also_called=("cline-cli",),
+    tells=(),
+)

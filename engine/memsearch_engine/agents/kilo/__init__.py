@@ -1,0 +1,28 @@
+"""Kilo CLI (7.7.7 was driven): its sessions are read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memsearch_engine.agents.registry import Agent
+
+if TYPE_CHECKING:
+    from memsearch_engine.agents.kilo import reader
+    from memsearch_engine.transcripts.readers import Reader
+
+    _: Reader = reader
+
+AGENT = Agent(
+    name="kilo",
+    title="Kilo CLI",
+    tag="ki",
+    program="kilo",
+    resume=("kilo", "-s", "{session}"),
+    home_variable="XDG_DATA_HOME",
+    home=".local/share",
+    sessions="kilo",
+    writes=".db",
+    context_lines=0,
+    also_called=("kilo-code", "kilocode"),
+    tells=(),
+)
