@@ -25,6 +25,7 @@ PLACES = {
     "claude-code": ".claude/projects", "codex": ".codex/sessions", "opencode": ".local/share/opencode",
     "openclaw": ".openclaw/agents", "qwen": ".qwen/projects",
     "gemini": ".gemini/tmp", "pi": ".pi/agent", "copilot": ".copilot/session-state", "kilo": ".local/share/kilo", "cline": ".cline/data/sessions",
+    "kimi": ".kimi-code/sessions", "vibe": ".vibe/logs/session",
     "pocket": ".pocket/chats",
 }  # fmt: skip
 TOLD = [
@@ -45,13 +46,13 @@ def many(box: Box) -> Box:
     return box
 
 
-def chat(box: Box, agent: str) -> tuple[list[chats.Said], Path]:
+def chat(box: Box, agent: str, prefix: str = "") -> tuple[list[chats.Said], Path]:
     """A session of two turns as the agent writes it, and the file or database that it lies in."""
     folder = box.user / PLACES[agent]
     folder.mkdir(parents=True, exist_ok=True)
     when = datetime.now(UTC)
     said = [
-        chats.Said(agent, "5e551011-0000-4000-8000-000000000001", f"5e551011-0000-4000-8000-00000000001{n}", when + timedelta(seconds=1 + n), *words)
+        chats.Said(agent, f"{prefix}5e551011-0000-4000-8000-000000000001", f"5e551011-0000-4000-8000-00000000001{n}", when + timedelta(seconds=1 + n), *words)
         for n, words in enumerate(TOLD)
     ]  # fmt: skip
     if agent == "pocket":
@@ -65,7 +66,7 @@ def chat(box: Box, agent: str) -> tuple[list[chats.Said], Path]:
     return said, next(
         file
         for file in folder.rglob("*")
-        if file.suffix in (".jsonl", ".db", ".sqlite", ".chat") or ".messages." in file.name
+        if file.suffix in (".jsonl", ".db", ".sqlite", ".chat") or ".messages." in file.name or file.name == "CURRENT"
     )
 
 
@@ -128,7 +129,7 @@ def is_whole(box: Box, agent: str) -> None:
 
 def is_read(box: Box, agent: str) -> None:
     """What is promised of an agent whose sessions are only read."""
-    said, file = chat(box, agent)
+    said, file = chat(box, agent, "session_" * (agent == "kimi"))
     assert box.ok("import", agent, "--yes", "--json").json["new"] == 2
     box.index()
     hit = box.ok("search", f"payouts isolation agent:{agent}", "--json", "--no-wait").json["hits"][0]
@@ -138,7 +139,7 @@ def is_read(box: Box, agent: str) -> None:
     assert box.ok("transcript", str(file), "--session", said[0].session, "--json").json["turns"][0]["agent"] == agent
     assert box.ok("import", agent, "--yes", "--json").json["new"] == 0 and len(listed(box)) == 2
     here = {row["agent"]: row for row in box.ok("agents", "--json").json["agents"]}[agent]
-    assert here["turns"] == here["captured"] == 2 and here["can"] == ["sessions", "mcp"]
+    assert here["turns"] == here["captured"] == 2 and here["can"] == ["sessions", *(["mcp"] if agent != "vibe" else [])]
     refused = box.run("plugins", "install", agent)
     assert refused.code == 2 and not [
         row for row in box.ok("plugins", "status", "--json").json["plugins"] if row["agent"] == agent

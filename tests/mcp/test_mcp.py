@@ -437,6 +437,7 @@ CLIENTS = {
     "claude-code": (".claude.json", b'{"numStartups": 3}'),
     "pi": (".pi/agent/mcp.json", None),
     "kilo": (".config/kilo/kilo.json", b'{\n  // mine\n  "mcp": {},\n}\n'),
+    "kimi": (".kimi-code/mcp.json", None),
     "cline": (".cline/data/settings/cline_mcp_settings.json", None),
     "copilot": (".copilot/mcp-config.json", b'{"mcpServers": {"theirs": {"command": "x"}}}'),
     "windsurf": (".codeium/windsurf/mcp_config.json", None),

@@ -21,10 +21,12 @@ from memsearch_engine.agents.cline import reader as cline
 from memsearch_engine.agents.codex import reader as codex
 from memsearch_engine.agents.copilot import reader as copilot
 from memsearch_engine.agents.gemini import reader as gemini
+from memsearch_engine.agents.kimi import reader as kimi
 from memsearch_engine.agents.openclaw import reader as openclaw
 from memsearch_engine.agents.opencode import reader as opencode
 from memsearch_engine.agents.pi import reader as pi
 from memsearch_engine.agents.qwen import reader as qwen
+from memsearch_engine.agents.vibe import reader as vibe
 from memsearch_engine.capture.extract import is_trivial
 from memsearch_engine.errors import UsageError
 from memsearch_engine.home import AgentFolders
@@ -667,12 +669,60 @@ _COPILOT_LINE = st.fixed_dictionaries({
 })  # fmt: skip
 
 
+_KIMI_LINE = st.fixed_dictionaries({
+    "type": st.sampled_from(["turn.prompt", "context.append_message", "context.append_loop_event", "turn.ended"]) | _ODD, "time": _ODD,
+    "promptId": _ODD, "input": st.lists(_PI_BLOCK, max_size=2) | _ODD, "reason": st.sampled_from(["completed", "failed"]) | _ODD, "error": _ODD,
+    "origin": st.fixed_dictionaries({"kind": st.sampled_from(["user", "skill_activation"]) | _ODD, "trigger": st.just("user-slash") | _ODD,
+                                     "skillName": _ODD, "skillArgs": _ODD, "inTurn": _ODD}) | _ODD,
+    "message": st.fixed_dictionaries({"origin": st.just({"kind": "user", "inTurn": True}) | _ODD, "content": st.lists(_PI_BLOCK, max_size=2) | _ODD}) | _ODD,
+    "event": st.fixed_dictionaries({"type": st.sampled_from(["content.part", "tool.call", "tool.result"]) | _ODD, "part": _PI_BLOCK, "name": _ODD,
+                                    "args": _ODD, "toolCallId": _ODD, "result": st.fixed_dictionaries({"output": st.lists(_PI_BLOCK, max_size=2) | _ODD}) | _ODD}) | _ODD,
+})  # fmt: skip
+_VIBE_ENTRY = st.fixed_dictionaries({
+    "type": st.sampled_from(["message", "effect"]) | _ODD, "role": st.sampled_from(["user", "assistant", "tool"]) | _ODD, "id": _ODD, "createdAt": _ODD,
+    "source": st.sampled_from(["turn_start", "turn_steer"]) | _ODD, "content": st.lists(_PI_BLOCK, max_size=2) | _ODD, "inputEntryId": _ODD,
+    "detail": st.fixed_dictionaries({"kind": st.sampled_from(["tool", "subagent"]) | _ODD, "toolName": _ODD, "input": _ODD, "childSessionId": _ODD}) | _ODD,
+    "state": st.fixed_dictionaries({"status": _ODD, "output": st.fixed_dictionaries({"structured_content": _ODD, "content": _ODD}) | _ODD}) | _ODD,
+    "message_id": _ODD, "tool_calls": st.lists(_ODD, max_size=2) | _ODD, "tool_call_id": _ODD,
+}) | _ODD  # fmt: skip
+
+
+@settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(entries=st.lists(_VIBE_ENTRY, max_size=5), manifest=_ODD, state=_ODD, journal=st.lists(st.fixed_dictionaries({
+    "type": st.just("projection_delta"), "sequence": _ODD, "payload": st.fixed_dictionaries({"delta": st.fixed_dictionaries({
+        "op": st.sampled_from(["append_entry", "replace_entry", "remove_entry", "set_envelope", "set_history_entries"]), "entry": _VIBE_ENTRY,
+        "id": _ODD, "state": _ODD, "entries": st.lists(_VIBE_ENTRY, max_size=2) | _ODD}) | _ODD}) | _ODD}), max_size=4))  # fmt: skip
+def test_no_shape_of_a_folder_of_chunks_is_fatal(tmp_path_factory, entries, manifest, state, journal):
+    folder = tmp_path_factory.mktemp("fuzz") / "unified" / "s"
+    generation = folder / "generations" / "1"
+    generation.mkdir(parents=True)
+    (folder / "chunks").mkdir()
+    (folder / "journal").mkdir()
+    chunk = "a" * 64
+    made = {
+        "projection_state": {"chunks": [chunk, "../../x", None]},
+        "recovery_journal_segment": {"path": "../../journal/2.jsonl"},
+    }
+    for file, value in {
+        folder / "CURRENT": {"generation": "1", "session_id": "s"}, folder / "meta.json": state, generation / "manifest.json": manifest or made,
+        generation / "projection-state.json": {"snapshot": state}, folder / "chunks" / f"{chunk}.json": entries,
+    }.items():  # fmt: skip
+        file.write_text(json.dumps(value), encoding="utf-8")
+    lines = "".join(json.dumps(line) + "\n" for line in journal)
+    (folder / "journal" / "2.jsonl").write_text(lines, encoding="utf-8")
+    old = folder / "messages.jsonl"
+    old.write_text("".join(json.dumps(entry) + "\n" for entry in entries), encoding="utf-8")
+    for file in (folder / "CURRENT", old):
+        conversation = vibe.open_session(vibe.at(file))
+        assert len(conversation.turns()) == len(conversation.ids) and all(conversation.ids)
+
+
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(lines=st.lists(_PI_LINE | _COPILOT_LINE, max_size=8))
+@given(lines=st.lists(_PI_LINE | _COPILOT_LINE | _KIMI_LINE, max_size=8))
 def test_no_value_of_an_event_is_fatal(tmp_path_factory, lines):
     file = tmp_path_factory.mktemp("fuzz") / "events.jsonl"
     file.write_text("\n".join(json.dumps(line) for line in lines), encoding="utf-8")
-    for reader in (pi, copilot):
+    for reader in (pi, copilot, kimi):
         conversation = reader.open_session(reader.at(file))
         turns = conversation.turns()
         assert len(turns) == len(conversation.ids) and all(conversation.ids)

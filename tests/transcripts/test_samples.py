@@ -59,18 +59,18 @@ def compare(turn: Turn, wanted: dict) -> None:
 
 
 def test_every_sample_has_expectations():
-    files = [
-        *SAMPLES.rglob("*.jsonl"),
-        *SAMPLES.rglob("*.db"),
-        *SAMPLES.rglob("*.sqlite"),
-        *SAMPLES.rglob("*.messages.json"),
-    ]
-    named = {(file.parent.name, Path(json.loads(file.read_text())["file"]).name) for file in EXPECTED}
-    assert {(f.relative_to(SAMPLES).parts[0], f.name) for f in files} == named
+    kinds = ("*.jsonl", "*.db", "*.sqlite", "*.messages.json", "CURRENT")
+    files = {file for kind in kinds for file in SAMPLES.rglob(kind) if file.parent.name != "journal"}
+    named = {sample(file.parent.name, json.loads(file.read_text())["file"]) for file in EXPECTED}
+    assert files == named
 
 
 def test_all_sessions_of_a_database_are_listed():
-    for agent, name, count in (("opencode", "opencode.db", 10), ("openclaw", "openclaw-agent.sqlite", 8)):
+    for agent, name, count in (
+        ("opencode", "opencode.db", 10),
+        ("kilo", "kilo.db", 10),
+        ("openclaw", "openclaw-agent.sqlite", 8),
+    ):
         with sqlite3.connect(f"{sample(agent, name).as_uri()}?mode=ro", uri=True) as db:
-            table = {"opencode": "session", "openclaw": "session_windows"}[agent]
+            table = {"opencode": "session", "kilo": "session", "openclaw": "session_windows"}[agent]
             assert db.execute(f"SELECT count(*) FROM {table}").fetchone() == (count,)

@@ -25,6 +25,8 @@ PACKAGES = {
     "copilot": "memsearch_engine.agents.copilot",
     "kilo": "memsearch_engine.agents.kilo",
     "cline": "memsearch_engine.agents.cline",
+    "kimi": "memsearch_engine.agents.kimi",
+    "vibe": "memsearch_engine.agents.vibe",
 }
 
 

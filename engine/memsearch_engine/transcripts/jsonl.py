@@ -28,7 +28,7 @@ MAX_LINE = 256 * 1024 * 1024
 _WORTH_AN_INDEX = 1024 * 1024
 _HEAD = 4096
 _MAX_INDEXES = 4000
-_PLAIN = re.compile(r"[A-Za-z0-9-]{1,64}")  # a session's id that can be a folder's name
+_PLAIN = re.compile(r"[A-Za-z0-9_-]{1,64}")  # a session's id that can be a folder's name
 
 
 class Scanner(Protocol):

@@ -45,7 +45,7 @@ _PARSING = re.compile(r"(?:^|\s)(?:--version|--help|-V|version|help)\s*$")
 
 
 #: Tools of `memsearch mcp`, as agents name them: what they give is this machine's, and says itself where it comes from.
-_OURS = re.compile(r"(?:mcp_*)?memsearch_+(?:recall|open|timeline|note|remember|forget|correct)")
+_OURS = re.compile(r"(?:mcp_*)?memsearch[_.]+(?:recall|open|timeline|note|remember|forget|correct)")
 
 
 def brings_outside(tool: str, given: str) -> bool:

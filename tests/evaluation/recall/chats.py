@@ -323,6 +323,57 @@ def _cline(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
     (own / f"{session}.messages.json").write_text(json.dumps(document, indent=2), encoding="utf-8")
 
 
+def _kimi(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
+    def lines() -> Iterator[dict]:
+        yield {"type": "metadata", "protocol_version": "1.5", "created_at": int(chat[0].at.timestamp() * 1000)}
+        for number, said in enumerate(chat):
+            at = int(said.at.timestamp() * 1000)
+            asked = [{"type": "text", "text": said.asked}]
+            yield {
+                "type": "turn.prompt",
+                "input": asked,
+                "origin": {"kind": "user"},
+                "promptId": said.turn,
+                "turnId": number,
+                "time": at,
+            }
+            part = {"type": "content.part", "turnId": str(number), "part": {"type": "text", "text": said.answered}}
+            yield {"type": "context.append_loop_event", "event": part, "time": at + 80_000}
+            yield {"type": "turn.ended", "turnId": number, "reason": "completed", "time": at + 90_000}
+
+    own = folder / f"wd_{project.name}_{'0' * 12}" / session
+    _lines(own / "agents" / "main" / "wire.jsonl", lines())
+    (own / "state.json").write_text(json.dumps({"id": session, "cwd": str(project)}), encoding="utf-8")
+
+
+def _vibe(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
+    entries: list[dict] = []
+    for said in chat:
+        at = int(said.at.timestamp() * 1000)
+        asked = {"type": "message", "role": "user", "id": said.turn, "source": "turn_start", "createdAt": at}
+        entries.append({**asked, "content": [{"type": "text", "text": said.asked}]})
+        answer = {
+            "type": "message",
+            "role": "assistant",
+            "id": f"a-{said.turn}",
+            "inputEntryId": said.turn,
+            "createdAt": at + 90_000,
+        }
+        entries.append({**answer, "content": [{"type": "text", "text": said.answered}]})
+    own = folder / "unified" / session
+    generation = own / "generations" / "0000000000000001"
+    generation.mkdir(parents=True)
+    (own / "chunks").mkdir()
+    for file, value in {
+        own / "CURRENT": {"generation": generation.name, "session_id": session},
+        own / "meta.json": {"session_id": session, "environment": {"working_directory": str(project)}},
+        generation / "manifest.json": {"projection_state": {"chunks": ["a" * 64]}},
+        generation / "projection-state.json": {"snapshot": {"latestTurn": {"status": "completed"}}},
+        own / "chunks" / f"{'a' * 64}.json": entries,
+    }.items():
+        file.write_text(json.dumps(value), encoding="utf-8")
+
+
 _WRITERS: dict[str, Callable[[Path, Path, str, list[Said]], None]] = {
     "claude-code": _claude,
     "codex": _codex,
@@ -334,4 +385,6 @@ _WRITERS: dict[str, Callable[[Path, Path, str, list[Said]], None]] = {
     "copilot": _copilot,
     "kilo": _kilo,
     "cline": _cline,
+    "kimi": _kimi,
+    "vibe": _vibe,
 }

@@ -1,0 +1,28 @@
+"""Mistral Vibe (2.16 and 3.0.2 were driven): its sessions are read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memsearch_engine.agents.registry import Agent
+
+if TYPE_CHECKING:
+    from memsearch_engine.agents.vibe import reader
+    from memsearch_engine.transcripts.readers import Reader
+
+    _: Reader = reader
+
+AGENT = Agent(
+    name="vibe",
+    title="Mistral Vibe",
+    tag="vi",
+    program="vibe",
+    resume=("vibe", "--resume", "{session}"),
+    home_variable="VIBE_HOME",
+    home=".vibe",
+    sessions="logs/session",
+    writes="CURRENT and .jsonl",
+    context_lines=0,
+    also_called=("mistral-vibe", "mistral"),
+    tells=(),
+)
