@@ -148,6 +148,7 @@ class VibeConversation(Conversation):
         error = _dict(state, "error")
         call.output = (
             "\n".join(streams)
+            or text_of(shown.get("content"))
             or blocks_text(told.get("content"))
             or text_of(state.get("outputText"))
             or text_of(error.get("message"))
