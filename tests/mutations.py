@@ -24,6 +24,7 @@ ROOT = Path(__file__).parent.parent
 #: module below the engine -> the tests that have to notice.
 TARGETS = {
     "journal/write": "tests/journal tests/library/test_memory.py",
+    "journal/undo": "tests/journal tests/library/test_memory.py",
     "journal/history": "tests/journal tests/library/test_memory.py",
     "longterm/jobs": "tests/longterm/test_jobs.py",
     "longterm/pipeline": "tests/longterm/test_pipeline.py",

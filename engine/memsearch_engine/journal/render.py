@@ -1,0 +1,131 @@
+"""The bytes of sections: how a note, its heading and its marks are written into a day file. Pure text, no files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from memsearch_engine.errors import UsageError
+from memsearch_engine.journal.model import Document, Entry, clean_comment
+from memsearch_engine.journal.parse import FLAG_MARKS, heading_count, parse, parse_mark, turn_id
+from memsearch_engine.journal.text import balance_fences
+
+_SESSION_HEADING = re.compile(r"Session\b", re.I)
+
+
+def apart(document: Document, position: int, text: bytes) -> bytes:
+    """*text* as it may be put in at *position*: on lines of its own, a blank one before and after it."""
+    newline = document.newline.encode()
+    before, after = document.data[:position], document.data[position:]
+    body = text.strip(b"\r\n")
+    lead = b"" if not before or before.endswith(newline * 2) else newline if before.endswith(b"\n") else newline * 2
+    tail = b"" if after.startswith(newline * 2) else newline if not after or after.startswith(newline) else newline * 2
+    return lead + body + tail
+
+
+def last_session(document: Document) -> str | None:
+    """The session whose heading a new entry at the end of the file would stand under."""
+    if not document.entries:
+        return None
+    last = document.entries[-1]
+    under_session = any(_SESSION_HEADING.match(heading) for heading in last.trail)
+    nothing_after = document.data.rfind(b"\n## ", last.end) < 0 and document.data.rfind(b"\n# ", last.end) < 0
+    return last.session if last.level == 3 and under_session and nothing_after else None
+
+
+def in_notes(document: Document) -> bool:
+    return bool(document.entries) and document.entries[-1].level == 3 and document.entries[-1].trail[-1:] == ["Notes"]
+
+
+def as_lines(document: Document, lines: Iterable[str]) -> bytes:
+    text = "\n".join(lines) + "\n"
+    return text.replace("\n", document.newline).encode("utf-8")
+
+
+def joined(document: Document, lines: list[str]) -> bytes:
+    """*lines* as a block that begins on a line of its own after one blank line."""
+    newline = document.newline.encode()
+    tail = document.data[-4:]
+    if not document.data or tail.endswith(newline * 2):
+        lead = b""
+    elif tail.endswith(newline):
+        lead = newline
+    else:
+        lead = newline * 2
+    return lead + (as_lines(document, lines[:-1] if lines and lines[-1] == "" else lines) if lines else b"")
+
+
+def mark_lines(values: dict[str, str]) -> list[str]:
+    return [
+        f"<!-- {name} -->" if name in FLAG_MARKS else f"<!-- {name}:{clean_comment(value)} -->"
+        for name, value in values.items()
+    ]
+
+
+def _needs_id(entry: Entry) -> bool:
+    """An entry that is known by its content only must be given its id before that content changes."""
+    if "id" in entry.marks:
+        return False
+    anchor = entry.anchor
+    return not (anchor and anchor.turn and turn_id(anchor.agent, anchor.session, anchor.turn) == entry.id)
+
+
+def head_with_id(document: Document, entry: Entry) -> bytes:
+    head = entry.raw[: entry.body_start - entry.start]
+    if not _needs_id(entry):
+        return head
+    newline = document.newline.encode()
+    comment = f"<!-- id:{entry.id} -->".encode() + newline
+    if not head.strip():
+        return comment
+    stripped = head.rstrip()
+    return stripped + newline + comment + head[len(stripped) :].removeprefix(newline)
+
+
+def with_marks(document: Document, entry: Entry, marks: dict[str, str]) -> bytes:
+    """The entry's bytes with its mark lines replaced; heading, anchors and body as they are."""
+    if _needs_id(entry):
+        marks = {"id": entry.id, **marks}
+    newline = document.newline.encode()
+    head = entry.raw[: entry.body_start - entry.start]
+    kept = [line for line in head.splitlines(keepends=True) if not _is_mark_line(line)]
+    while kept and not kept[-1].strip():
+        kept.pop()
+    if kept and not kept[-1].endswith(b"\n"):
+        kept[-1] += newline
+    lines = b"".join(line.encode() + newline for line in mark_lines(marks))
+    body = entry.raw[entry.body_start - entry.start :]
+    result = b"".join(kept) + lines + body
+    return result if body else result.rstrip(b"\r\n")
+
+
+def _is_mark_line(line: bytes) -> bool:
+    text = line.decode("utf-8", "replace").strip()
+    return text.startswith("<!--") and text.endswith("-->") and parse_mark(text[4:-3].strip()) is not None
+
+
+def body_of(text: str, entry: Entry) -> str:
+    """The body in *text*, which may repeat the entry's own heading and comments (as `entries --json` shows them)."""
+    text = text.replace("\r\n", "\n").strip("\n")
+    head = entry.raw[: entry.body_start - entry.start].decode("utf-8", "replace").replace("\r\n", "\n").strip()
+    if head and text.startswith(head):
+        text = text[len(head) :].strip("\n")
+    elif entry.level and text.split("\n", 1)[0].strip() == head.split("\n", 1)[0].strip():
+        text = text.partition("\n")[2].strip("\n")
+    if not text.strip():
+        raise UsageError("an entry can't be empty", "use `memsearch delete` to remove it")
+    text = balance_fences(text)
+    data = b"### probe\n" + text.encode("utf-8", "replace")
+    probe = parse(data)
+    if heading_count(data) != 1 or probe.entries[0].anchors or probe.entries[0].marks:
+        raise UsageError(
+            "the new text has a heading or an anchor that would start another entry",
+            "use #### or deeper headings inside an entry",
+        )
+    if text.rfind("<!--") > text.rfind("-->"):
+        raise UsageError("the new text opens a comment that it doesn't close", "add `-->`")
+    return text
+
+
+def first_line(text: str) -> str:
+    return text.strip().split("\n", 1)[0].lstrip("-* ")

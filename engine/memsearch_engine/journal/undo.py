@@ -1,0 +1,247 @@
+"""Taking changes of day files back, doing them again, and deciding what became of those that a process died in.
+
+A change is looked for where it now stands: the file may have been changed since by anybody.
+"""
+
+from __future__ import annotations
+
+import os
+import uuid
+
+from memsearch_engine import inside
+from memsearch_engine.errors import Conflict, NotFound, Unreachable
+from memsearch_engine.home import Home
+from memsearch_engine.ids import digest
+from memsearch_engine.journal import disk, render
+from memsearch_engine.journal.files import list_files, read_day
+from memsearch_engine.journal.history import Change, History
+from memsearch_engine.journal.model import Document, Entry
+from memsearch_engine.journal.origin import Origin
+from memsearch_engine.journal.parse import parse
+
+
+class Undoable:
+    """What the journal (``journal/write.py``) does with its own history."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.history = History(home.history_db)
+        self.origin = Origin(home)
+
+    def undo(self, memory: str = "", entry_id: str = "") -> list[Change]:
+        """Take back the last change (of a folder, of an entry, or of all). Returns what was undone, newest first."""
+        self._settle_all()
+        batch = self.history.last_done(memory, entry_id)
+        for change in batch:
+            self._apply(change, change.after, change.before, change.file_after, undone=True)
+        return batch
+
+    def redo(self, memory: str = "", entry_id: str = "") -> list[Change]:
+        """Do again what was last undone."""
+        self._settle_all()
+        batch = self.history.last_undone(memory, entry_id)
+        for change in batch:
+            self._apply(change, change.before, change.after, change.file_before, undone=False)
+        return batch
+
+    def restore(self, seq: int) -> Change:
+        """Bring an entry back to how it stood before change *seq*, as a new change that can itself be undone."""
+        old = self.history.get(seq)
+        if old is None:
+            raise NotFound(f"no change {seq} in the history", "`memsearch history` lists them")
+        with disk.locked(self.home, old.path):
+            self.settle(old.path)
+            data = read_day_file(old.path)
+            document = parse(data, day_name(old.path))
+            entry = document.find(old.entry_id)
+            if entry is None:
+                position = _place(document, data, old)
+                if not old.before.strip():
+                    raise NotFound(f"change {seq} added this entry: nothing stood before it")
+                before, after = b"", render.apart(document, position, old.before)
+            else:
+                position, before = entry.start, data[entry.start : entry.end]
+                after = old.before.rstrip() if old.before.strip() else b""
+            new = data[:position] + after + data[position + len(before) :]
+            if new == data:
+                raise Conflict(f"entry {old.entry_id} already stands as it did before change {seq}")
+            record = new_change(
+                "edit" if before else "add", old.memory, old.path, old.entry_id, old.title, position, before, after,
+                data, new,
+            )  # fmt: skip
+            seq_new = self.history.record(record)
+            try:
+                _write(old.path, data, new)
+            except Exception:
+                self.history.drop(seq_new)
+                raise
+            self.history.confirm(seq_new)
+            record.seq = seq_new
+        return record
+
+    def vanished(self, memory: str) -> list[Change]:
+        """Notes that were added here and that another program has since written over: an editor with an old copy of the file, a
+        ``git checkout``. The owner may have meant it, so they are offered, not brought back."""
+        memory = os.path.abspath(memory)
+        there = {entry.id for file in list_files(memory).files for entry in read_day(file.path).entries}
+        return [change for change in self.history.added(memory) if change.entry_id not in there]
+
+    def add_again(self, seq: int) -> str:
+        """Bring back a note that vanished, at the end of its day; undoable. Returns its id."""
+        old = self.history.get(seq)
+        if old is None:
+            raise NotFound(f"no change {seq} in the history", "`memsearch history` lists them")
+        with disk.locked(self.home, old.path):
+            data = read_day_file(old.path)
+            document = parse(data, day_name(old.path))
+            if document.find(old.entry_id) is not None:
+                raise Conflict(f"entry {old.entry_id} is there again")
+            block = render.apart(document, len(data), old.after)
+            self.origin.wrote(entry.raw for entry in parse(block, day_name(old.path)).entries)
+            change = new_change(
+                "add", old.memory, old.path, old.entry_id, old.title, len(data), b"", block, data, data + block
+            )
+            new = self.history.record(change)
+            try:
+                disk.append(old.path, block)
+            except Exception:
+                self.history.drop(new)
+                raise
+            self.history.confirm(new)
+        return old.entry_id
+
+    def _apply(self, change: Change, now: bytes, then: bytes, file_now: str, *, undone: bool) -> None:
+        """Replace *now* by *then* where it stands; a changed entry is a conflict."""
+        path = change.path
+        with disk.locked(self.home, path):
+            self.settle(path)
+            data = read_day_file(path)
+            if digest(data, size=8) == file_now:
+                start, stop = change.offset, change.offset + len(now)
+            else:
+                document = parse(data, day_name(path))
+                entry = document.find(change.entry_id)
+                if not now.strip():
+                    if entry is not None:
+                        raise Conflict(f"entry {change.entry_id} is there again", current=entry.content)
+                    start = stop = _place(document, data, change)
+                    then = render.apart(document, start, then)
+                else:
+                    if entry is None:
+                        raise Conflict(f"entry {change.entry_id} is no longer in {path}")
+                    start = data.find(now, max(0, entry.start - len(now)), entry.stop + len(now))
+                    if not (0 <= start <= entry.start and entry.end <= start + len(now.rstrip())):
+                        if entry.raw != now.rstrip():
+                            raise Conflict(
+                                f"entry {change.entry_id} changed since, so this can't be taken back by itself",
+                                f"`memsearch history {change.entry_id}` has its versions, `restore` picks one",
+                                expected=now.decode("utf-8", "replace"),
+                                current=entry.content,
+                            )
+                        start, now = entry.start, entry.raw
+                    stop = start + len(now)
+            new = data[:start] + then + data[stop:]
+            n = self.history.begin_undo(change, undone, digest(data, size=8), digest(new, size=8))
+            try:
+                _write(path, data, new)
+            except Exception:
+                self.history.drop_undo(n)
+                raise
+            self.history.confirm_undo(n)
+
+    def _settle_all(self) -> None:
+        """Decide about every undo that died half-way, before the next one is chosen."""
+        for path in self.history.unsettled():
+            with disk.locked(self.home, path):
+                self.settle(path)
+
+    def settle(self, path: str) -> None:
+        """Decide what became of changes that were under way when a process died. The caller holds the lock."""
+        for change in self.history.intents(path):
+            data = read_day_file(path)
+            entry = parse(data, day_name(path)).find(change.entry_id)
+            current = digest(data, size=8)
+            if current == change.file_after:
+                done = True
+            elif current == change.file_before:
+                done = False
+            elif change.op == "delete":
+                done = entry is None
+            else:
+                done = entry is not None and change.after.strip() in data
+            self.history.confirm(change.seq) if done else self.history.drop(change.seq)
+        for undo in self.history.undo_intents(path):
+            data = read_day_file(path)
+            current = digest(data, size=8)
+            wanted = undo.change.before if undo.undone else undo.change.after
+            if current in (undo.file_before, undo.file_after):
+                done = current == undo.file_after
+            elif wanted.strip():
+                done = wanted.strip() in data
+            else:
+                done = parse(data, day_name(path)).find(undo.change.entry_id) is None
+            self.history.confirm_undo(undo.n) if done else self.history.drop_undo(undo.n)
+
+
+def new_change(
+    op: str,
+    memory: str,
+    path: str,
+    entry_id: str,
+    title: str,
+    offset: int,
+    before: bytes,
+    after: bytes,
+    data: bytes,
+    new: bytes,
+    batch: str = "",
+) -> Change:
+    return Change(
+        batch or uuid.uuid4().hex,
+        op,
+        os.path.abspath(memory),
+        path,
+        entry_id,
+        title[:200],
+        offset,
+        before,
+        after,
+        digest(data, size=8),
+        digest(new, size=8),
+    )
+
+
+def note_neighbours(change: Change, document: Document, entry: Entry) -> None:
+    index = document.entries.index(entry)
+    change.previous_id = document.entries[index - 1].id if index else ""
+    change.next_id = document.entries[index + 1].id if index + 1 < len(document.entries) else ""
+
+
+def _place(document: Document, data: bytes, change: Change) -> int:
+    """Where a removed entry belongs in a file that has changed since."""
+    if previous := document.find(change.previous_id):
+        return previous.stop
+    if following := document.find(change.next_id):
+        return following.start
+    return min(change.offset, len(data)) if data[: change.offset].endswith(b"\n") else len(data)
+
+
+def _write(path: str, data: bytes, new: bytes) -> None:
+    """Make a file hold *new*, which may have been removed since."""
+    if os.path.exists(path):
+        disk.replace(path, data, new)
+    else:
+        disk.append(path, new)
+
+
+def read_day_file(path: str) -> bytes:
+    try:
+        return inside.read(path)
+    except FileNotFoundError:
+        return b""
+    except OSError as error:
+        raise Unreachable(f"{path} can't be read: {error.strerror or error}") from error
+
+
+def day_name(path: str) -> str:
+    return os.path.splitext(os.path.basename(path))[0]
