@@ -35,6 +35,7 @@ SUB_AGENTS = ("task", "agent", "spawn_agent", "sessions_spawn", "subagent", "inv
 SHELLS = (
     "bash", "shell", "shell_command", "exec", "exec_command", "local_shell", "local_shell_call", "run_terminal_cmd", "powershell",
     "run_shell_command",
+    "run_commands",
 )  # fmt: skip
 #: Programs that fetch what others wrote.
 _FETCHES = re.compile(
