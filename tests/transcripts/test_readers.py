@@ -21,6 +21,7 @@ from memsearch_engine.agents.cline import reader as cline
 from memsearch_engine.agents.codex import reader as codex
 from memsearch_engine.agents.copilot import reader as copilot
 from memsearch_engine.agents.gemini import reader as gemini
+from memsearch_engine.agents.kilo import reader as kilo
 from memsearch_engine.agents.kimi import reader as kimi
 from memsearch_engine.agents.openclaw import reader as openclaw
 from memsearch_engine.agents.opencode import reader as opencode
@@ -741,7 +742,11 @@ def test_no_shape_of_a_document_is_fatal(tmp_path_factory, document, cut):
     file = tmp_path_factory.mktemp("fuzz") / "s.messages.json"
     text = json.dumps(document)
     file.write_text(text[: len(text) - cut], encoding="utf-8")
-    conversation = cline.open_session(cline.at(file))
+    try:
+        conversation = cline.open_session(cline.at(file))
+    except OSError:  # cut: said to be no whole document, and read again another time
+        assert cut
+        return
     assert len(conversation.turns()) == len(conversation.ids) and all(conversation.ids)
 
 
@@ -784,3 +789,106 @@ def test_what_a_server_of_copilots_brings_in_is_from_outside(tmp_path):
     file.write_text(json.dumps(image) + "\n")
     (turn,) = copilot.open_session(copilot.at(file)).turns()
     assert turn.user == "a.png"
+
+
+def test_half_a_pair_spoils_no_document(tmp_path):
+    """Programs in JavaScript cut strings in UTF-16 units."""
+    file = tmp_path / "s.messages.json"
+    message = {
+        "id": "a",
+        "role": "user",
+        "content": [{"type": "text", "text": '<user_input mode="act">cut: @ and on</user_input>'}],
+    }
+    text = (
+        json.dumps({"sessionId": "s", "messages": [message]})
+        .replace("@", "\\ud83d")
+        .replace('"id"', '"big": 1' + "0" * 400 + ', "id"')
+    )
+    file.write_text(text, encoding="utf-8")
+    (turn,) = cline.open_session(cline.at(file)).turns()
+    assert turn.user == "cut: \ufffd and on"
+    file.write_text('{"messages": [tru', encoding="utf-8")
+    with pytest.raises(OSError, match="not a whole document"):
+        cline.open_session(cline.at(file))
+
+
+def test_clines_own_tags_are_not_the_persons_words(tmp_path):
+    notice = "<mode_notice>The user switched from plan mode to act mode before sending this message.</mode_notice>\n"
+    said = {
+        f'{notice}<user_input mode="act">now write it</user_input>': "now write it",
+        '<user_input mode="act"><user_command slash="team">count whales</user_command></user_input>': "/team count whales",
+        '<user_input mode="act">what does </user_input> mean?</user_input>': "what does </user_input> mean?",
+        "typed plainly": "typed plainly",
+    }
+    beside = {"type": "text", "text": '<user_input mode="act">rm -rf</user_input>'}
+    messages = [
+        {"id": f"u{n}", "role": "user", "content": [{"type": "text", "text": text}, beside]}
+        for n, text in enumerate(said)
+    ]
+    messages.append(
+        {
+            "id": "i",
+            "role": "user",
+            "content": [{"type": "text", "text": '<user_input mode="act"></user_input>'}, {"type": "image"}],
+        }
+    )
+    result = {"type": "tool_result", "tool_use_id": "c", "content": "out"}
+    commands = {"commands": [{"command": "curl", "args": ["http://example.org/x"]}]}
+    messages.append(
+        {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": "run_commands", "input": commands}]}
+    )
+    messages.append({"role": "user", "content": [result, {"type": "text", "text": "machine text"}]})
+    file = tmp_path / "s.messages.json"
+    file.write_text(json.dumps({"sessionId": "s", "messages": messages}), encoding="utf-8")
+    turns = cline.open_session(cline.at(file)).turns()
+    assert [turn.user for turn in turns] == [*said.values(), "[image]"]
+    (tool,) = turns[-1].tools
+    assert (tool.input, tool.output) == ("curl http://example.org/x", "out") and turns[-1].outside
+
+
+def test_a_sub_agent_that_calls_itself_ends(tmp_path):
+    folder = tmp_path / "unified" / "child-abc"
+    (folder / "generations" / "1").mkdir(parents=True)
+    (folder / "chunks").mkdir()
+    effect = {
+        "type": "effect",
+        "detail": {"kind": "subagent", "toolName": "agents.spawn", "childSessionId": "child-abc"},
+    }
+    entries = [
+        {
+            "type": "message",
+            "role": "user",
+            "id": f"u{n}",
+            "source": "turn_start",
+            "content": [{"type": "text", "text": "go"}],
+        }
+        for n in range(2)
+    ]
+    for file, value in {"CURRENT": {"generation": "1"}, "generations/1/manifest.json": {"projection_state": {"chunks": ["b" * 64]}},
+                        f"chunks/{'b' * 64}.json": [entries[0], effect, entries[1], effect]}.items():  # fmt: skip
+        (folder / file).write_text(json.dumps(value), encoding="utf-8")
+    turns = vibe.open_session(vibe.at(folder / "CURRENT")).turns()
+    assert len(turns) == 2 and not any(turn.outside for turn in turns)
+    fetch = {"type": "effect", "detail": {"kind": "tool", "toolName": "web_fetch", "input": {}}}
+    (folder / "chunks" / f"{'b' * 64}.json").write_text(json.dumps([entries[0], effect, fetch]), encoding="utf-8")
+    assert vibe.open_session(vibe.at(folder / "CURRENT")).turns()[0].outside
+
+
+def test_a_parent_is_listed_before_its_forks():
+    """A turn is its first session's: the copies are known by then."""
+    for reader, place, first, second in (
+        (kimi, "kimi", "session_303d451e", "session_2e2de91b"),
+        (kimi, "kimi", "session_6324fd77", "session_be3ca2ae"),
+        (cline, "cline", "1795600997242_a9mrw", "1795601919484_7lagv"),
+        (vibe, "vibe", "e2771703", "5fa1739c"),
+    ):
+        names = [f"{one.session} {one.path}" for one in reader.sessions(SAMPLES / place, [])]
+        order = [next(n for n, name in enumerate(names) if part in name) for part in (first, second)]
+        assert order == sorted(order), names
+
+
+def test_a_time_that_is_none_ends_no_listing(tmp_path):
+    shutil.copy(SAMPLES / "kilo" / "kilo.db", tmp_path / "kilo.db")
+    with contextlib.closing(sqlite3.connect(tmp_path / "kilo.db")) as db, db:
+        db.execute("UPDATE session SET time_updated='abc' WHERE id=(SELECT min(id) FROM session)")
+    assert len(list(kilo.sessions(tmp_path, []))) == 10

@@ -25,6 +25,10 @@ _KNOWN = frozenset(
 )
 
 
+#: Tools of the agents' own with a name like a server's.
+_OWN_TOOLS = frozenset("apply_patch plan_enter plan_exit todo_read todo_write background_process".split())
+
+
 class MessageDatabases:
     """What a reader does (``transcripts/readers.py:Reader``), for an agent whose databases are called *pattern*."""
 
@@ -41,7 +45,13 @@ class MessageDatabases:
                 failed.append((str(file), error.strerror or str(error)))
                 continue
             for name, updated in rows:
-                yield Session(self.agent, text_of(name), str(file), KIND, (updated or 0) / 1000)
+                yield Session(
+                    self.agent,
+                    text_of(name),
+                    str(file),
+                    KIND,
+                    updated / 1000 if isinstance(updated, int | float) else 0.0,
+                )
 
     def locate(self, folder: Path, session: str) -> Session | None:
         for file in sorted(folder.glob(self.pattern)):
@@ -173,6 +183,9 @@ class MessageConversation(Conversation):
         code = told.get("exit") if isinstance(told, dict) else None  # a command that failed is completed all the same
         failed = state.get("status") == "error" or code not in (None, 0)
         turn.call(ToolCall(name, input_text(state.get("input")), output, failed))
+        # a server's tools are called `server_tool`; a tool of the agent's own that we don't know is better looked at once too often
+        is_servers = "_" in name and name not in _OWN_TOOLS and not name.startswith(("memory_", "memsearch_"))
+        turn.outside = turn.outside or is_servers
 
 
 def _origins(db: Any, session: str) -> dict[str, str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
@@ -30,7 +31,16 @@ _OUTSIDE = (
     "web", "mcp", "codemode", "browser", "fetch", "readmcpresource", "listmcpresource", "read_mcp", "list_mcp", "google_search", "google_web_search", "codesearch",
 )  # fmt: skip
 #: Tools that let another agent work, whose own tools stand elsewhere.
-SUB_AGENTS = ("task", "agent", "spawn_agent", "sessions_spawn", "subagent", "invoke_agent")
+SUB_AGENTS = (
+    "task",
+    "agent",
+    "spawn_agent",
+    "sessions_spawn",
+    "subagent",
+    "invoke_agent",
+    "agentswarm",
+    "team_spawn_teammate",
+)
 #: Tools that run a command.
 SHELLS = (
     "bash", "shell", "shell_command", "exec", "exec_command", "local_shell", "local_shell_call", "run_terminal_cmd", "powershell",
@@ -188,6 +198,19 @@ def well_formed(raw: bytes) -> bytes:
     if b"\\ud" not in raw and b"\\uD" not in raw:
         return raw
     return _ESCAPE.sub(lambda m: rb"\ufffd" if m[3] or (m[1] and not m[2]) else m[0], raw)
+
+
+def document(data: bytes) -> object:
+    """What JSON of any writer's says: halves of surrogate pairs, numbers of any size and bytes that are no text spoil no other part of it.
+
+    Raises:
+        ValueError, RecursionError: it is no JSON.
+    """
+    data = well_formed(data)
+    try:
+        return msgspec.json.decode(data)
+    except msgspec.DecodeError:
+        return json.loads(data.decode("utf-8", "replace"))
 
 
 def text_of(value: object) -> str:

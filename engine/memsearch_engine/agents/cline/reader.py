@@ -10,6 +10,7 @@ and not sent; an interruption leaves such a one, or nothing.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 from collections.abc import Iterator
@@ -17,37 +18,35 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from memsearch_engine import inside
 from memsearch_engine.agents.cline import AGENT
-from memsearch_engine.transcripts.model import SUB_AGENTS, Conversation, Session, ToolCall, Turn, input_text, text_of
+from memsearch_engine.transcripts.model import (
+    SUB_AGENTS,
+    Conversation,
+    Session,
+    ToolCall,
+    Turn,
+    document,
+    input_text,
+    text_of,
+)
 from memsearch_engine.transcripts.sqlite import stamp
 
 KIND = "transcript"
 _ENDS = ".messages.json"
 _MAX = 256 * 1024 * 1024
 _MAX_MANIFEST = 1024 * 1024
-_TYPED = re.compile(r"<user_input\b[^>]*>(.*?)</user_input>", re.S)
+_TYPED = re.compile(r"\s*(?:<mode_notice>.*?</mode_notice>\s*)?<user_input\b[^>]*>(.*)</user_input>\s*", re.S)
+_COMMAND = re.compile(r'\s*<user_command slash="([\w-]+)">(.*)</user_command>\s*', re.S)
 _LEFT = "disconnected before request was resolved"  # what it says where its user ended it
 _NOT_SERVERS = ("memsearch",)
 
 
-class _Document(msgspec.Struct):
-    """The fields that matter; of any type, since a file is not ours to trust."""
-
-    sessionId: Any = None
-    agent: Any = None
-    origin: Any = None
-    messages: Any = None
-
-
-_decode = msgspec.json.Decoder(_Document).decode
-
-
 def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
     """Every session below *folder* (``sessions``)."""
-    for file in folder.glob(f"*/*{_ENDS}"):
+    for file in sorted(
+        folder.glob(f"*/*{_ENDS}")
+    ):  # by when they began, which their names say: a fork comes after its parent
         if file.name != f"{file.parent.name}{_ENDS}":  # a sub-agent's
             continue
         try:
@@ -89,12 +88,13 @@ class ClineConversation(Conversation):
 
     def __init__(self, where: Session) -> None:
         super().__init__(where)
-        document = _read(Path(where.path))
-        origin = document.origin if isinstance(document.origin, dict) else {}
-        self.session = text_of(document.sessionId) or where.session
+        found = _read(Path(where.path))
+        given = found.get("origin")
+        origin = given if isinstance(given, dict) else {}
+        self.session = text_of(found.get("sessionId")) or where.session
         self.parent = text_of(origin.get("parentThreadId"))
         self.version = text_of(origin.get("version"))
-        self._turns = list(self._read_turns(document.messages, _cwd(Path(where.path))))
+        self._turns = list(self._read_turns(found.get("messages"), _cwd(Path(where.path))))
         self.ids = [turn.turn for turn in self._turns]
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
@@ -125,7 +125,7 @@ class ClineConversation(Conversation):
                 if turn is not None:
                     yield turn
                 at, tools = stamp(message.get("ts")), {}
-                name = text_of(message.get("id")) or f"{self.session}/{number}"
+                name = text_of(message.get("id")) or f"{self.session}-{number}"
                 turn = Turn(self.agent, self.session, name, at, at, cwd, words, tools=[], status="interrupted")
             elif turn is not None:
                 turn.ended = stamp(message.get("ts")) or turn.ended
@@ -163,19 +163,20 @@ class ClineConversation(Conversation):
         turn.status = "done" if is_answer and blocks[-1].get("type") != "tool_use" else "interrupted"
 
 
-def _read(path: Path) -> _Document:
-    """A document, an empty one where it is none. Raises OSError."""
+def _read(path: Path) -> dict[str, Any]:
+    """Raises OSError, also where it is no document."""
     try:
-        return _decode(inside.read(path, _MAX))
-    except (msgspec.DecodeError, RecursionError):
-        return _Document()
+        found = document(inside.read(path, _MAX))
+    except (ValueError, RecursionError) as error:
+        raise OSError(errno.EINVAL, "not a whole document", str(path)) from error
+    return found if isinstance(found, dict) else {}
 
 
 def _cwd(path: Path) -> str:
     """The folder that a session was held in, from the manifest in its folder; '' where that can't be said."""
     try:
-        found = msgspec.json.decode(inside.read(path.parent / f"{path.parent.name}.json", _MAX_MANIFEST))
-    except (OSError, msgspec.DecodeError, RecursionError):
+        found = document(inside.read(path.parent / f"{path.parent.name}.json", _MAX_MANIFEST))
+    except (OSError, ValueError, RecursionError):
         return ""
     return text_of(found.get("cwd")) if isinstance(found, dict) else ""
 
@@ -188,17 +189,35 @@ def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _words(message: dict[str, Any]) -> str:
-    """What the person typed; '' where the message holds a tool's result alone."""
-    said = "\n".join(text_of(block.get("text")) for block in _blocks(message) if block.get("type") == "text")
-    typed = _TYPED.findall(said)
-    return "\n".join(typed) if typed else said.strip() and said
+    """What the person typed, in the first block of text alone: what was named comes in blocks behind it. '' where the message holds a tool's
+    result."""
+    blocks = _blocks(message)
+    if any(block.get("type") == "tool_result" for block in blocks):
+        return ""
+    said = next((text_of(block.get("text")) for block in blocks if block.get("type") == "text"), "")
+    typed = _TYPED.fullmatch(said)
+    words = typed[1] if typed else said
+    if command := _COMMAND.fullmatch(words):
+        words = f"/{command[1]} {command[2]}"
+    if words.strip():
+        return words
+    return "[image]" if any(block.get("type") == "image" for block in blocks) else ""
 
 
 def _input(given: Any) -> str:
     commands = given.get("commands") if isinstance(given, dict) else None
-    if isinstance(commands, list) and commands and all(isinstance(command, str) for command in commands):
-        return "\n".join(commands)
-    return input_text(given)
+    lines = [_command(command) for command in (commands if isinstance(commands, list) else [commands])]
+    return "\n".join(lines) if commands and all(lines) else input_text(given)
+
+
+def _command(given: Any) -> str:
+    """A command as it is typed; '' for anything else."""
+    if isinstance(given, dict):
+        words = given.get("args")
+        return " ".join(
+            [text_of(given.get("command")), *map(text_of, words if isinstance(words, list) else [])]
+        ).strip()
+    return text_of(given)
 
 
 def _output(block: dict[str, Any]) -> tuple[str, bool]:

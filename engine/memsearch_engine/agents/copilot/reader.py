@@ -12,8 +12,10 @@ the model refused with ``session.error``; a process that is killed leaves neithe
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import stat
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -62,11 +64,13 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
     """Every session below *folder* (``session-state``)."""
+    began: list[tuple[str, str, os.stat_result]] = []
     for file in folder.glob(f"*/{_FILE}"):
-        try:
-            info = file.stat()
-        except OSError:
-            continue
+        with contextlib.suppress(OSError):
+            if stat.S_ISREG((info := file.stat()).st_mode):
+                began.append((text_of(_header(file).get("startTime")), str(file), info))
+    for _, name, info in sorted(began):  # a fork comes after its parent
+        file = Path(name)
         yield Session(AGENT.name, file.parent.name, str(file), KIND, info.st_mtime, info.st_size)
 
 
@@ -84,12 +88,16 @@ def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
     return Session(AGENT.name, session or _session(path), str(path), KIND)
 
 
-def _session(path: Path) -> str:
+def _header(path: Path) -> _Line:
     with path.open("rb") as file:
         try:
-            name = text_of(_decode(file.readline(_MAX_HEADER)).get("sessionId"))
+            return _decode(file.readline(_MAX_HEADER))
         except msgspec.DecodeError:
-            name = ""
+            return _Line()
+
+
+def _session(path: Path) -> str:
+    name = text_of(_header(path).get("sessionId"))
     return name or (path.parent.name if path.name == _FILE else path.stem)
 
 

@@ -19,7 +19,16 @@ import msgspec
 from memsearch_engine import inside
 from memsearch_engine.agents.kimi import AGENT
 from memsearch_engine.transcripts.jsonl import WithSubAgents
-from memsearch_engine.transcripts.model import Conversation, Session, ToolCall, Turn, blocks_text, input_text, text_of
+from memsearch_engine.transcripts.model import (
+    Conversation,
+    Session,
+    ToolCall,
+    Turn,
+    blocks_text,
+    document,
+    input_text,
+    text_of,
+)
 from memsearch_engine.transcripts.sqlite import stamp
 
 KIND = "transcript"
@@ -52,7 +61,10 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
     """Every session below *folder* (``sessions``)."""
-    for file in folder.glob(f"*/session_*/agents/{_MAIN}/{_FILE}"):
+    files = {file: _state(file) for file in folder.glob(f"*/session_*/agents/{_MAIN}/{_FILE}")}
+    for file in sorted(
+        files, key=lambda file: ("forkedFrom" in files[file], str(files[file].get("createdAt")))
+    ):  # parents before forks
         try:
             info = file.stat()
         except OSError:
@@ -207,9 +219,13 @@ class KimiConversation(WithSubAgents):
 
     def _cwd(self) -> str:
         """The folder that the session was held in."""
-        path = Path(self.where.path)
-        try:
-            state = msgspec.json.decode(inside.read(path.parents[2] / "state.json", _MAX_STATE))
-        except (OSError, msgspec.DecodeError, RecursionError, IndexError):
-            return ""
-        return text_of(state.get("cwd")) if isinstance(state, dict) else ""
+        return text_of(_state(Path(self.where.path)).get("cwd"))
+
+
+def _state(file: Path) -> dict[str, Any]:
+    """What the client keeps of a session, by the file of its events; {} where that can't be read."""
+    try:
+        state = document(inside.read(file.parents[2] / "state.json", _MAX_STATE))
+    except (OSError, ValueError, RecursionError, IndexError):
+        return {}
+    return state if isinstance(state, dict) else {}

@@ -67,7 +67,8 @@ _decode = msgspec.json.Decoder(_Line).decode
 
 def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
     """Every session below *folder*: the agent's own, or one that is for nothing but sessions."""
-    for file in (*folder.glob("sessions/*/*.jsonl"), *folder.glob("*.jsonl")):
+    # by name, which says when they began: a fork comes after its parent
+    for file in sorted((*folder.glob("sessions/*/*.jsonl"), *folder.glob("*.jsonl")), key=lambda file: file.name):
         if named := _FILE.fullmatch(file.name):
             try:
                 info = file.stat()

@@ -17,11 +17,19 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
 from memsearch_engine import inside
 from memsearch_engine.agents.vibe import AGENT
-from memsearch_engine.transcripts.model import Conversation, Session, ToolCall, Turn, blocks_text, input_text, text_of
+from memsearch_engine.transcripts.model import (
+    Conversation,
+    Session,
+    ToolCall,
+    Turn,
+    blocks_text,
+    brings_outside,
+    document,
+    input_text,
+    text_of,
+)
 from memsearch_engine.transcripts.sqlite import stamp
 
 KIND = "transcript"
@@ -33,18 +41,25 @@ _JOURNAL = re.compile(r"\d{1,20}\.jsonl")
 _CHILD = re.compile(r"child-[0-9a-f]{1,64}")
 _KNOWN = frozenset("message effect checkpoint reasoning callback notice".split())
 _SKILL = "<skill_content"
+_MAX_CHILDREN = 200
+#: Tools of the old layout with a name like a server's.
+_OWN_TOOLS = frozenset(
+    "read_file write_file search_replace web_search web_fetch ask_user_question exit_plan_mode".split()
+)
 _ERROR, _CANCELLED = "<tool_error>", "<user_cancellation>"
 
 
 def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
     """Every session below *folder* (``logs/session``)."""
-    for file in (*folder.glob(f"unified/*/{_CURRENT}"), *folder.glob(f"session_*/{_MESSAGES}")):
+    # by name: those of the old layout say when they began, and a resumption copied what was there already
+    for file in (*sorted(folder.glob(f"session_*/{_MESSAGES}")), *sorted(folder.glob(f"unified/*/{_CURRENT}"))):
         try:
-            info = file.stat()
-        except OSError:
+            # what came since the last generation is in the journal alone
+            infos = [one.stat() for one in (file, *file.parent.glob("journal/*.jsonl"), file.parent / _META)]
+        except OSError:  # without `meta.json`: a sub-agent's
             continue
-        if (file.parent / _META).is_file():
-            yield Session(AGENT.name, _session(file), str(file), KIND, info.st_mtime, info.st_size)
+        newest, size = max(info.st_mtime for info in infos), sum(info.st_size for info in infos)
+        yield Session(AGENT.name, _session(file), str(file), KIND, newest, size)
 
 
 def locate(folder: Path, session: str) -> Session | None:
@@ -138,8 +153,7 @@ class VibeConversation(Conversation):
         kind = detail.get("kind")
         if kind not in ("tool", "subagent"):  # `shell`: the person's own command
             return
-        name = text_of(detail.get("toolName")).removeprefix("file_system.") or "subagent"
-        call = ToolCall(name, input_text(detail.get("input")))
+        call = ToolCall(_tool(detail) or "subagent", input_text(detail.get("input")))
         turn.call(call)
         turn.status = "interrupted"  # until words follow
         told = _dict(state, "output")
@@ -166,7 +180,7 @@ class VibeConversation(Conversation):
             role, content = line.get("role"), text_of(line.get("content"))
             if role == "user" and content.strip() and line.get("injected") is not True:
                 turns.append(
-                    self._new(text_of(line.get("message_id")) or f"{self.session}/{len(turns)}", began, content)
+                    self._new(text_of(line.get("message_id")) or f"{self.session}-{len(turns)}", began, content)
                 )
                 tools = {}
             elif not turns:
@@ -180,6 +194,12 @@ class VibeConversation(Conversation):
                     call = ToolCall(text_of(function.get("name")), _arguments(function.get("arguments")))
                     tools[text_of(made.get("id")) if isinstance(made, dict) else ""] = call
                     turns[-1].call(call)
+                    is_servers = (
+                        "_" in call.name and call.name not in _OWN_TOOLS and not call.name.startswith("memsearch_")
+                    )
+                    turns[-1].outside = (
+                        turns[-1].outside or is_servers or (call.name == "task" and _old_took_in(file.parent))
+                    )
                     turns[-1].status = "interrupted"
             elif role == "tool" and (done := tools.get(text_of(line.get("tool_call_id")))):
                 done.output, done.failed = content, content.startswith((_ERROR, _CANCELLED))
@@ -188,22 +208,47 @@ class VibeConversation(Conversation):
         return turns
 
 
+def _old_took_in(folder: Path) -> bool:
+    """The same of the old layout, whose sub-agents lie in a folder of their session's."""
+    files = list(folder.glob(f"agents/*/{_MESSAGES}"))
+    try:
+        lines = [line for file in files for line in _lines(inside.read(file, _MAX))]
+    except OSError:
+        return True
+    calls = (call for line in lines if isinstance(line.get("tool_calls"), list) for call in line["tool_calls"])
+    made = [_dict(call, "function") for call in calls if isinstance(call, dict)]
+    return not files or any(brings_outside(text_of(f.get("name")), _arguments(f.get("arguments"))) for f in made)
+
+
 def _arguments(given: Any) -> str:
     try:
-        return input_text(msgspec.json.decode(text_of(given)))
-    except (msgspec.DecodeError, RecursionError):
+        return input_text(document(text_of(given).encode("utf-8", "replace")))
+    except (ValueError, RecursionError):
         return text_of(given)
 
 
 def _took_in(sessions: Path, child: str) -> bool:
-    """Whether a sub-agent took in content from outside; so it is said, too, where that can't be read."""
-    if not _CHILD.fullmatch(child):
-        return True
-    try:
-        turns = VibeConversation(Session(AGENT.name, child, str(sessions / child / _CURRENT), KIND)).turns()
-    except OSError:
-        return True
-    return not turns or any(turn.outside for turn in turns)
+    """Whether a sub-agent, or any that it sent off itself, took in content from outside; so it is said, too, where that can't be read."""
+    seen: set[str] = set()
+    waiting = [child]
+    while waiting:
+        name = waiting.pop()
+        if name in seen:
+            continue
+        seen.add(name)
+        entries, _ = _history(sessions / name) if _CHILD.fullmatch(name) and len(seen) < _MAX_CHILDREN else ([], {})
+        if not entries:
+            return True
+        for detail in (_dict(entry, "detail") for entry in entries if entry.get("type") == "effect"):
+            if detail.get("kind") == "subagent":
+                waiting.append(text_of(detail.get("childSessionId")))
+            elif detail.get("kind") == "tool" and brings_outside(_tool(detail), input_text(detail.get("input"))):
+                return True
+    return False
+
+
+def _tool(detail: dict[str, Any]) -> str:
+    return text_of(detail.get("toolName")).removeprefix("file_system.")
 
 
 def _typed(entry: dict[str, Any]) -> str:
@@ -281,8 +326,8 @@ def _dict(table: dict[str, Any], name: str) -> dict[str, Any]:
 def _lines(data: bytes) -> Iterator[dict[str, Any]]:
     for raw in data.splitlines():
         try:
-            line = msgspec.json.decode(raw)
-        except (msgspec.DecodeError, RecursionError):
+            line = document(raw)
+        except (ValueError, RecursionError):
             continue
         if isinstance(line, dict):
             yield line
@@ -291,8 +336,8 @@ def _lines(data: bytes) -> Iterator[dict[str, Any]]:
 def _value(file: Path) -> Any:
     """What a file of JSON holds; None where it can't be read."""
     try:
-        return msgspec.json.decode(inside.read(file, _MAX))
-    except (OSError, msgspec.DecodeError, RecursionError):
+        return document(inside.read(file, _MAX))
+    except (OSError, ValueError, RecursionError):
         return None
 
 
