@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import Memory, UsageError, agent_named, agents_live
+from memsearch_engine import Memory, UsageError, agent_named, agent_names, agents_live
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json
@@ -15,8 +15,20 @@ from memsearch_tui.cli.options import as_json
 #: Measured by `python -m tests.evaluation.recall`: the share of prompts at which something is told, where nothing bears on them and where
 #: something does, and what it takes.
 _TOLD_AT, _TOLD_TOKENS = (0.08, 0.38), 140
-AGENTS = click.Choice(agents_live())
 _MCP = "mcp"
+
+
+class _Live(click.Choice[str]):
+    """An agent that ours can be put into. One whose sessions are only read is told what it can have instead."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if value in agent_names() and value not in self.choices:
+            engine.Plugins(Memory()).installer(value)  # says so
+        return super().convert(value, param, ctx)
+
+
+AGENTS = _Live(agents_live())
+_AGENTS_AND_MCP = _Live([*agents_live(), _MCP])
 
 
 @click.group()
@@ -30,7 +42,7 @@ def plugins() -> None:
     "  memsearch plugins install mcp --for cursor          the MCP server, into that client's own list\n"
     "  memsearch plugins install mcp --print               the entry, for any other client",
 )
-@click.argument("names", nargs=-1, required=True, type=click.Choice([*agents_live(), _MCP]), metavar="AGENT...")
+@click.argument("names", nargs=-1, required=True, type=_AGENTS_AND_MCP, metavar="AGENT...")
 @click.option(
     "--for",
     "client",
@@ -199,7 +211,7 @@ def _a_day(memory: Memory, names: tuple[str, ...]) -> tuple[float, int]:
 
 
 @plugins.command("uninstall", epilog="\b\nExample:\n  memsearch plugins uninstall claude-code")
-@click.argument("names", nargs=-1, required=True, type=click.Choice([*agents_live(), _MCP]), metavar="AGENT...")
+@click.argument("names", nargs=-1, required=True, type=_AGENTS_AND_MCP, metavar="AGENT...")
 @click.option("--for", "client", metavar="CLIENT", help="With mcp: which client.")
 @click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
 @as_json

@@ -140,10 +140,10 @@ def is_read(box: Box, agent: str) -> None:
     assert box.ok("import", agent, "--yes", "--json").json["new"] == 0 and len(listed(box)) == 2
     here = {row["agent"]: row for row in box.ok("agents", "--json").json["agents"]}[agent]
     assert here["turns"] == here["captured"] == 2 and here["can"] == ["sessions", *(["mcp"] if agent != "vibe" else [])]
-    refused = box.run("plugins", "install", agent)
-    assert refused.code == 2 and not [
-        row for row in box.ok("plugins", "status", "--json").json["plugins"] if row["agent"] == agent
-    ]
+    for verb in ("install", "status", "uninstall"):
+        refused = box.run("plugins", verb, agent)
+        assert refused.code == 2 and "only read" in refused.err and "plugins install mcp" in refused.err
+    assert not [row for row in box.ok("plugins", "status", "--json").json["plugins"] if row["agent"] == agent]
 
 
 @pytest.mark.parametrize("agent", [name for name in registry.names() if name not in registry.live()])

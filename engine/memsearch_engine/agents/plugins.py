@@ -35,13 +35,14 @@ def installer(agent: str) -> Installer:
     """Raises UsageError where no agent is called so, or ours can't be put into it."""
     part = registry.part(agent, "installer")
     if part is None:
-        only_read = agent in registry.names()
-        raise UsageError(
-            f"of {agent} sessions are only read" if only_read else f"no agent named {agent}",
-            f"`memsearch plugins install mcp --for {agent}` gives it our server"
-            if only_read
-            else f"known: {', '.join(registry.live())}",
+        if agent not in registry.names():
+            raise UsageError(f"no agent named {agent}", f"known: {', '.join(registry.live())}")
+        how = (
+            f"install mcp --for {agent}` gives it our server"
+            if registry.part(agent, "mcp_entry")
+            else "install mcp --print` is what to give it"
         )
+        raise UsageError(f"sessions of {agent} are only read (`memsearch import {agent}`)", f"`memsearch plugins {how}")
     made: Installer = part.Installer()
     return made
 
