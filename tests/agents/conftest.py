@@ -203,6 +203,8 @@ class Lab(Box):
             link = self.bin / name
             if not link.exists():
                 link.symlink_to(program(name))
+            if name == "copilot":  # it unpacks 200 MB at its first start: the same for all labs
+                self.env["XDG_CACHE_HOME"] = str(program(name).parents[2] / "cache")
             if name in _NEWER_NODE and not (self.bin / "node").exists():
                 (self.bin / "node").symlink_to(node())
 
@@ -284,12 +286,10 @@ class Lab(Box):
                 str(self.bin / "qwen"), "-y", "--resume" if session else "--session-id", name, *more, "-p", prompt
             )
             return name
-        if client == "copilot":  # both in one, too; what it unpacks at its first start is the same for all
+        if client == "copilot":  # both in one, too
             name = session or str(uuid.uuid4())
             argv = ("--allow-all-tools", "--allow-all-paths", "--session-id", name, *more, "-p", prompt)
-            self.client(
-                str(self.bin / "copilot"), *argv, env={"XDG_CACHE_HOME": str(program("copilot").parents[2] / "cache")}
-            )
+            self.client(str(self.bin / "copilot"), *argv)
             return name
         if client == "pi":  # both in one: it goes on with a session of that name, or begins one
             name = session or str(uuid.uuid4())
