@@ -780,7 +780,7 @@ def a_large_project_starves_others(folder: Path, size: float) -> Tally:
         )
         box.write(DAY, text, large / ".memsearch" / "memory")
         connection = box.connect()
-        connection.call("attach", dict, memories=[str(large / ".memsearch" / "memory")])
+        connection.call("attach", type(None), memories=[str(large / ".memsearch" / "memory")])
         connection.close()
         until(
             lambda: box.run("status", "--json").code in (0, 1) and "embedding" in json.dumps(_status(box)),
