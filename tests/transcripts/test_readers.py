@@ -892,3 +892,16 @@ def test_a_time_that_is_none_ends_no_listing(tmp_path):
     with contextlib.closing(sqlite3.connect(tmp_path / "kilo.db")) as db, db:
         db.execute("UPDATE session SET time_updated='abc' WHERE id=(SELECT min(id) FROM session)")
     assert len(list(kilo.sessions(tmp_path, []))) == 10
+
+
+def test_a_servers_tool_is_known_by_its_shape_and_ours_by_its_whole_name():
+    from memsearch_engine.transcripts.model import is_servers_tool
+
+    assert all(
+        map(
+            is_servers_tool,
+            ("mem_recall", "memory_search_nodes", "memsearch_evil_recall", "memsearch__fetch", "jira__issue"),
+        )
+    )
+    assert not any(map(is_servers_tool, ("bash", "memsearch_recall", "memsearch__open")))
+    assert not is_servers_tool("apply_patch", {"apply_patch"})

@@ -135,7 +135,7 @@ def _transcript(known: registry.Agent, payload: dict[str, Any]) -> str:
         return ""
     from memsearch_engine.home import user_home
 
-    base = os.environ.get(known.home_variable) or str(user_home() / known.home)
+    base = _named_folder(known.home_variable) or str(user_home() / known.home)
     return os.path.join(base, known.sessions, known.transcript.replace("{session}", session))
 
 
@@ -192,10 +192,8 @@ def _before_agent(home: Home, agent: str, payload: dict[str, Any], start: float)
     texts: list[str] = []
     place = _place(home, payload)
     ready = _ready(home, place)
-    was_told, is_compacted = (
-        payload.get("told"),
-        payload.get("compacted"),
-    )  # some agents' plugins know it of the branch that they are on
+    # the plugin of an agent whose sessions branch knows both of the branch that it is on
+    was_told, is_compacted = payload.get("told"), payload.get("compacted")
     if ready.get("texts") and not (
         was_told if isinstance(was_told, bool) else _was_told(agent, {**payload, "source": "resume"})
     ):
@@ -454,12 +452,17 @@ def _put(home: Home, agent: str, event: str, payload: dict[str, Any], start: flo
     os.rename(temporary, os.path.join(inbox, name))
 
 
+def _named_folder(variable: str) -> str:
+    """The folder that a variable names, absolute; '' where it names none."""
+    named = os.environ.get(variable, "")
+    return os.path.abspath(os.path.expanduser(named)) if named else ""
+
+
 def _moved(known: registry.Agent, payload: dict[str, Any]) -> str:
     """Where an agent's home was moved, '' where it was not. One that may be told any folder for its sessions says which by their file."""
     from memsearch_engine.home import user_home
 
-    moved = os.environ.get(known.sessions_variable) or os.environ.get(known.home_variable, "")
-    moved = os.path.abspath(os.path.expanduser(moved)) if moved else ""
+    moved = _named_folder(known.sessions_variable) or _named_folder(known.home_variable)
     file = payload.get("transcript_path")
     if known.sessions or not isinstance(file, str) or not os.path.isabs(file):
         return moved

@@ -138,16 +138,22 @@ def lines(path: str, start: int = 0, stop: int | None = None) -> Iterator[tuple[
 
 
 def _opened(path: str) -> Any:
-    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would keep us for ever
-    file = open(fd, "rb")
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        file.close()
-        raise OSError(errno.EINVAL, "not a regular file", path)
+    file = _regular(path)
     if not path.endswith(".zst"):
         return file
     import zstandard
 
-    return io.BufferedReader(zstandard.open(file, "rb"), 1 << 20)
+    return io.BufferedReader(zstandard.open(file, "rb", closefd=True), 1 << 20)
+
+
+def _regular(path: str) -> io.BufferedReader:
+    """A file's bytes as they lie. Raises OSError, also for a pipe, which would keep us for ever."""
+    fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    file = open(fd, "rb")
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        file.close()
+        raise OSError(errno.EINVAL, "not a regular file", path)
+    return file
 
 
 def _skip(file: Any, start: int) -> None:
@@ -194,7 +200,7 @@ def _scan(path: str, scanner: Callable[[], Scanner], cache: Path | None) -> Offs
 
 
 def _head_digest(path: str) -> str:
-    with _opened(path) as file:
+    with _regular(path) as file:
         return digest(file.read(_HEAD), size=8)
 
 

@@ -16,7 +16,16 @@ from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
-from memsearch_engine.transcripts.model import SUB_AGENTS, Conversation, Session, ToolCall, Turn, input_text, text_of
+from memsearch_engine.transcripts.model import (
+    SUB_AGENTS,
+    Conversation,
+    Session,
+    ToolCall,
+    Turn,
+    input_text,
+    is_servers_tool,
+    text_of,
+)
 from memsearch_engine.transcripts.sqlite import reading, stamp, table
 
 KIND = "db"
@@ -25,8 +34,10 @@ _KNOWN = frozenset(
 )
 
 
-#: Tools of the agents' own with a name like a server's.
-_OWN_TOOLS = frozenset("apply_patch plan_enter plan_exit todo_read todo_write background_process".split())
+#: Tools of the agents' own, and of our plugin's, with a name like a server's.
+_OWN_TOOLS = frozenset(
+    "apply_patch plan_enter plan_exit todo_read todo_write background_process memory_search memory_get memory_transcript".split()
+)
 
 
 class MessageDatabases:
@@ -183,9 +194,7 @@ class MessageConversation(Conversation):
         code = told.get("exit") if isinstance(told, dict) else None  # a command that failed is completed all the same
         failed = state.get("status") == "error" or code not in (None, 0)
         turn.call(ToolCall(name, input_text(state.get("input")), output, failed))
-        # a server's tools are called `server_tool`; a tool of the agent's own that we don't know is better looked at once too often
-        is_servers = "_" in name and name not in _OWN_TOOLS and not name.startswith(("memory_", "memsearch_"))
-        turn.outside = turn.outside or is_servers
+        turn.outside = turn.outside or is_servers_tool(name, _OWN_TOOLS)
 
 
 def _origins(db: Any, session: str) -> dict[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import ClassVar
 
 import msgspec
@@ -69,6 +69,15 @@ def brings_outside(tool: str, given: str) -> bool:
     if name not in SHELLS:
         return False
     return any(not _HERE.search(m[1]) and not _PARSING.search(m[1]) for m in _FETCHES.finditer(given))
+
+
+def is_servers_tool(name: str, own: Collection[str] = ()) -> bool:
+    """Whether a tool is one of a server's, where an agent calls those ``server_tool``: what it gives comes from outside, unless it is ours.
+
+    Args:
+        own: the agent's own tools with a name of that shape. One that we don't know is better looked at once too often.
+    """
+    return "_" in name and name not in own and not _OURS.fullmatch(name.lower())
 
 
 class Turn(msgspec.Struct):

@@ -28,6 +28,7 @@ from memsearch_engine.transcripts.model import (
     Turn,
     document,
     input_text,
+    is_servers_tool,
     text_of,
 )
 from memsearch_engine.transcripts.sqlite import stamp
@@ -39,7 +40,6 @@ _MAX_MANIFEST = 1024 * 1024
 _TYPED = re.compile(r"\s*(?:<mode_notice>.*?</mode_notice>\s*)?<user_input\b[^>]*>(.*)</user_input>\s*", re.S)
 _COMMAND = re.compile(r'\s*<user_command slash="([\w-]+)">(.*)</user_command>\s*', re.S)
 _LEFT = "disconnected before request was resolved"  # what it says where its user ended it
-_NOT_SERVERS = ("memsearch",)
 
 
 def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
@@ -154,8 +154,7 @@ class ClineConversation(Conversation):
                 call = ToolCall(text_of(block.get("name")), _input(block.get("input")))
                 tools[text_of(block.get("id"))] = call
                 turn.call(call)
-                server, _, tool = call.name.partition("__")
-                turn.outside = turn.outside or bool(tool and server not in _NOT_SERVERS)
+                turn.outside = turn.outside or ("__" in call.name and is_servers_tool(call.name))
             elif block.get("type") == "tool_result" and (done := tools.get(text_of(block.get("tool_use_id")))):
                 done.output, done.failed = _output(block)
         turn.say("\n".join(text for text in texts if text))

@@ -28,6 +28,7 @@ from memsearch_engine.transcripts.model import (
     brings_outside,
     document,
     input_text,
+    is_servers_tool,
     text_of,
 )
 from memsearch_engine.transcripts.sqlite import stamp
@@ -194,12 +195,10 @@ class VibeConversation(Conversation):
                     call = ToolCall(text_of(function.get("name")), _arguments(function.get("arguments")))
                     tools[text_of(made.get("id")) if isinstance(made, dict) else ""] = call
                     turns[-1].call(call)
-                    is_servers = (
-                        "_" in call.name and call.name not in _OWN_TOOLS and not call.name.startswith("memsearch_")
+                    is_outside = is_servers_tool(call.name, _OWN_TOOLS) or (
+                        call.name == "task" and _old_took_in(file.parent)
                     )
-                    turns[-1].outside = (
-                        turns[-1].outside or is_servers or (call.name == "task" and _old_took_in(file.parent))
-                    )
+                    turns[-1].outside = turns[-1].outside or is_outside
                     turns[-1].status = "interrupted"
             elif role == "tool" and (done := tools.get(text_of(line.get("tool_call_id")))):
                 done.output, done.failed = content, content.startswith((_ERROR, _CANCELLED))
