@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from memsearch_engine.agents.copilot.compaction import summary
 
 from tests.conftest import Box, until
 from tests.evaluation.recall import chats
@@ -160,6 +161,9 @@ def test_copilot_is_told_in_its_own_shape_and_again_after_a_compaction(box: Box)
     assert copilot(box, "one", by_another) != {}  # what was said at a start is gone with its process
     compacted = {"type": "session.compaction_complete", "data": {"success": True, "summaryContent": "We talked."}}
     assert "Postgres 16" in copilot(box, "one", told, compacted)["additionalContext"]
+    failed = {"type": "session.compaction_complete", "data": {"success": False, "summaryContent": "We talked."}}
+    assert copilot(box, "one", told, failed) == {}  # it has all that it had
+    assert summary(compacted) == "We talked." and summary(failed) is None
     for name in ("../one", "..", "a/b"):
         outside = {"session_id": name, "cwd": str(box.project), "prompt": "ok", "hook_event_name": "UserPromptSubmit"}
         done = box.ok("hook", "copilot", "BeforeAgent", stdin=json.dumps(outside), env={"MEMSEARCH_NO_SERVICE": "1"})

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 from memsearch_engine import __version__
-from memsearch_engine.agents import registry
+from memsearch_engine.agents import installing, registry
 from memsearch_engine.capture.hook import _ACTING, _FINISHING
 
 from tests.conftest import Box
@@ -184,6 +185,30 @@ def test_hooks_that_another_agent_calls_otherwise_are_events_that_the_command_kn
         }
         # below 1000 a newer Qwen Code reads seconds, an older one milliseconds; Gemini CLI always milliseconds
         assert all(hook["timeout"] >= 1000 for group in groups for hook in group["hooks"])
+
+
+@pytest.mark.parametrize("agent, variable", [("pi", "PI_CODING_AGENT_DIR"), ("copilot", "COPILOT_HOME")])
+def test_a_home_that_is_named_relatively_is_one_place_from_everywhere(box, agent, variable):
+    (box.user / "tilde").mkdir()
+    for named, place in (("moved here", box.project / "moved here"), ("~/tilde", box.user / "tilde")):
+        box.env[variable] = named
+        box.ok("plugins", "install", agent)
+        assert list(place.rglob("memsearch.*")), named
+        box.env[variable] = str(place)
+        box.ok("plugins", "uninstall", agent)
+        assert not list(place.rglob("memsearch.*")), named
+
+
+def test_a_program_whose_path_a_shell_would_read_is_quoted_for_it(monkeypatch):
+    import shlex
+
+    for path in ("/opt/a b/memsearch", '/opt/a"b/memsearch', "/opt/$HOME/memsearch", "/opt/`id`/memsearch"):
+        monkeypatch.setattr(installing, "command", lambda path=path: path)
+        assert shlex.split(installing.quoted()) == [path]
+        done = subprocess.run(
+            ["sh", "-c", f"printf %s {installing.quoted()}"], capture_output=True, text=True, check=True
+        )
+        assert done.stdout == path
 
 
 def test_copilots_hooks_are_a_file_of_ours_and_none_can_refuse_a_tool(agents):

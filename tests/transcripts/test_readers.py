@@ -690,9 +690,9 @@ _VIBE_ENTRY = st.fixed_dictionaries({
 
 @settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(entries=st.lists(_VIBE_ENTRY, max_size=5), manifest=_ODD, state=_ODD, journal=st.lists(st.fixed_dictionaries({
-    "type": st.just("projection_delta"), "sequence": _ODD, "payload": st.fixed_dictionaries({"delta": st.fixed_dictionaries({
+    "type": st.just("projection_delta"), "sequence": _ODD, "payload": st.fixed_dictionaries({"delta": st.lists(st.fixed_dictionaries({
         "op": st.sampled_from(["append_entry", "replace_entry", "remove_entry", "set_envelope", "set_history_entries"]), "entry": _VIBE_ENTRY,
-        "id": _ODD, "state": _ODD, "entries": st.lists(_VIBE_ENTRY, max_size=2) | _ODD}) | _ODD}) | _ODD}), max_size=4))  # fmt: skip
+        "id": _ODD, "state": _ODD, "entries": st.lists(_VIBE_ENTRY, max_size=2) | _ODD}) | _ODD, max_size=2) | _ODD}) | _ODD}), max_size=4))  # fmt: skip
 def test_no_shape_of_a_folder_of_chunks_is_fatal(tmp_path_factory, entries, manifest, state, journal):
     folder = tmp_path_factory.mktemp("fuzz") / "unified" / "s"
     generation = folder / "generations" / "1"
@@ -905,3 +905,76 @@ def test_a_servers_tool_is_known_by_its_shape_and_ours_by_its_whole_name():
     )
     assert not any(map(is_servers_tool, ("bash", "memsearch_recall", "memsearch__open")))
     assert not is_servers_tool("apply_patch", {"apply_patch"})
+
+
+def test_what_a_server_of_clines_brings_in_is_from_outside(tmp_path):
+    def outside(tool: str) -> bool:
+        messages = [
+            {"id": "u", "role": "user", "content": "look"},
+            {"role": "assistant", "content": [{"type": "tool_use", "id": "c", "name": tool}]},
+        ]
+        file = tmp_path / "s.messages.json"
+        file.write_text(json.dumps({"sessionId": "s", "messages": messages}), encoding="utf-8")
+        return cline.open_session(cline.at(file)).turns()[0].outside
+
+    assert outside("tracker__issue") and not outside("memsearch__recall") and not outside("read_files")
+
+
+def vibe_session(folder: Path, entries: list[dict], journal: list[dict], ended: dict) -> Path:
+    (folder / "generations" / "1").mkdir(parents=True)
+    for name in ("chunks", "journal"):
+        (folder / name).mkdir()
+    for file, value in {
+        "CURRENT": {"generation": "1", "snapshot_sequence": 5}, "meta.json": {"session_id": folder.name},
+        "generations/1/manifest.json": {"projection_state": {"chunks": ["c" * 64]}, "recovery_journal_segment": {"path": "journal/6.jsonl"}},
+        "generations/1/projection-state.json": {"snapshot": {"latestTurn": ended}}, f"chunks/{'c' * 64}.json": entries,
+    }.items():  # fmt: skip
+        (folder / file).write_text(json.dumps(value), encoding="utf-8")
+    lines = [
+        {"type": "projection_delta", "sequence": 5 + n, "payload": {"delta": [change]}}
+        for n, change in enumerate(journal)
+    ]
+    (folder / "journal" / "6.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return folder / "CURRENT"
+
+
+def vibe_said(name: str, text: str, role: str = "user") -> dict:
+    more = {"source": "turn_start"} if role == "user" else {"inputEntryId": "u"}
+    return {"type": "message", "role": role, "id": name, "content": [{"type": "text", "text": text}], **more}
+
+
+def test_what_vibe_wrote_since_its_last_generation_is_in_the_journal(tmp_path):
+    journal = [
+        {"op": "append_entry", "entry": vibe_said("old", "of before the snapshot")},
+        {"op": "append_entry", "entry": vibe_said("u2", "second")},
+        {"op": "append_entry", "entry": vibe_said("a2", "Half", "assistant")},
+        {"op": "replace_entry", "id": "a2", "entry": vibe_said("a2", "Half an answer", "assistant")},
+        {"op": "append_entry", "entry": vibe_said("u3", "taken back")},
+        {"op": "remove_entry", "id": "u3"},
+        {"op": "set_envelope", "state": {"latestTurn": {"status": "failed", "error": {"message": "400 refused"}}}},
+    ]
+    first = [vibe_said("u1", "first"), vibe_said("a1", "One.", "assistant")]
+    file = vibe_session(tmp_path / "unified" / "s-1", first, journal, {"status": "completed"})
+    turns = vibe.open_session(vibe.at(file)).turns()
+    assert [(t.turn, t.user, t.assistant, t.status) for t in turns] == [
+        ("u1", "first", "One.", "done"), ("u2", "second", "Half an answer\n\n400 refused", "failed"),
+    ]  # fmt: skip
+    # and it is looked at again when only that has grown
+    (before,) = vibe.sessions(tmp_path, [])
+    with (file.parent / "journal" / "6.jsonl").open("a") as out:
+        out.write("{}\n")
+    os.utime(file.parent / "journal" / "6.jsonl", (before.modified + 60, before.modified + 60))
+    (after,) = vibe.sessions(tmp_path, [])
+    assert after.size > before.size and after.modified > before.modified
+
+
+def test_copilots_sessions_are_listed_by_when_they_began(tmp_path):
+    for name, began in (
+        ("a-fork", "2026-11-25T10:00:00Z"),
+        ("z-parent", "2026-11-25T09:00:00Z"),
+        ("m-last", "2026-11-26T09:00:00Z"),
+    ):
+        (tmp_path / name).mkdir()
+        line = {"type": "session.start", "data": {"sessionId": name, "startTime": began}}
+        (tmp_path / name / "events.jsonl").write_text(json.dumps(line) + "\n")
+    assert [one.session for one in copilot.sessions(tmp_path, [])] == ["z-parent", "a-fork", "m-last"]

@@ -295,15 +295,13 @@ def _journal(file: Path, since: Any) -> Iterator[dict[str, Any]]:
         if isinstance(since, int) and isinstance(sequence, int) and sequence <= since:
             continue
         delta = _dict(line, "payload").get("delta")
-        for change in delta if isinstance(delta, list) else [delta]:
-            if isinstance(change, dict):
-                yield change
+        yield from (change for change in (delta if isinstance(delta, list) else []) if isinstance(change, dict))
 
 
 def _replay(changes: Iterable[dict[str, Any]], entries: list[dict[str, Any]], ended: dict[str, Any]) -> dict[str, Any]:
     """Apply changes to *entries*; how the last turn ended by then."""
     for change in changes:
-        op, entry, name = change.get("op") or change.get("type"), change.get("entry"), change.get("id")
+        op, entry, name = change.get("op"), change.get("entry"), change.get("id")
         if op == "append_entry" and isinstance(entry, dict):
             entries.append(entry)
         elif op == "replace_entry" and isinstance(entry, dict):
