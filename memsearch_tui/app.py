@@ -64,6 +64,7 @@ class MemsearchApp(App[int]):
         Binding("f3", "health", "Health", id="health", show=False),
         Binding("f4", "activity", "Activity", id="activity", show=False),
         Binding("f5", "review", "Review", id="review", show=False),
+        Binding("f6", "native", "Agents' own memories", id="native", show=False),
         Binding("ctrl+z", "suspend_process", "Put to the background", id="suspend", show=False),
         Binding("ctrl+l", "redraw", "Draw anew", id="redraw", show=False),
     ]
@@ -186,11 +187,16 @@ class MemsearchApp(App[int]):
     async def action_review(self) -> None:
         from memsearch_tui.screens.review import ReviewScreen
 
-        def opened(item: Item | None) -> None:
-            if item is not None and isinstance(self.screen, BrowseScreen):
-                self.screen.show_entry(item)
+        self._over(ReviewScreen(self.library), self._show_note)
 
-        self._over(ReviewScreen(self.library), opened)
+    async def action_native(self) -> None:
+        from memsearch_tui.screens.native import NativeScreen
+
+        self._over(NativeScreen(self.library), self._show_note)
+
+    def _show_note(self, item: Item | None) -> None:
+        if item is not None and isinstance(self.screen, BrowseScreen):
+            self.screen.show_entry(item)
 
     def _over(self, screen: Screen[T], then: Callable[[T | None], None] | None = None) -> None:
         """Show a screen over the home screen; another one that is open gives way."""

@@ -29,7 +29,20 @@ from memsearch_engine import (
 if TYPE_CHECKING:  # what the first frame does not need
     from collections.abc import Sequence
 
-    from memsearch_engine import Amendment, Change, Document, Excerpt, Fact, Note, Project, Row, Target, Turn
+    from memsearch_engine import (
+        Amendment,
+        Change,
+        Document,
+        Excerpt,
+        Fact,
+        NativeMemory,
+        NativeSection,
+        Note,
+        Project,
+        Row,
+        Target,
+        Turn,
+    )
 
 #: Turns on both sides of the one that is opened.
 AROUND = 40
@@ -279,6 +292,19 @@ class Library:
         """What was changed in the notes, newest first."""
         memory = self.memory
         return memory.history(limit=limit, everywhere=memory.everything)
+
+    def native(self) -> list[NativeMemory]:
+        """What agents remember by themselves, with what of it notes contradict."""
+        return engine.NativeMemories(self.memory).all(compare=True)
+
+    def native_path(self, path: str) -> str:
+        """As people write it: below the project, or below the user's home."""
+        return engine.native_path(path, self.memory.place.root)
+
+    def take_native(self, chosen: list[tuple[NativeMemory, NativeSection]]) -> list[Note]:
+        """Copy sections into today's notes. Raises UsageError, Unreachable."""
+        natives = engine.NativeMemories(self.memory)
+        return [natives.take(memory, section) for memory, section in chosen]
 
     def memory_of_turn(self, turn: Turn) -> Item | None:
         """The entry that came from a turn, or None."""

@@ -26,6 +26,7 @@ _WORDS = {
     "unfold": "expand tools output", "reload": "refresh", "resume": "continue open agent", "connect": "install plugins hooks import setup agents claude codex opencode openclaw qwen gemini pi copilot kilo cline kimi vibe",
     "quit": "exit close leave", "help": "keys shortcuts legend syntax", "projects": "switch open repository",
     "health": "index service doctor status problems", "activity": "captured failed spent tokens receipts told",
+    "native": "auto memory claude.md agents.md gemini.md instructions rules own remember", "native.take": "import copy add",
     "review": "inbox decide approve proposals trust waiting", "search": "find query",
 }  # fmt: skip
 #: what is no command of its own: moving, and what a screen is left by

@@ -78,6 +78,11 @@ _PUBLIC = {
     "Mendable": "trust.repair:Finding",
     "Missed": "capture.ledger",
     "Models": "verbs.models",
+    "NativeMemories": "verbs.native",
+    "NativeMemory": "native_memories",
+    "NativeSection": "native_memories",
+    "native_path": "native_memories:short",
+    "native_titles": "native_memories:titles",
     "Note": "note",
     "NotFound": "errors",
     "Outcome": "capture.ledger",
@@ -160,6 +165,9 @@ if TYPE_CHECKING:
     from memsearch_engine.longterm.review import Hunk, Proposal
     from memsearch_engine.longterm.store import SessionMemory
     from memsearch_engine.memory import Memory
+    from memsearch_engine.native_memories import NativeMemory, NativeSection
+    from memsearch_engine.native_memories import short as native_path
+    from memsearch_engine.native_memories import titles as native_titles
     from memsearch_engine.note import Note
     from memsearch_engine.projects import Project
     from memsearch_engine.recall.notes import files as files_named
@@ -189,6 +197,7 @@ if TYPE_CHECKING:
     from memsearch_engine.verbs.documents import Compact
     from memsearch_engine.verbs.longterm import LongTerm
     from memsearch_engine.verbs.models import Models
+    from memsearch_engine.verbs.native import NativeMemories
     from memsearch_engine.verbs.repair import Repair
     from memsearch_engine.verbs.secrets import Secrets
     from memsearch_engine.verbs.setup import Configuration, Service

@@ -271,5 +271,6 @@ class AgentFolders(NamedTuple):
             moved = (environment.get(name) for name in (agent.sessions_variable, agent.home_variable))
             bases = [Path(os.path.abspath(os.path.expanduser(folder))) for folder in moved if folder]
             bases += [home / agent.home, *map(Path, (seen or {}).get(agent.name, ()))]
-            places[agent.name] = list(dict.fromkeys(base / agent.sessions for base in bases))
+            named = [base / agent.sessions for base in bases] + [home / folder for folder in agent.elsewhere]
+            places[agent.name] = list(dict.fromkeys(named))
         return cls(places)

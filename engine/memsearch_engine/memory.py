@@ -311,7 +311,7 @@ class Memory:
             from memsearch_engine.capture.ledger import known_folders
             from memsearch_engine.home import AgentFolders
 
-            self._folders = AgentFolders.from_env(seen=known_folders(self.home))
+            self._folders = AgentFolders.from_env(seen=known_folders(self.home, self.place.root))
         return self._folders
 
     def conversation(

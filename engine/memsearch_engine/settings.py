@@ -58,12 +58,13 @@ class Chunking(msgspec.Struct, kw_only=True):
 
 class Indexing(msgspec.Struct, kw_only=True):
     """``ignore_files``: whether the ignore files of a repository hold for folders that are indexed beside the notes, or the names
-    of those that do. ``prompts``: whether what you had asked is searched with the note of its turn; auto: where the model that reads
-    it is on this machine."""
+    of those that do. ``prompts``: whether what you had asked is searched with the note of its turn; ``native_memories``: whether agents'
+    own memories are (``kind:native``); auto: where the model that reads it is on this machine."""
 
     ignore_files: bool | list[str] = True
     exclude: list[str] = []
     prompts: Literal["auto", "on", "off"] = "auto"
+    native_memories: Literal["auto", "on", "off"] = "auto"
 
 
 class Watch(msgspec.Struct, kw_only=True):

@@ -63,6 +63,7 @@ COMMANDS = {
         "remember": ("longterm", "remember", "Note a fact down; every new session is told."),
         "forget": ("longterm", "forget", "Take facts out of the long-term memory."),
         "longterm": ("longterm", "longterm", "Learn from sessions, review, show, clear."),
+        "native": ("native", "native", "What agents remember by themselves: list, show, take into notes."),
         "skills": ("peer", "skills", "Skills that memsearch has drafted: which there are."),
     },
     "Trust": {

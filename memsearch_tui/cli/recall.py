@@ -196,6 +196,7 @@ def _print_hits(answer: Answer, explain: bool) -> None:
         newer = answer.overtaken.get(hit.id)
         badges += [f"overtaken by {newer.rank}, of {newer.day}"] if newer else []
         where = "long-term" if row.kind in LONGTERM_KINDS.values() else os.path.basename(row.path)
+        where = "agents' own" if row.kind == "native" else where
         head = f"{hit.rank:2d}  {row.day or where} {row.time}".rstrip()
         facts = "  ".join([row.agent or row.kind, row.chunk_id, *badges, *(["by meaning"] if hit.by_meaning else [])])
         output.echo(f"{output.style(head, bold=True)}  {output.style(facts, dim=True)}")

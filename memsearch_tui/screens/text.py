@@ -57,7 +57,7 @@ _GROUPS = {
     "Searching": ("search", "filter", "searches"),
     "Changing": ("new", "edit", "delete", "undo", "redo", "changes", "pin", "marks", "save", "draft"),
     "Taking along": ("copy", "export", "file"),
-    _ELSEWHERE: ("projects", "health", "activity", "review", "connect", "help", "quit", "suspend", "redraw"),
+    _ELSEWHERE: ("projects", "health", "activity", "review", "native", "connect", "help", "quit", "suspend", "redraw"),
 }
 
 

@@ -179,7 +179,10 @@ def test_what_bears_on_a_prompt_comes_with_it_once_and_is_no_memory_again(lab: L
     assert receipt["agent"] == agent and len(receipt["notes"]) == 1 and receipt["tokens"] <= 300
 
 
-SCREENS = {"opencode": "Ask anything", "pi": r"\(mock\) mock-model"}  # of a client that is ready: what is typed before is lost in parts
+SCREENS = {
+    "opencode": "Ask anything",
+    "pi": r"\(mock\) mock-model",
+}  # of a client that is ready: what is typed before is lost in parts
 
 
 @pytest.mark.parametrize("client", SCREENS)

@@ -26,6 +26,7 @@ PLACES = {
     "openclaw": ".openclaw/agents", "qwen": ".qwen/projects",
     "gemini": ".gemini/tmp", "pi": ".pi/agent", "copilot": ".copilot/session-state", "kilo": ".local/share/kilo", "cline": ".cline/data/sessions",
     "kimi": ".kimi-code/sessions", "vibe": ".vibe/logs/session",
+    "cursor": ".config/Cursor/User/globalStorage", "aider": "", "crush": ".crush",
     "pocket": ".pocket/chats",
 }  # fmt: skip
 TOLD = [
@@ -48,7 +49,7 @@ def many(box: Box) -> Box:
 
 def chat(box: Box, agent: str, prefix: str = "") -> tuple[list[chats.Said], Path]:
     """A session of two turns as the agent writes it, and the file or database that it lies in."""
-    folder = box.user / PLACES[agent]
+    folder = (box.project if registry.agent(agent).in_projects else box.user) / PLACES[agent]
     folder.mkdir(parents=True, exist_ok=True)
     when = datetime.now(UTC)
     said = [
@@ -66,7 +67,9 @@ def chat(box: Box, agent: str, prefix: str = "") -> tuple[list[chats.Said], Path
     return said, next(
         file
         for file in folder.rglob("*")
-        if file.suffix in (".jsonl", ".db", ".sqlite", ".chat") or ".messages." in file.name or file.name == "CURRENT"
+        if file.suffix in (".jsonl", ".db", ".sqlite", ".chat", ".vscdb")
+        or ".messages." in file.name
+        or file.name in ("CURRENT", ".aider.chat.history.md")
     )
 
 
@@ -136,10 +139,13 @@ def is_read(box: Box, agent: str) -> None:
     assert "SERIALIZABLE" in hit["content"]
     opened = box.ok("transcript", hit["entry_id"], "--json").json
     assert opened["turns"][0]["user"] == TOLD[0][0] and opened["state"] == "live"
-    assert box.ok("transcript", str(file), "--session", said[0].session, "--json").json["turns"][0]["agent"] == agent
+    session = listed(box)[0]["session"]  # Aider's have no names of their own
+    assert session == said[0].session or agent == "aider"
+    assert box.ok("transcript", str(file), "--session", session, "--json").json["turns"][0]["agent"] == agent
     assert box.ok("import", agent, "--yes", "--json").json["new"] == 0 and len(listed(box)) == 2
     here = {row["agent"]: row for row in box.ok("agents", "--json").json["agents"]}[agent]
-    assert here["turns"] == here["captured"] == 2 and here["can"] == ["sessions", *(["mcp"] if agent != "vibe" else [])]
+    has_entry = agent not in ("vibe", "aider")
+    assert here["turns"] == here["captured"] == 2 and here["can"] == ["sessions", *(["mcp"] if has_entry else [])]
     for verb in ("install", "status", "uninstall"):
         refused = box.run("plugins", verb, agent)
         assert refused.code == 2 and "only read" in refused.err and "plugins install mcp" in refused.err

@@ -23,7 +23,6 @@ NAME = "memsearch"
 
 #: Clients that are none of the agents whose sessions we read; those have their place in their own package (``mcp_entry``).
 _OTHERS = {
-    "cursor": Client("Cursor", ".cursor/mcp.json", ("mcpServers",), plain_entry),
     "windsurf": Client("Windsurf", ".codeium/windsurf/mcp_config.json", ("mcpServers",), plain_entry),
 }
 

@@ -27,6 +27,9 @@ PACKAGES = {
     "cline": "memsearch_engine.agents.cline",
     "kimi": "memsearch_engine.agents.kimi",
     "vibe": "memsearch_engine.agents.vibe",
+    "cursor": "memsearch_engine.agents.cursor",
+    "aider": "memsearch_engine.agents.aider",
+    "crush": "memsearch_engine.agents.crush",
 }
 
 
@@ -49,6 +52,8 @@ class Agent(NamedTuple):
         replaced: what says that of all before it only that counts which this line repeats.
         transcript: where below its sessions the file of one lies, ``{session}`` in its place, where its hooks do not say so.
         answers_flat: its hooks say what they add at the top of their answer.
+        elsewhere: further folders below the user's home in which sessions lie.
+        in_projects: its sessions lie in the projects that they were held in, each of which is a home of it.
         tells: when its sessions can be told something. An agent that can be told nothing is one whose sessions are only read: it has no
             ``installer``.
     """
@@ -74,6 +79,8 @@ class Agent(NamedTuple):
     replaced: tuple[bytes, ...] = ()
     transcript: str = ""
     answers_flat: bool = False
+    elsewhere: tuple[str, ...] = ()
+    in_projects: bool = False
     tells: tuple[str, ...] = ("start", "prompt", "action", "compaction")
 
 

@@ -14,6 +14,7 @@ from typing import Literal
 
 import msgspec
 
+from memsearch_engine.agents import registry
 from memsearch_engine.home import Home
 from memsearch_engine.state import complaining, connect, transaction
 
@@ -203,21 +204,25 @@ class Ledger:
             )
 
 
-def known_folders(home: Home) -> dict[str, list[str]]:
-    """The agents' homes that hooks have named, newest first; {} where that can't be read."""
+def known_folders(home: Home, *roots: str) -> dict[str, list[str]]:
+    """The agents' homes that hooks have named, newest first, and known projects for those that keep their sessions there; only *roots*, which
+    are projects, too, where that can't be read."""
+    found = {agent.name: list(roots) for agent in registry.everyone() if agent.in_projects}
     if not home.state_db.exists():
-        return {}
-    found: dict[str, list[str]] = {}
+        return found
     for mode in ("mode=ro", "mode=ro&immutable=1"):
         try:
             db = sqlite3.connect(f"{home.state_db.as_uri()}?{mode}", uri=True, timeout=2)
             try:
                 rows = db.execute("SELECT agent, folder FROM agent_folders ORDER BY seen DESC").fetchall()
+                projects = [root for (root,) in db.execute("SELECT root FROM project_paths ORDER BY root")]
             finally:
                 db.close()
         except sqlite3.Error:
             continue
         for agent, folder in rows:
             found.setdefault(agent, []).append(folder)
+        for agent in (agent.name for agent in registry.everyone() if agent.in_projects):
+            found[agent] += projects
         break
     return found

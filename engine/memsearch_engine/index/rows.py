@@ -8,8 +8,10 @@ import msgspec
 
 from memsearch_engine.journal.model import Anchor
 
-#: Of the long-term memory (``longterm.searchable``): file -> what its entries are.
-LONGTERM_KINDS = {"memory.md": "memory", "facts.md": "fact", "sessions.md": "summary"}
+#: Of what is derived for a project (``longterm.searchable``, ``native_memories``): file -> what its entries are.
+LONGTERM_KINDS = {"memory.md": "memory", "facts.md": "fact", "sessions.md": "summary", "native.md": "native"}
+#: Kinds that are found by who asks for them alone: agents have read these themselves.
+APART = frozenset({"native"})
 _anchors = msgspec.json.Decoder(list[Anchor])
 decode_marks = msgspec.json.Decoder(dict[str, str]).decode
 
@@ -93,7 +95,7 @@ class IndexResult(msgspec.Struct):
 
 
 class Filter(msgspec.Struct, frozen=True):
-    """What the store can sort out by itself. Empty means anything; days are inclusive ISO dates."""
+    """What the store can sort out by itself. Empty means anything but the kinds that stand apart; days are inclusive ISO dates."""
 
     agents: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
@@ -105,7 +107,7 @@ class Filter(msgspec.Struct, frozen=True):
         """The same conditions, on values."""
         return not (
             (self.agents and agent not in self.agents)
-            or (self.kinds and kind not in self.kinds)
+            or (kind not in self.kinds if self.kinds else kind in APART)
             or (self.sessions and not session.startswith(self.sessions))
             or (self.first_day and day < self.first_day)
             or (self.last_day and not "" < day <= self.last_day)

@@ -23,7 +23,7 @@ from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import Embedder, ordinary
 from memsearch_engine.index.hubness import SAMPLE, Near, Question, Sample, Typical, sampled
-from memsearch_engine.index.rows import Filter
+from memsearch_engine.index.rows import APART, Filter
 from memsearch_engine.index.store import Nowhere, Store, StoreRow, open_store
 from memsearch_engine.migrate import write_ahead
 from memsearch_engine.secrets.fingerprint import named
@@ -78,6 +78,7 @@ class Resident:
         self._sample: Sample | None = None
         parts = [row[1].split(_BETWEEN) for row in rows]
         self.scalars = [tuple(part[:_SCALARS]) for part in parts]
+        self._apart: np.ndarray | None = None
         self._scripts = [part[_SCALARS] if len(part) > _SCALARS else "" for part in parts]
         self.matrix = np.frombuffer(b"".join(row[2] for row in rows), np.float32).reshape(len(rows), dimension)
         if ordinary:
@@ -130,6 +131,13 @@ class Resident:
             self._special = self.sample.special(self.ids, self.matrix)
         return self._special
 
+    @property
+    def apart(self) -> np.ndarray:
+        """Which rows only they find who ask for their kind: bool of shape (rows,)."""
+        if self._apart is None:
+            self._apart = np.array([scalars[-1] in APART for scalars in self.scalars], dtype=bool)
+        return self._apart
+
     def vectors(self, chunk_ids: Iterable[str]) -> dict[str, np.ndarray]:
         return {str(self.ids[place]): self.matrix[place] for place in self._place(chunk_ids)}
 
@@ -149,6 +157,8 @@ class Resident:
         if where != Filter():
             allowed = np.array([where.admits(*scalars) for scalars in self.scalars], dtype=bool)
             scores = np.where(allowed, scores, -np.inf)
+        elif self.apart.any():
+            scores = np.where(self.apart, -np.inf, scores)
         count = min(limit, len(scores))
         best = np.argpartition(scores, -count)[-count:]
         best = best[np.argsort(-scores[best], kind="stable")]

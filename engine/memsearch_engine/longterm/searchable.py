@@ -39,7 +39,7 @@ def write(home: Home, project: str, origin: Origin) -> Path:
     ):  # fmt: skip
         text = "\n".join(entries)
         path = target / name
-        if _put(path, text) and name in _OWNERS and text:
+        if put(path, text) and name in _OWNERS and text:
             origin.wrote(entry.raw for entry in read_day(path).entries)
     return target
 
@@ -90,8 +90,8 @@ def _entry(kind: str, heading: str, text: str) -> str:
     )
 
 
-def _put(path: Path, text: str) -> bool:
-    """Make a file say *text*, none for ''. Returns whether it said something else."""
+def put(path: Path, text: str) -> bool:
+    """Make a file that is derived say *text*, none for ''. Returns whether it said something else."""
     try:
         if path.read_text(encoding="utf-8") == text:
             return False

@@ -20,7 +20,7 @@ from memsearch_engine.search.linked import Amendment
 
 _LIST_SIGN = re.compile(r"^\s*[-*+]\s+")
 #: Lines of an extractive note that say what was asked or touched, not what came of it.
-_ABOUT = re.compile(r"^(?:User asked|Files changed|Commands): ")
+_ABOUT = re.compile(r"^(?:User asked|Files changed|Commands|Taken from): ")
 _FILES = "Files changed: "
 ERRORS = "Errors met: "
 _LONG = 40

@@ -23,7 +23,7 @@ from memsearch_engine.index.space import Space
 from memsearch_engine.journal.model import DIGEST
 from memsearch_engine.projects import Project
 from memsearch_engine.search.hits import Hit
-from memsearch_engine.search.linked import ENOUGH, KEPT, changes
+from memsearch_engine.search.linked import ENOUGH, KEPT, Amendment, amendment, changes
 from memsearch_engine.search.rarity import idf_of, weights
 
 #: How near the newer one's vector is, in standard deviations above other notes' (``Typical.above``); the share of the newer one's weight of words that the older one has; how many rare words they share; how many other notes
@@ -38,6 +38,7 @@ _MAX_WORDS = 60
 _RARE = 3  # a word that so many notes have at most
 _MANY = 200  # chunks
 _SHOWN = 6  # words that two notes have in common
+_BEFORE_ALL = "0001-01-01"
 _AS_MUCH = 0.8  # of what a pair shares, for another note to share as much
 
 
@@ -151,6 +152,16 @@ def compare(catalog: Catalog, space: Space, project: Project, rows: list[Row]) -
         for names, pair in found.items()
         if sure[names] >= KEPT
     ]
+
+
+def against(catalog: Catalog, space: Space, project: Project, rows: list[Row]) -> list[Amendment]:
+    """Notes that say otherwise than *rows*, which are no notes and of no day: the likeliest for each, where it is likely enough."""
+    found: dict[str, Amendment] = {}
+    for pair in pairs(catalog, space, project, [msgspec.structs.replace(row, day=_BEFORE_ALL) for row in rows], ENOUGH):
+        sure, known = likely(pair.features), found.get(pair.older.entry_id)
+        if sure >= ENOUGH and (known is None or sure > known.sure):
+            found[pair.older.entry_id] = amendment(pair.older, pair.newer, round(sure, 3), pair.shared)
+    return list(found.values())
 
 
 class Pair(NamedTuple):

@@ -15,7 +15,7 @@ from memsearch_engine import inside
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import HIT_FROM, Catalog, CatalogBroken
 from memsearch_engine.index.chunk import chunks_of, with_asked
-from memsearch_engine.index.rows import Filter, Row
+from memsearch_engine.index.rows import APART, Filter, Row
 from memsearch_engine.journal.files import DayFile, list_files
 from memsearch_engine.journal.parse import parse as parse_day
 from memsearch_engine.projects import Project
@@ -135,6 +135,9 @@ def _conditions(projects: list[Project], wanted: Filter) -> tuple[str, list[Any]
         if names:
             where.append(f"{column} IN ({','.join('?' * len(names))})")
             values.extend(names)
+    if not wanted.kinds:
+        where.append(f"e.kind NOT IN ({','.join('?' * len(APART))})")
+        values.extend(APART)
     if wanted.sessions:
         where.append(f"({' OR '.join('substr(e.session, 1, length(?)) = ?' for _ in wanted.sessions)})")
         values.extend(session for name in wanted.sessions for session in (name, name))

@@ -101,10 +101,13 @@ def _of(catalog: Catalog, said: Said, link: Link) -> Amendment | None:
     word = said.get((link.older, link.newer))
     if word is None and not (catalog.was_compared(older) and catalog.was_compared(newer)):
         return None  # one of them has changed since
-    sure = link.sure if word is None else float(word)
-    return Amendment(
-        older, newer, sure, word, list(_as_written(newer, set(link.shared)))[:_SHOWN], changes(newer)[:_SHOWN]
-    )
+    return amendment(older, newer, link.sure if word is None else float(word), link.shared, word)
+
+
+def amendment(older: Row, newer: Row, sure: float, shared: list[str], said: bool | None = None) -> Amendment:
+    """With what tells it. *shared*: the terms that both have."""
+    words = list(_as_written(newer, set(shared)))
+    return Amendment(older, newer, sure, said, words[:_SHOWN], changes(newer)[:_SHOWN])
 
 
 def _as_written(note: Row, terms: set[str]) -> Iterator[str]:

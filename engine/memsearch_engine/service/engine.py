@@ -44,6 +44,7 @@ from memsearch_engine.registry import Registry
 from memsearch_engine.search import chains, hybrid
 from memsearch_engine.search.chains import Word
 from memsearch_engine.search.hits import Answer, Hit
+from memsearch_engine.search.linked import Amendment
 from memsearch_engine.search.query import Query, parse
 from memsearch_engine.service.answers import (
     Disk,
@@ -75,6 +76,7 @@ _TICK_S = 1.0
 _OPENING_S = 0.3  # that a search waits for an index that is opened again after a failure
 #: How often transcripts are looked through for what hooks missed; unchanged ones cost a stat each.
 _RECONCILE_S = 300.0
+_NATIVE_S = 15.0
 _SUMMARIES_S = 15.0
 _LONGTERM_S = 30.0
 _TRACED = 10  # hits among which notes on one matter are looked for
@@ -141,7 +143,7 @@ class Engine:
             self.indexer.attach(project)
         seen: object = None
         known: object = None
-        reconciled = 0.0
+        reconciled, looked = 0.0, time.monotonic()
         while not self.stopping.wait(_TICK_S):
             try:
                 self._look_at_settings()
@@ -159,6 +161,9 @@ class Engine:
                     seen = now
                     self._prepare_contexts()
                 self.indexer.check_disk()
+                if time.monotonic() - looked > _NATIVE_S:
+                    looked = time.monotonic()
+                    self.indexer.look_at_native()
                 self._note_actions()
             except Exception:  # one bad file must not end the keeping of everything else
                 log.exception("housekeeping")
@@ -453,6 +458,19 @@ class Engine:
         if space is None or (answer.hits and answer.mode != "hybrid"):
             raise Unreachable(answer.reason or indexer.problem or "the index is not ready", "memsearch health")
         return chains.matter(indexer.catalog, space, project, answer.hits, self.amendments.said())
+
+    def contradicted(self, call: Call, place: dict[str, str]) -> list[Amendment]:
+        """What notes say otherwise than the agents' own memories, each for one section of those; nothing where that can't be compared."""
+        indexer, project = self.indexer, self.project_at(place)
+        indexer.ready.wait(min(call.remaining(), _DRY_S))
+        space, catalog = indexer.space, indexer.catalog
+        if space is None or not space.is_local:
+            return []
+        names = catalog.query("SELECT DISTINCT entry_id FROM entries WHERE project=? AND kind='native'", (project.id,))
+        rows = [
+            row for (name,) in names for row in catalog.by_entry(name) if row.project == project.id and row.part == 0
+        ]
+        return chains.against(catalog, space, project, rows)
 
     def recall(
         self, call: Call, place: dict[str, str], prompt: str, agent: str = "", session: str = "", dry: bool = False

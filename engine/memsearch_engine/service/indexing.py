@@ -22,10 +22,11 @@ from typing import Any
 
 import msgspec
 
-from memsearch_engine import inside, network
+from memsearch_engine import inside, native_memories, network
 from memsearch_engine.capture import prompts
+from memsearch_engine.capture.ledger import known_folders
 from memsearch_engine.errors import MemsearchError, SettingsError, Unreachable
-from memsearch_engine.home import Home
+from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.index import embed, models
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import asked_before
@@ -144,6 +145,7 @@ class Indexer:
         self.known: dict[str, Project] = {}  # by root
         self._jobs: queue.Queue[Job | None] = queue.Queue()
         self._queued: set[str] = set()
+        self._native_stamps: dict[str, tuple[tuple[str, int, int], ...]] = {}  # root -> of the agents' own memories
         self.given_up: dict[str, str] = {}  # root -> why its newest notes have no meaning yet
         self._again: dict[str, float] = {}  # root -> when its meaning is tried again (monotonic)
         self._opened_with: tuple[Embedding, Milvus] | None = None
@@ -473,8 +475,12 @@ class Indexer:
 
     @property
     def _prompts_wanted(self) -> bool:
-        """Whether what users had asked is given to the model that embeds and to the store: they may be somebody else's."""
-        chosen, embedding, uri = self.settings.indexing.prompts, self.settings.embedding, self.settings.milvus.uri
+        """Whether what users had asked is searched with the notes of it."""
+        return self._may_read(self.settings.indexing.prompts)
+
+    def _may_read(self, chosen: str) -> bool:
+        """Whether a text that is no note is given to the model that embeds and to the store: they may be somebody else's."""
+        embedding, uri = self.settings.embedding, self.settings.milvus.uri
         is_here = embedding.provider == "onnx" or network.is_local(embedding.base_url or "elsewhere")
         return chosen == "on" or (chosen == "auto" and is_here and (not uri or network.is_local(uri)))
 
@@ -644,6 +650,7 @@ class Indexer:
             self._forget(project)
         settings, bad = self._settings_of(project)
         longterm = self._longterm(project)
+        self._take_native(project)
         roots = [project.memory, *self._extra_roots(project, job.paths), longterm]
         self._report(call, project, "reading", 0, 0)
         found: Scan = scan(
@@ -681,6 +688,29 @@ class Indexer:
             return str(searchable.folder(self.home, project.id))
         finally:
             origin.close()
+
+    def _take_native(self, project: Project) -> None:
+        """Bring up to date what is searched of the agents' own memories."""
+        found = self._native(project)
+        stamps = native_memories.stamps(found)
+        if self._native_stamps.get(project.root) == stamps:
+            return
+        self._native_stamps[project.root] = stamps  # also where it fails: it is tried again when they change
+        try:
+            native_memories.write(self.home, project.id, project.root, found)
+        except (MemsearchError, OSError) as error:  # the notes are found without it
+            log.warning("the agents' own memories are not searched in %s: %s", project.slug, error)
+
+    def _native(self, project: Project) -> native_memories.Found:
+        if not self._may_read(self.settings.indexing.native_memories):
+            return {}
+        return native_memories.sources(project.root, AgentFolders.from_env(seen=known_folders(self.home)))
+
+    def look_at_native(self) -> None:
+        """Notice that agents have written to their own memories: nobody tells of it."""
+        for project in list(self.known.values()):
+            if self._native_stamps.get(project.root, ()) != native_memories.stamps(self._native(project)):
+                self.refresh(project)
 
     def _settings_of(self, project: Project) -> tuple[Settings, list[tuple[str, str]]]:
         """The settings that hold in a project. A bad file in it fails nothing but itself: it came with a clone."""

@@ -36,6 +36,7 @@ _HANDLERS = (
     "recall",
     "carry_on",
     "trace",
+    "contradicted",
     "around",
     "index",
     "reset",

@@ -28,7 +28,8 @@ class ToolCall(msgspec.Struct):
 
 #: Tools whose answers were written elsewhere, by the words that their names begin with (any agent's, case ignored).
 _OUTSIDE = (
-    "web", "mcp", "codemode", "browser", "fetch", "readmcpresource", "listmcpresource", "read_mcp", "list_mcp", "google_search", "google_web_search", "codesearch",
+    "web", "mcp", "codemode", "browser", "fetch", "readmcpresource", "listmcpresource", "read_mcp", "list_mcp", "google_search", "google_web_search", "codesearch", "callmcp",
+    "call_mcp", "calldynamic", "getmcp",
 )  # fmt: skip
 #: Tools that let another agent work, whose own tools stand elsewhere.
 SUB_AGENTS = (
@@ -40,12 +41,15 @@ SUB_AGENTS = (
     "invoke_agent",
     "agentswarm",
     "team_spawn_teammate",
+    "task_v2",
 )
 #: Tools that run a command.
 SHELLS = (
     "bash", "shell", "shell_command", "exec", "exec_command", "local_shell", "local_shell_call", "run_terminal_cmd", "powershell",
     "run_shell_command",
     "run_commands",
+    "run_terminal_command",
+    "run_terminal_command_v2",
 )  # fmt: skip
 #: Programs that fetch what others wrote.
 _FETCHES = re.compile(

@@ -374,6 +374,57 @@ def _vibe(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
         file.write_text(json.dumps(value), encoding="utf-8")
 
 
+def _cursor(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
+    db = sqlite3.connect(folder / "state.vscdb")
+    db.execute("CREATE TABLE IF NOT EXISTS cursorDiskKV (key TEXT UNIQUE ON CONFLICT REPLACE, value BLOB)")
+    bubbles: list[dict] = []
+    for said in chat:
+        asked = {"type": 1, "bubbleId": said.turn, "text": said.asked, "createdAt": _stamp(said.at)}
+        answer = {"type": 2, "bubbleId": f"a-{said.turn}", "text": said.answered, "createdAt": _stamp(said.at, 90)}
+        bubbles += [asked, answer]
+    head = {
+        "_v": 17, "composerId": session, "createdAt": int(chat[0].at.timestamp() * 1000), "status": "completed",
+        "fullConversationHeadersOnly": [{"bubbleId": one["bubbleId"], "type": one["type"]} for one in bubbles],
+        "workspaceIdentifier": {"id": "0" * 32, "uri": {"fsPath": str(project)}},
+    }  # fmt: skip
+    with db:
+        db.execute("INSERT INTO cursorDiskKV VALUES (?, ?)", (f"composerData:{session}", json.dumps(head)))
+        for one in bubbles:
+            key = f"bubbleId:{session}:{one['bubbleId']}"
+            db.execute("INSERT INTO cursorDiskKV VALUES (?, ?)", (key, json.dumps(one)))
+    db.close()
+
+
+def _aider(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
+    began = chat[0].at.astimezone()
+    text = f"\n# aider chat started at {began:%Y-%m-%d %H:%M:%S}\n\n> Aider v0.86.2  \n"
+    for said in chat:
+        asked = "".join(f"#### {line}  \n" for line in said.asked.split("\n"))
+        text += f"\n{asked}\n{said.answered}\n\n> Tokens: 2.5k sent, 35 received.  \n"
+    with open(folder / ".aider.chat.history.md", "a", encoding="utf-8") as file:
+        file.write(text)
+
+
+def _crush(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
+    db = sqlite3.connect(folder / "crush.db")
+    db.executescript(
+        "CREATE TABLE IF NOT EXISTS sessions(id PRIMARY KEY, parent_session_id, created_at, updated_at);"
+        "CREATE TABLE IF NOT EXISTS messages(id PRIMARY KEY, session_id, role, parts, created_at, finished_at);"
+    )
+    with db:
+        first, last = (int(said.at.timestamp()) for said in (chat[0], chat[-1]))
+        db.execute("INSERT INTO sessions VALUES (?, NULL, ?, ?)", (session, first, last))
+        for said in chat:
+            at = int(said.at.timestamp())
+            for name, role, text, reason in (
+                (said.turn, "user", said.asked, "stop"), (f"a-{said.turn}", "assistant", said.answered, "end_turn"),
+            ):  # fmt: skip
+                parts = [{"type": "text", "data": {"text": text}}, {"type": "finish", "data": {"reason": reason}}]
+                row = (name, session, role, json.dumps(parts), at, at + 90)
+                db.execute("INSERT INTO messages VALUES (?, ?, ?, ?, ?, ?)", row)
+    db.close()
+
+
 _WRITERS: dict[str, Callable[[Path, Path, str, list[Said]], None]] = {
     "claude-code": _claude,
     "codex": _codex,
@@ -387,4 +438,7 @@ _WRITERS: dict[str, Callable[[Path, Path, str, list[Said]], None]] = {
     "cline": _cline,
     "kimi": _kimi,
     "vibe": _vibe,
+    "cursor": _cursor,
+    "aider": _aider,
+    "crush": _crush,
 }

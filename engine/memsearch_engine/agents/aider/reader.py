@@ -1,0 +1,290 @@
+"""Aider's chat history (0.86.2 was driven): one markdown file in the project, to which all sessions are appended.
+
+Lines of the person begin with ``#### ``, those of the client with ``> ``, and both end in two blanks, by which they are told apart from an
+answer that has such lines. Commands stay in the client, unless an answer follows. What the client did (edits, commands, pages) stands in its
+notices, without what came of it.
+
+**A turn is named by when its session began and by its number among all prompts of that**, commands and the client's own among them: it
+stays as the file grows. Sessions that began in the same second are told apart by their order. Times are the local ones of the machine;
+those of the prompts are in another file, and are taken from there where it has the same words.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NamedTuple
+
+from memsearch_engine import inside
+from memsearch_engine.agents.aider import AGENT
+from memsearch_engine.transcripts.model import Conversation, Session, ToolCall, Turn, input_text
+from memsearch_engine.transcripts.sqlite import stamp
+
+KIND = "transcript"
+NAME, _TYPED = ".aider.chat.history.md", ".aider.input.history"
+_MAX = 256 * 1024 * 1024
+_HEAD = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)$")
+_ASKS_BACK = re.compile(r"\(Y\)es/\(N\)o.*\]: \w+$")
+_THOUGHT = re.compile(r"<thinking-content-[0-9a-f]{32}>.*?</thinking-content-[0-9a-f]{32}>\s*", re.S)
+_TWICE = re.compile(r"/(?:ask|code|architect|context)\s+(.*)", re.S)  # the rest of these is sent as a prompt of its own
+_DID = re.compile(r"(Applied edit to|Running|Scraping) (.*?)(?:\.\.\.)?$")
+_BY_ITSELF = "Processing your request..."  # of what it found in a file that it watches
+_LEFT, _FAILED, _FULL = "^C", "litellm.", "has hit a token limit!"
+_TYPED_AT = re.compile(r"# (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+)$")
+
+
+class _Record(NamedTuple):
+    kind: str  # head, prompt, notice, answer
+    text: str
+
+
+def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
+    """Every session of the history in *folder*."""
+    file = folder / NAME
+    if not file.is_file():
+        return
+    try:
+        info = file.stat()
+        names = [name for name, records in _sessions(file) if any(record.kind == "prompt" for record in records)]
+    except OSError as error:
+        failed.append((str(file), error.strerror or str(error)))
+        return
+    for name in names:
+        yield Session(AGENT.name, name, str(file), KIND, info.st_mtime, info.st_size)
+
+
+def locate(folder: Path, session: str) -> Session | None:
+    file = folder / NAME
+    return at(file, session) if file.is_file() else None
+
+
+def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
+    """The named session of a history, else its last one."""
+    path = Path(path)
+    if path.name != NAME:
+        return None
+    names = [name for name, _ in _sessions(path)]
+    found = session if session in names else names[-1] if names and not session else ""
+    return Session(AGENT.name, found, str(path), KIND) if found else None
+
+
+def holds(name: str) -> bool | None:
+    return name == NAME
+
+
+def wrote(line: object) -> bool:
+    return False
+
+
+def open_session(where: Session, cache: Path | None = None) -> Conversation:
+    return AiderConversation(where)
+
+
+class AiderConversation(Conversation):
+    agent = AGENT.name
+
+    def __init__(self, where: Session) -> None:
+        super().__init__(where)
+        file = Path(where.path)
+        records = next((records for name, records in _sessions(file) if name == where.session), None)
+        if records is None:
+            raise FileNotFoundError(2, f"no session {where.session}", where.path)
+        self._cwd = _folder(os.path.dirname(os.path.abspath(where.path)), records)
+        self._began = records[0].text
+        self._typed = _typed(file.parent / _TYPED, self._began)
+        self._turns = list(self._read(records[1:]))
+        self.ids = [turn.turn for turn in self._turns]
+
+    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        return self._turns[first:last]
+
+    def _read(self, records: list[_Record]) -> Iterator[Turn]:
+        """A prompt or a command with what follows it; those that stayed in the client are left out."""
+        asked: _Asked | None = None
+        count, took_in = 0, False
+        for record in [*records, _Record("end", "")]:
+            count += record.kind == "prompt"
+            if asked is not None and record.kind == "prompt" and asked.goes_on(record.text):
+                continue
+            is_own = record.kind == "prompt" and _ASKS_BACK.search(record.text)
+            if is_own:
+                continue
+            if record.kind in ("prompt", "end") or record.text == _BY_ITSELF:
+                if asked is not None:
+                    if asked.was_sent:
+                        yield asked.turn(took_in)
+                    took_in = asked.took_in if not asked.was_sent else False
+                asked = _Asked(self._new(count, record.text), []) if record.kind == "prompt" else None
+            elif asked is not None:
+                asked.add(record)
+
+    def _new(self, number: int, words: str) -> Turn:
+        at = self._typed.get(words, self._began)
+        name = f"{re.sub('[^0-9]', '', self._began)[:14]}-{number}"
+        return Turn(
+            self.agent, self.session, f"{name[:8]}T{name[8:]}", _utc(at), _utc(at), self._cwd, words, tools=[], status="interrupted"
+        )  # fmt: skip
+
+
+class _Asked:
+    """A prompt with what came of it so far."""
+
+    def __init__(self, turn: Turn, notices: list[str]) -> None:
+        self._turn, self._notices = turn, notices
+        self._answer: str | None = None
+        self._is_open, self._was_left = True, False  # the model has yet to end; the person did not wait for that
+        self.was_sent = turn.user[:1] not in ("/", "!") and turn.user != "<blank>"
+        self.took_in = False  # what it brought in is read by the next prompt's model
+
+    def goes_on(self, words: str) -> bool:
+        """Whether a further prompt is the client's own: a command's rest, or an answer that is given to another model."""
+        rest = _TWICE.fullmatch(self._turn.user)
+        if rest and self._answer is None and words == rest[1]:
+            self.was_sent = True
+            return True
+        return self._answer is not None and _trimmed(words) == _trimmed(self._answer)
+
+    def add(self, record: _Record) -> None:
+        if record.kind == "answer":
+            self.was_sent, self._answer, self._is_open = True, record.text, True
+            self._turn.say(_THOUGHT.sub("", record.text))
+            return
+        self._notices.append(record.text)
+        self._is_open = self._is_open and not record.text.startswith("Tokens: ")
+        self._was_left = self._was_left or (self._is_open and _LEFT in record.text)
+        if not (did := _DID.match(record.text)):
+            return
+        if did[1] == "Running":
+            self._turn.call(ToolCall("shell", did[2]))
+        elif did[1] == "Scraping":
+            self._turn.call(ToolCall("web", input_text({"url": did[2]})))
+        else:
+            self._turn.call(ToolCall("edit", input_text({"path": did[2]})))
+        self.took_in = self._turn.outside
+
+    def turn(self, took_in: bool) -> Turn:
+        turn = self._turn
+        turn.outside = turn.outside or took_in
+        errors = [place for place, said in enumerate(self._notices) if said.startswith(_FAILED) or _FULL in said]
+        if self._was_left:
+            turn.status = "interrupted"
+        elif errors:
+            turn.status = "failed"
+            last = errors[-1]
+            is_known = self._notices[last].startswith(_FAILED)
+            turn.say("\n".join(self._notices[last : last + 1 + is_known]))
+        else:
+            turn.status = "done" if turn.assistant else "interrupted"
+        return turn
+
+
+def _sessions(file: Path) -> list[tuple[str, list[_Record]]]:
+    """(name, its records, the first of which says when it began) of all sessions in a file. Raises OSError."""
+    text = inside.read(file, _MAX).decode("utf-8", "replace").replace("\r\n", "\n")
+    folder = re.sub(r"[^A-Za-z0-9._-]", "-", os.path.basename(os.path.dirname(os.path.abspath(file))))
+    found: list[tuple[str, list[_Record]]] = []
+    seen: dict[str, int] = {}
+    for record in _records(text.split("\n")):
+        if record.kind == "head":
+            when = re.sub(r"[-:]", "", record.text).replace(" ", "T")
+            count = seen[when] = seen.get(when, 0) + 1
+            found.append((f"aider-{when}-{folder}" + (f".{count}" if count > 1 else ""), [record]))
+        elif found:
+            found[-1][1].append(record)
+    return found
+
+
+def _records(lines: list[str]) -> Iterator[_Record]:
+    last, at = "", 0
+    answer: list[str] = []
+    while at < len(lines):
+        line, is_apart = lines[at], at == 0 or not lines[at - 1].strip()
+        found, stop = _record(lines, at, last, is_apart)
+        if found is not None:
+            if said := "\n".join(answer).strip():
+                yield _Record("answer", said)
+            answer = []
+            yield found
+            last, at = found.kind, stop
+            continue
+        if line.strip() or answer:
+            answer.append(line)
+            last = "answer"
+        at += 1
+    if said := "\n".join(answer).strip():
+        yield _Record("answer", said)
+
+
+def _record(lines: list[str], at: int, last: str, is_apart: bool) -> tuple[_Record | None, int]:
+    """The client's or the person's record that begins at a line, and where it ends; None where the line is an answer's.
+
+    Args:
+        last: the kind of the record before. is_apart: there is an empty line between.
+    """
+    line, is_marked = lines[at], lines[at].endswith("  ")
+    if is_apart and (head := _HEAD.match(line)) and _begins(lines, at + 1):
+        return _Record("head", head[1]), at + 1
+    if is_apart and is_marked and line.startswith("#### "):
+        stop = at
+        while stop < len(lines) and lines[stop].startswith("#### ") and lines[stop].endswith("  "):
+            stop += 1
+        return _Record("prompt", "\n".join(part[5:-2] for part in lines[at:stop])), stop
+    if line.startswith("> "):
+        if is_marked and (last in ("notice", "prompt") or is_apart):
+            return _Record("notice", line[2:].rstrip()), at + 1
+        if last == "head" or (last in ("notice", "prompt") and not is_apart):
+            stop = at
+            while stop < len(lines) and not lines[stop].endswith("  "):
+                stop += 1
+            return _Record("notice", "\n".join(lines[at : stop + 1])[2:].rstrip()), stop + 1
+    return None, at
+
+
+def _begins(lines: list[str], at: int) -> bool:
+    """Whether a session begins before a line: what the client says of itself follows, or nothing."""
+    after = next((line for line in lines[at : at + 200] if line.strip()), "")
+    is_notice = after.startswith("> ") and (after.endswith("  ") or "aider" in after)
+    return not after or bool(_HEAD.match(after)) or is_notice
+
+
+def _typed(file: Path, since: str) -> dict[str, str]:
+    """Words -> when they were typed first, from *since* on."""
+    try:
+        text = inside.read(file, _MAX).decode("utf-8", "replace")
+    except OSError:
+        return {}
+    found: dict[str, str] = {}
+    at, words = "", []
+    for line in [*text.split("\n"), "# end"]:
+        if line.startswith("+"):
+            words.append(line[1:])
+        elif line.startswith("# "):
+            if words and at >= since:
+                found.setdefault("\n".join(words), at)
+            words, when = [], _TYPED_AT.match(line)
+            at = when[1] if when else ""
+    return found
+
+
+def _folder(root: str, records: list[_Record]) -> str:
+    """The folder that a session was started in, where it says so and that lies below the one that its file lies in."""
+    said = dict(
+        record.text.split(": ", 1) for record in records[:40] if re.match("(?:Cur|Git) working dir: ", record.text)
+    )
+    started, top = said.get("Cur working dir", ""), said.get("Git working dir", "")
+    below = os.path.relpath(started, top) if started.startswith(f"{top}{os.sep}") and top else os.curdir
+    return root if os.pardir in below.split(os.sep) else os.path.normpath(os.path.join(root, below))
+
+
+def _trimmed(text: str) -> list[str]:
+    return [line.rstrip() for line in text.split("\n")]
+
+
+def _utc(local: str) -> str:
+    try:
+        return stamp(datetime.fromisoformat(local).astimezone(UTC).timestamp() * 1000)
+    except (ValueError, OverflowError, OSError):
+        return ""

@@ -1,0 +1,28 @@
+"""Crush: its sessions are read, in the projects that are known. By its source (August 2026): it could not be driven."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memsearch_engine.agents.registry import Agent
+
+if TYPE_CHECKING:
+    from memsearch_engine.agents.crush import reader
+    from memsearch_engine.transcripts.readers import Reader
+
+    _: Reader = reader
+
+AGENT = Agent(
+    name="crush",
+    title="Crush",
+    tag="cr",
+    program="crush",
+    resume=("crush", "--session", "{session}"),
+    home_variable="",
+    home="",
+    sessions=".crush",
+    in_projects=True,
+    writes=".db",
+    context_lines=0,
+    tells=(),
+)

@@ -1,0 +1,227 @@
+"""Crush's sessions: ``crush.db`` in the project's ``.crush`` (by its source of August 2026, migrations and queries; it could not be driven).
+
+A message's parts are typed JSON. A tool's result is a message of its own. What was typed while a turn ran, and comes after a tool, belongs to
+that turn; so does what the client says itself after a summary. Sub-agents are sessions with a parent, named by the call that sent them off.
+
+**A turn is named by its request's message.** Times are whole seconds. The folder is the one that ``.crush`` lies in.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from memsearch_engine.agents.crush import AGENT
+from memsearch_engine.transcripts.model import (
+    Conversation,
+    Session,
+    ToolCall,
+    Turn,
+    document,
+    input_text,
+    text_of,
+)
+from memsearch_engine.transcripts.sqlite import reading, stamp
+
+KIND = "db"
+NAME = "crush.db"
+#: Its own tools that bring in what others wrote, or send off another agent that may.
+_OUTSIDE = ("agentic_fetch", "sourcegraph", "download")
+_SUB_AGENTS = ("agent", "agentic_fetch")
+_GOES_ON = "The previous session was interrupted because it got too long, the initial user request was: `"
+_KNOWN = frozenset("text reasoning image_url binary tool_call tool_result finish shell_command".split())
+_MAX_CHILDREN = 200
+
+
+def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
+    """Every session of the database in *folder* (``.crush``)."""
+    file = folder / NAME
+    if not file.is_file():
+        return
+    try:
+        with reading(str(file)) as db:
+            rows = db.execute(
+                "SELECT s.id, s.updated_at FROM sessions s WHERE EXISTS (SELECT 1 FROM messages m WHERE m.session_id=s.id AND m.role='user')"
+                " ORDER BY s.created_at, s.rowid"
+            ).fetchall()
+    except OSError as error:
+        failed.append((str(file), error.strerror or str(error)))
+        return
+    for name, updated in rows:
+        yield Session(AGENT.name, text_of(name), str(file), KIND, _number(updated))
+
+
+def locate(folder: Path, session: str) -> Session | None:
+    file = folder / NAME
+    return at(file, session) if session and file.is_file() else None
+
+
+def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
+    """The named session of a database, else its newest one that no other session started."""
+    if os.path.basename(path) != NAME:
+        return None
+    with reading(os.fspath(path)) as db:
+        query = "SELECT id FROM sessions WHERE id=? OR (?='' AND parent_session_id IS NULL) ORDER BY updated_at DESC LIMIT 1"
+        row = db.execute(query, (session, session)).fetchone()
+    return Session(AGENT.name, text_of(row[0]), os.fspath(path), KIND) if row else None
+
+
+def holds(name: str) -> bool | None:
+    return name == NAME
+
+
+def wrote(line: object) -> bool:
+    return False
+
+
+def open_session(where: Session, cache: Path | None = None) -> Conversation:
+    return CrushConversation(where)
+
+
+class CrushConversation(Conversation):
+    agent = AGENT.name
+
+    def __init__(self, where: Session) -> None:
+        super().__init__(where)
+        self._turns: list[Turn] = []
+        self._tools: dict[str, ToolCall] = {}
+        self._uses_tools = False  # the model has called tools and has yet to speak of what they gave
+        self._after_tool = False
+        with reading(where.path) as db:
+            row = db.execute("SELECT parent_session_id FROM sessions WHERE id=?", (where.session,)).fetchone()
+            if row is None:
+                raise FileNotFoundError(2, f"no session {where.session}", where.path)
+            self.parent = text_of(row[0])
+            columns = {name for _, name, *_ in db.execute("PRAGMA table_info(messages)")}
+            summary = "is_summary_message" if "is_summary_message" in columns else "0"
+            rows = db.execute(
+                f"SELECT id, role, parts, created_at, finished_at, {summary} FROM messages WHERE session_id=? ORDER BY created_at, rowid",
+                (where.session,),
+            ).fetchall()
+            for name, role, parts, created, finished, is_summary in rows:
+                if not is_summary:
+                    self._take(text_of(name), role, _parts(parts), created, finished)
+            for turn in self._turns:
+                if any(call.name in _SUB_AGENTS for call in turn.tools) and not turn.outside:
+                    turn.outside = _they_took_in(db, where.session)
+        self.ids = [turn.turn for turn in self._turns]
+
+    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        return self._turns[first:last]
+
+    def _take(
+        self, name: str, role: object, parts: list[tuple[str, dict[str, Any]]], created: Any, finished: Any
+    ) -> None:
+        for kind, _ in parts:
+            if kind not in _KNOWN:
+                self.unknown[kind[:40]] = self.unknown.get(kind[:40], 0) + 1
+        at = stamp(_number(created) * 1000)
+        if role == "user":
+            words = "\n".join(text for kind, data in parts if kind == "text" and (text := text_of(data.get("text"))))
+            is_seen = any(kind in ("binary", "image_url") for kind, _ in parts)
+            self._ask(name, at, words if words.strip() else "[image]" if is_seen else "")
+        elif self._turns and role == "assistant":
+            self._turns[-1].ended = stamp(_number(finished) * 1000) or at
+            self._answer(parts)
+        elif self._turns and role == "tool":
+            for kind, data in parts:
+                done = self._tools.get(text_of(data.get("tool_call_id"))) if kind == "tool_result" else None
+                if done is not None:
+                    done.output, done.failed = text_of(data.get("content")), data.get("is_error") is True
+                    self._after_tool = self._uses_tools
+        elif role not in ("user", "assistant", "tool", "system"):
+            self.unknown[str(role)[:40]] = self.unknown.get(str(role)[:40], 0) + 1
+
+    def _ask(self, name: str, at: str, words: str) -> None:
+        if not words or (self._turns and words.startswith(_GOES_ON)):
+            return
+        if self._turns and self._after_tool:
+            self._turns[-1].user += f"\n\n{words}"
+            return
+        folder = os.path.dirname(os.path.dirname(os.path.abspath(self.where.path)))
+        name = name or f"{self.session}-{len(self._turns)}"
+        self._turns.append(Turn(self.agent, self.session, name, at, at, folder, words, tools=[], status="interrupted"))
+        self._tools, self._uses_tools, self._after_tool = {}, False, False
+
+    def _answer(self, parts: list[tuple[str, dict[str, Any]]]) -> None:
+        turn = self._turns[-1]
+        turn.status = "interrupted"  # until it is said how it ended
+        self._uses_tools, self._after_tool = (
+            any(d.get("reason") == "tool_use" for k, d in parts if k == "finish"),
+            False,
+        )
+        for kind, data in parts:
+            if kind == "text":
+                turn.say(text_of(data.get("text")))
+            elif kind == "tool_call":
+                call = ToolCall(text_of(data.get("name")), input_text(_value(data.get("input"))))
+                self._tools[text_of(data.get("id"))] = call
+                turn.call(call)
+                turn.outside = turn.outside or call.name in _OUTSIDE
+            elif kind == "finish":
+                self._end(turn, data)
+
+    @staticmethod
+    def _end(turn: Turn, data: dict[str, Any]) -> None:
+        reason = data.get("reason")
+        if reason in ("end_turn", "max_tokens"):
+            turn.status = "done"
+        elif reason == "error":
+            told = [text for text in (text_of(data.get("message")), text_of(data.get("details"))) if text]
+            turn.say(": ".join(told) or "refused")
+            turn.status = "failed"
+        elif reason == "content_filter":
+            turn.status = "failed"
+
+
+def _they_took_in(db: Any, session: str) -> bool:
+    """Whether a sub-agent, or any that it sent off itself, took in content from outside; so it is said, too, where there is none to be
+    read."""
+    seen: set[str] = set()
+    waiting = [session]
+    while waiting and len(seen) < _MAX_CHILDREN:
+        name = waiting.pop()
+        # the one that made a session's title is no helper
+        children = [
+            child for (child,) in db.execute("SELECT id FROM sessions WHERE parent_session_id=?", (name,))
+            if isinstance(child, str) and child not in seen and not child.startswith("title-")
+        ]  # fmt: skip
+        if name == session and not children:
+            return True
+        seen.update(children)
+        waiting += children
+        for child in children:
+            for (parts,) in db.execute("SELECT parts FROM messages WHERE session_id=? AND role='assistant'", (child,)):
+                turn = Turn("", "", "", tools=[])
+                for kind, data in _parts(parts):
+                    if kind == "tool_call":
+                        turn.call(ToolCall(text_of(data.get("name")), input_text(_value(data.get("input")))))
+                if turn.outside or any(call.name in _OUTSIDE for call in turn.tools):
+                    return True
+    return bool(waiting)
+
+
+def _parts(given: object) -> list[tuple[str, dict[str, Any]]]:
+    """(kind, data) of each part of a message."""
+    found = _value(given)
+    return [
+        (text_of(part.get("type")), data)
+        for part in (found if isinstance(found, list) else [])
+        if isinstance(part, dict) and isinstance(data := part.get("data"), dict)
+    ]
+
+
+def _value(given: object) -> Any:
+    """What a text of JSON says; the text itself where it is none."""
+    if not isinstance(given, str | bytes):
+        return given
+    try:
+        return document(given.encode("utf-8", "replace") if isinstance(given, str) else given)
+    except (ValueError, RecursionError):
+        return given
+
+
+def _number(value: object) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0

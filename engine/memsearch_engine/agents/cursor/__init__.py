@@ -1,0 +1,29 @@
+"""Cursor: sessions of the editor and of its command line are read. By the documented format: it could not be driven."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memsearch_engine.agents.registry import Agent
+
+if TYPE_CHECKING:
+    from memsearch_engine.agents.cursor import reader
+    from memsearch_engine.transcripts.readers import Reader
+
+    _: Reader = reader
+
+AGENT = Agent(
+    name="cursor",
+    title="Cursor",
+    tag="cu",
+    program="cursor-agent",
+    resume=("cursor-agent", "--resume={session}"),
+    home_variable="CURSOR_DATA_DIR",
+    home=".cursor",
+    sessions="projects",
+    elsewhere=(".config/Cursor/User/globalStorage", "Library/Application Support/Cursor/User/globalStorage"),
+    writes=".vscdb or .jsonl",
+    context_lines=0,
+    also_called=("cursor-agent", "cursor-cli"),
+    tells=(),
+)

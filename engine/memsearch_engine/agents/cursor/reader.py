@@ -1,0 +1,510 @@
+"""Cursor's sessions, by what public readers of them say (versions of 2025 and 2026; it could not be driven).
+
+The editor keeps them in one database, ``state.vscdb``: a ``composerData`` names its messages (*bubbles*) in order, and what it does not
+name was taken back. **A turn is named by the bubble of its request.** A tool's call and its result are one bubble. Older versions have the
+messages inline, and their tools beside them.
+
+Its command line (and the editor, too) appends JSON lines below ``projects``, without ids, results or models, and with times in the
+person's words alone. **There a turn is named by its line and its words.** A session that the database has is read from there alone.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from memsearch_engine import inside
+from memsearch_engine.agents.cursor import AGENT
+from memsearch_engine.home import user_home
+from memsearch_engine.transcripts.jsonl import lines
+from memsearch_engine.transcripts.model import (
+    SUB_AGENTS,
+    Conversation,
+    Session,
+    ToolCall,
+    Turn,
+    blocks_text,
+    document,
+    input_text,
+    text_of,
+)
+from memsearch_engine.transcripts.sqlite import reading, stamp
+
+_DATABASE, _CHATS = "state.vscdb", "chats"
+_COMPOSER, _BUBBLE = "composerData:", "bubbleId:"
+_ID = re.compile(r"[A-Za-z0-9_-]{1,80}")
+_MAX_SMALL = 1024 * 1024
+_PERSON, _AGENT = 1, 2
+_QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.S)
+_TIME = re.compile(r"<timestamp>(.*?)</timestamp>\s*", re.S)
+_SAID = re.compile(r"\w+, (\w+ \d+, \d{4}, \d+:\d+ [AP]M) \(UTC(?:([+-]\d+)(?::(\d+))?)?\)")
+_OWN = "<system_notification>"  # what it tells its model itself
+_TAKEN_OUT = "[REDACTED]"  # thinking
+_OURS = ("recall", "open", "timeline", "note", "remember", "forget", "correct")
+_MAX_CHILDREN = 200
+
+
+def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
+    """Every session of a ``globalStorage``, or below ``projects``."""
+    if folder.name != "projects":
+        yield from _composers(folder / _DATABASE, failed)
+        return
+    known, unread = _kept_elsewhere()
+    seen: dict[str, Session] = {}
+    for file in sorted(folder.glob("*/agent-transcripts/**/*.jsonl")):
+        try:
+            info = file.stat()
+        except OSError:
+            continue
+        # while the database can't be read, only what is surely not in it
+        elsewhere = file.stem in known or (unread and not list(folder.parent.glob(f"{_CHATS}/*/{file.stem}")))
+        before = seen.get(file.stem)
+        if not elsewhere and (before is None or info.st_size > before.size):  # it may lie under two projects
+            seen[file.stem] = Session(AGENT.name, file.stem, str(file), "transcript", info.st_mtime, info.st_size)
+    yield from seen.values()
+
+
+def _databases() -> list[Path]:
+    base = user_home()
+    config = Path(os.environ.get("XDG_CONFIG_HOME") or base / ".config")
+    return [config / "Cursor/User/globalStorage" / _DATABASE, *(base / place / _DATABASE for place in AGENT.elsewhere)]
+
+
+def _kept_elsewhere() -> tuple[set[str], bool]:
+    """(ids of the sessions that the editor's database has, whether there is one that can't be read)."""
+    failed: list[tuple[str, str]] = []
+    known = {session.session for file in dict.fromkeys(_databases()) for session in _composers(file, failed)}
+    return known, bool(failed)
+
+
+def _composers(file: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
+    if not file.is_file():
+        return
+    try:
+        with reading(str(file)) as db:
+            rows = _range(db, _COMPOSER)
+            found = [(key.removeprefix(_COMPOSER), _json(value)) for key, value in rows]
+            has_turns = {name for name, head in found if any(_is_person(db, name, one) for one in _listed(head))}
+    except OSError as error:
+        failed.append((str(file), error.strerror or str(error)))
+        return
+    for name, head in sorted(found, key=lambda item: _number(item[1].get("createdAt"))):
+        if name in has_turns:
+            changed = _number(head.get("lastUpdatedAt")) or _number(head.get("createdAt"))
+            yield Session(AGENT.name, name, str(file), "db", changed / 1000)
+
+
+def _is_person(db: Any, session: str, bubble: dict[str, Any]) -> bool:
+    """Whether a request is there to be read."""
+    if bubble.get("type", _PERSON) != _PERSON:
+        return False
+    if "text" in bubble:
+        return True
+    name = f"{_BUBBLE}{session}:{text_of(bubble.get('bubbleId'))}"
+    return db.execute("SELECT 1 FROM cursorDiskKV WHERE key=? AND value IS NOT NULL", (name,)).fetchone() is not None
+
+
+def locate(folder: Path, session: str) -> Session | None:
+    if not _ID.fullmatch(session):
+        return None
+    if folder.name != "projects":
+        file = folder / _DATABASE
+        return at(file, session) if file.is_file() else None
+    found = [Path(file) for file in folder.glob(f"*/agent-transcripts/**/{session}.jsonl")]
+    return at(max(found, key=lambda file: file.stat().st_size), session) if found else None
+
+
+def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
+    """The named session of a database, else its newest one; the one in a transcript."""
+    path = Path(path)
+    if path.name == _DATABASE:
+        with reading(str(path)) as db:
+            if session:
+                row = db.execute("SELECT value FROM cursorDiskKV WHERE key=?", (_COMPOSER + session,)).fetchone()
+                return Session(AGENT.name, session, str(path), "db") if row and _json(row[0]) else None
+        found = list(_composers(path, []))
+        return max(found, key=lambda one: one.modified) if found else None
+    return Session(AGENT.name, session or path.stem, str(path), "transcript") if path.suffix == ".jsonl" else None
+
+
+def holds(name: str) -> bool | None:
+    """None: lines of JSON may be anybody's."""
+    return True if name == _DATABASE else None if name.endswith(".jsonl") else False
+
+
+def wrote(line: dict[str, Any]) -> bool:
+    is_message = line.get("role") in ("user", "assistant") and isinstance(line.get("message"), dict)
+    return is_message or (line.get("type") == "turn_ended" and "status" in line)
+
+
+def open_session(where: Session, cache: Path | None = None) -> Conversation:
+    return Composer(where) if where.kind == "db" else Transcript(where)
+
+
+class _Whole(Conversation):
+    """One that is read as a whole. ``_children`` are its sub-agents' sessions, None where they can't be said."""
+
+    agent = AGENT.name
+    _turns: list[Turn]
+
+    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        return self._turns[first:last]
+
+    def _begin(self, name: str, at: str, words: str, cwd: str) -> None:
+        self._turns.append(Turn(self.agent, self.session, name, at, at, cwd, words, tools=[], status="interrupted"))
+
+    def _call(self, name: str, given: Any, output: str = "", failed: bool = False) -> None:
+        turn, call = self._turns[-1], ToolCall(name, input_text(given), output, failed)
+        before = turn.outside
+        turn.call(call)
+        if _is_ours(name, given):
+            turn.outside = before
+
+
+class Composer(_Whole):
+    """A session of the editor's database."""
+
+    def __init__(self, where: Session) -> None:
+        super().__init__(where)
+        self._turns = []
+        with reading(where.path) as db:
+            row = db.execute("SELECT value FROM cursorDiskKV WHERE key=?", (_COMPOSER + where.session,)).fetchone()
+            head = _json(row[0]) if row else {}
+            if not head:
+                raise FileNotFoundError(2, f"no session {where.session}", where.path)
+            prefix = f"{_BUBBLE}{where.session}:"
+            rows = {key.removeprefix(prefix): _json(value) for key, value in _range(db, prefix)}
+        self.parent = text_of(_dict(head, "subagentInfo").get("parentComposerId"))
+        if not self.parent and where.session.startswith("task-"):
+            self.parent = "(the session that sent it off)"
+        self.version = str(head.get("_v", ""))
+        self._read(head, rows, _folder_of(Path(where.path).parent.parent, where.session, head, rows))
+        self._turns = [turn for turn in self._turns if turn.user or turn.assistant or turn.tools]
+        if self._turns and head.get("status") in ("aborted", "cancelled") and self._turns[-1].status == "done":
+            self._turns[-1].status = "interrupted"
+        self.ids = [turn.turn for turn in self._turns]
+
+    def _read(self, head: dict[str, Any], rows: dict[str, dict[str, Any]], cwd: str) -> None:
+        beside = _tools_beside(head)
+        listed = [{**one, **rows.get(text_of(one.get("bubbleId")), {})} for one in _listed(head)]
+        for place, bubble in enumerate(listed):
+            name, kind = text_of(bubble.get("bubbleId")) or f"{self.session}-{place}", bubble.get("type")
+            if kind == _PERSON:
+                began = _when(bubble.get("createdAt")) or next(map(_began, listed[place + 1 : place + 2]), "")
+                began = began or (_when(head.get("createdAt")) if not self._turns else "")
+                self._begin(name, began, text_of(bubble.get("text")) or text_of(bubble.get("rawText")), cwd)
+                self.aliases |= {other: name for other in [text_of(bubble.get("serverBubbleId"))] if other}
+            elif kind != _AGENT:
+                self.unknown[str(kind)[:40]] = self.unknown.get(str(kind)[:40], 0) + 1
+            elif self._turns:
+                self._add(bubble, _dict(bubble, "toolFormerData") or beside.get(name, {}))
+
+    def _add(self, bubble: dict[str, Any], tool: dict[str, Any]) -> None:
+        turn = self._turns[-1]
+        turn.ended = _when(bubble.get("createdAt")) or turn.ended
+        if (words := text_of(bubble.get("text"))).strip():
+            turn.say(words)
+            turn.status = "done"
+        if called := text_of(tool.get("name")):
+            given = _value(tool.get("rawArgs")) or _value(tool.get("params"))
+            state = tool.get("status")
+            self._call(called, given, _result(tool), state == "error")
+            turn.status = "done" if state in ("completed", "error") else "interrupted"
+            if called.lower() in SUB_AGENTS and not turn.outside:
+                turn.outside = self._took_in(_child(tool))
+        error = bubble.get("errorDetails")
+        if isinstance(error, dict) and error or isinstance(error, str) and error:
+            parts = [error] if isinstance(error, str) else [text_of(error.get("title")), text_of(error.get("message"))]
+            turn.say(": ".join(part for part in parts if part) or "refused")
+            turn.status = "failed"
+
+    def _took_in(self, child: str) -> bool:
+        """Whether a sub-agent took in content from outside; so it is said, too, where that can't be read."""
+        seen, waiting = {self.session}, [child]
+        while waiting:
+            name = waiting.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            try:
+                if not name or len(seen) > _MAX_CHILDREN:
+                    return True
+                turns = _Alone(Session(self.agent, name, self.where.path, "db")).turns()
+            except OSError:
+                return True
+            if not turns or any(turn.outside for turn in turns):
+                return True
+            waiting += [grandchild for turn in turns for grandchild in turn.aliases]
+        return False
+
+
+class _Alone(Composer):
+    """A sub-agent's session, with the names of those that it sent off itself as ``aliases`` of its turns."""
+
+    def _took_in(self, child: str) -> bool:
+        self._turns[-1].aliases.append(child)
+        return False
+
+
+class Transcript(_Whole):
+    """A session in JSON lines."""
+
+    def __init__(self, where: Session) -> None:
+        super().__init__(where)
+        self._turns = []
+        file = Path(where.path)
+        base = next((folder for folder in file.parents if folder.name == "agent-transcripts"), file.parent)
+        self.parent = file.parent.parent.name if file.parent.name == "subagents" else ""
+        self._folder = base
+        cwd = _folder_of_transcript(base, self.parent or where.session)
+        for number, (_, raw) in enumerate(lines(where.path), 1):
+            try:
+                line = document(raw)
+            except (ValueError, RecursionError):
+                self._count("(not JSON)")
+                continue
+            if isinstance(line, dict):
+                self._take(number, line, cwd)
+        self.ids = [turn.turn for turn in self._turns]
+
+    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        found = super().turns(first, last)
+        for turn in found:
+            sent_off = any(call.name.lower() in SUB_AGENTS for call in turn.tools)
+            turn.outside = turn.outside or (sent_off and self._they_took_in)
+        return found
+
+    @cached_property
+    def _they_took_in(self) -> bool:
+        """Whether any sub-agent took in content from outside; so it is said, too, where that can't be read."""
+        if not _ID.fullmatch(self.session):
+            return True
+        files = list((self._folder / self.session / "subagents").glob("*.jsonl"))[:_MAX_CHILDREN]
+        try:
+            turns = [t for f in files for t in Transcript(Session(self.agent, f.stem, str(f), "transcript"))._turns]
+        except OSError:
+            return True
+        return not turns or any(turn.outside for turn in turns)
+
+    def _count(self, kind: str) -> None:
+        self.unknown[kind[:40]] = self.unknown.get(kind[:40], 0) + 1
+
+    def _take(self, number: int, line: dict[str, Any], cwd: str) -> None:
+        role, kind = line.get("role"), line.get("type")
+        message = line.get("message")
+        content = message.get("content") if isinstance(message, dict) else line.get("content")
+        if role == "user":
+            self._ask(number, blocks_text(content), cwd)
+        elif role == "assistant":
+            if self._turns:
+                self._answer(content)
+        elif kind in ("turn_ended", "error"):
+            if self._turns:
+                self._end(line)
+        else:
+            self._count(str(kind or role))
+
+    def _ask(self, number: int, raw: str, cwd: str) -> None:
+        asked = _QUERY.findall(raw)
+        words = asked[-1] if asked else _TIME.sub("", raw).strip()
+        if words and _OWN not in raw:
+            name = f"{number}-{hashlib.sha256(raw.encode('utf-8', 'replace')).hexdigest()[:8]}"
+            told = _TIME.search(raw)
+            self._begin(name, _when_said(told[1]) if told else "", words, cwd)
+
+    def _answer(self, content: Any) -> None:
+        turn = self._turns[-1]
+        for block in content if isinstance(content, list) else [{"type": "text", "text": content}]:
+            if not isinstance(block, dict):
+                continue
+            if block.get("type") == "text":
+                words = text_of(block.get("text")).strip().removesuffix(_TAKEN_OUT).strip()
+                turn.say(words)
+                turn.status = "done" if words else turn.status
+            elif block.get("type") == "tool_use":
+                self._call(text_of(block.get("name")), block.get("input"))
+
+    def _end(self, line: dict[str, Any]) -> None:
+        turn, error = self._turns[-1], text_of(line.get("error"))
+        if line.get("status") == "success":
+            turn.status = "done"
+        elif line.get("status") == "aborted" or "aborted" in error.lower():
+            turn.status = "interrupted"
+        else:
+            turn.say(error or "refused")
+            turn.status = "failed"
+
+
+def _listed(head: dict[str, Any]) -> list[dict[str, Any]]:
+    """A session's messages as it names them, in order: whole ones where it is of an older version."""
+    found = head.get("fullConversationHeadersOnly") or head.get("conversation")
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _tools_beside(head: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Tools of an older version's messages, by their bubbles."""
+    found: dict[str, dict[str, Any]] = {}
+    given = head.get("capabilities")
+    for part in given if isinstance(given, list) else []:
+        data = _dict(part, "data") if isinstance(part, dict) else {}
+        tools = _value(data.get("bubbleDataMap"))
+        found |= {key: tool for key, tool in tools.items() if isinstance(tool, dict)} if isinstance(tools, dict) else {}
+    return found
+
+
+def _result(tool: dict[str, Any]) -> str:
+    given = _value(tool.get("result"))
+    if isinstance(given, dict) and isinstance(given.get("output"), str):
+        return str(given["output"])
+    if tool.get("result"):
+        return text_of(tool["result"]) or input_text(tool["result"])
+    error = _value(tool.get("error"))
+    return text_of(error.get("clientVisibleErrorMessage")) if isinstance(error, dict) else text_of(tool.get("error"))
+
+
+def _child(tool: dict[str, Any]) -> str:
+    """The session of the sub-agent that a tool sent off; '' where it is not said."""
+    result = _value(tool.get("result"))
+    said = text_of(_dict(tool, "additionalData").get("subagentComposerId"))
+    return said or (text_of(result.get("agentId")) if isinstance(result, dict) else "")
+
+
+def _is_ours(name: str, given: Any) -> bool:
+    """Whether a call of a server's tool is one of ours."""
+    if name.lower() not in ("callmcptool", "call_mcp_tool") or not isinstance(given, dict):
+        return False
+    return text_of(given.get("server")).removeprefix("user-") == "memsearch" and given.get("toolName") in _OURS
+
+
+# -- where a session was held ---------------------------------------------------------------------------------
+
+
+def _folder_of(user: Path, session: str, head: dict[str, Any], rows: dict[str, dict[str, Any]]) -> str:
+    """The folder of a session of the database; '' where it had none. *user*: the editor's ``User`` folder."""
+    identity = _dict(head, "workspaceIdentifier")
+    if path := text_of(_dict(identity, "uri").get("fsPath")):
+        return path
+    if (name := text_of(identity.get("id"))) and (
+        path := _workspace(user / "workspaceStorage" / os.path.basename(name))
+    ):
+        return path
+    for folder in sorted((user / "workspaceStorage").glob("*/")):
+        if session in _of_workspace(folder) and (path := _workspace(folder)):
+            return path
+    repositories = head.get("trackedGitRepos")
+    for one in repositories if isinstance(repositories, list) else []:
+        if isinstance(one, dict) and (path := text_of(one.get("repoPath"))):
+            return path
+    return next((path for row in rows.values() if (path := text_of(row.get("workspaceProjectDir")))), "")
+
+
+def _of_workspace(folder: Path) -> set[str]:
+    """The sessions that a workspace's own database names."""
+    try:
+        with reading(str(folder / _DATABASE)) as db:
+            row = db.execute("SELECT value FROM ItemTable WHERE key='composer.composerData'").fetchone()
+    except OSError:
+        return set()
+    listed = (_json(row[0]) if row else {}).get("allComposers")
+    return (
+        {text_of(one.get("composerId")) for one in listed if isinstance(one, dict)}
+        if isinstance(listed, list)
+        else set()
+    )
+
+
+def _workspace(folder: Path) -> str:
+    """The folder that a workspace is of; '' for several, for none, and where it can't be read."""
+    uri = text_of(_small(folder / "workspace.json").get("folder"))
+    return unquote(urlsplit(uri).path) if uri else ""
+
+
+def _folder_of_transcript(base: Path, session: str) -> str:
+    """The folder of a session by what lies beside ``projects``; the name of the transcript's own can't be read back, but found again."""
+    home = base.parent.parent.parent
+    metas = sorted(home.glob(f"{_CHATS}/*/*/meta.json"))
+    for meta in metas:
+        if meta.parent.name == session and (path := text_of(_small(meta).get("cwd"))):
+            return path
+    slug = base.parent.name
+    known = {text_of(_small(meta).get("cwd")) for meta in metas}
+    known |= {_workspace(f) for db in _databases() for f in db.parent.parent.glob("workspaceStorage/*/")}
+    near = [path for path in known if path and re.sub(r"[^A-Za-z0-9]+", "-", path).strip("-") == slug]
+    return near[0] if len(near) == 1 else ""
+
+
+# -- values ---------------------------------------------------------------------------------------------------
+
+
+def _range(db: Any, prefix: str) -> list[tuple[str, Any]]:
+    """The rows whose keys begin so, by the key's own index: such a table may have gigabytes."""
+    last = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+    rows = db.execute("SELECT key, value FROM cursorDiskKV WHERE key >= ? AND key < ?", (prefix, last))
+    return [(key, value) for key, value in rows if isinstance(key, str)]
+
+
+def _value(given: Any) -> Any:
+    """What a text of JSON says; any other value as it is; None for a text that is none."""
+    if not isinstance(given, str | bytes):
+        return given
+    try:
+        return document(given.encode("utf-8", "replace") if isinstance(given, str) else given)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _json(given: Any) -> dict[str, Any]:
+    value = _value(given)
+    return value if isinstance(value, dict) else {}
+
+
+def _small(file: Path) -> dict[str, Any]:
+    try:
+        return _json(inside.read(file, _MAX_SMALL))
+    except OSError:
+        return {}
+
+
+def _dict(table: dict[str, Any], name: str) -> dict[str, Any]:
+    value = table.get(name)
+    return value if isinstance(value, dict) else {}
+
+
+def _number(value: Any) -> float:
+    return float(value) if isinstance(value, int | float) else 0.0
+
+
+def _when(given: Any) -> str:
+    """A time as Cursor writes it, milliseconds or ISO 8601; '' where it says none."""
+    if isinstance(given, str) and given:
+        try:
+            return stamp(datetime.fromisoformat(given).timestamp() * 1000)
+        except (ValueError, OverflowError, OSError):
+            return ""
+    return stamp(given) if given else ""
+
+
+def _began(bubble: dict[str, Any]) -> str:
+    """When the request before an answer was sent, in older versions."""
+    at = _dict(bubble, "timingInfo").get("clientStartTime")
+    return _when(at) if _number(at) > 946_684_800_000 else ""  # smaller ones are durations
+
+
+def _when_said(words: str) -> str:
+    """``Wednesday, Nov 25, 2026, 12:40 PM (UTC+1)``, or ISO 8601."""
+    if told := _SAID.fullmatch(words.strip()):
+        hours, minutes = int(told[2] or 0), int(told[3] or 0)
+        apart = timedelta(hours=hours, minutes=-minutes if hours < 0 else minutes)
+        try:
+            at = datetime.strptime(told[1], "%b %d, %Y, %I:%M %p").replace(tzinfo=UTC) - apart
+        except (ValueError, OverflowError):
+            return ""
+        return stamp(at.timestamp() * 1000)
+    return _when(words.strip())

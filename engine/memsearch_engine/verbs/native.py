@@ -1,0 +1,100 @@
+"""The verbs of memories that agents keep or read by themselves."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from memsearch_engine import native_memories
+from memsearch_engine.errors import MemsearchError, NotFound, UsageError
+from memsearch_engine.memory import Memory
+from memsearch_engine.native_memories import Found, NativeMemory, NativeSection
+from memsearch_engine.note import Note
+from memsearch_engine.recall.notes import heeded
+from memsearch_engine.search.linked import Amendment
+
+_MIN_NAME = 4
+_TAKEN = re.compile(r"\(native:([0-9a-f]{12})\)")
+
+
+class NativeMemories:
+    """Agents' auto memories, CLAUDE.md, AGENTS.md and the like: they are read, and copied into notes; never written.
+
+    >>> with Memory() as memory:
+    ...     NativeMemories(memory).all()
+    []
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    def all(self, *, agent: str = "", compare: bool = False) -> list[NativeMemory]:
+        """What is there for this project (or for all), the files in the order in which their agents read them.
+
+        Args:
+            agent: only what this one reads.
+            compare: say also which sections a note of ours contradicts; what the service can't compare is left unsaid.
+        """
+        roots = [p.root for p in self._memory.projects] if self._memory.everything else [self._memory.place.root]
+        found: Found = {}
+        for root in roots:
+            for path, readers in native_memories.sources(root, self._memory.folders).items():
+                found.setdefault(path, readers)
+        if agent:
+            found = {path: readers for path, readers in found.items() if agent in (name for name, _ in readers)}
+        memories = native_memories.read(found, self._memory.home)
+        taken = self._taken()
+        against = self._contradicted() if compare else {}
+        for section in (section for memory in memories for section in memory.sections):
+            section.note = taken.get(section.id, "")
+            if pair := against.get(section.id):
+                section.contradicted_by, section.contradicted_why = pair.newer.entry_id, f"{pair.newer.day}: {pair.why}"
+        return memories
+
+    def get(self, name: str) -> tuple[NativeMemory, list[NativeSection]]:
+        """A file by its path, or the end of one, with all its sections; or the one section that an id names, with its file.
+
+        Raises:
+            NotFound: nothing is called so. UsageError: several are.
+        """
+        if len(name) < _MIN_NAME:
+            raise UsageError(f"{name!r} is too short to name one", "use at least 4 characters")
+        memories = self.all(compare=True)
+        by_id = [(memory, [s]) for memory in memories for s in memory.sections if s.id.startswith(name)]
+        path = os.path.expanduser(name)
+        exact = [memory for memory in memories if memory.path == os.path.abspath(path)]
+        ending = [memory for memory in memories if memory.path.endswith(os.sep + name)]
+        found = by_id or [(memory, memory.sections) for memory in exact or ending]
+        if not found:
+            raise NotFound(f"no agent's memory is called {name}", "`memsearch native list` shows what there is")
+        if len(found) > 1:
+            which = ", ".join(sorted(sections[0].id if by_id else memory.path for memory, sections in found)[:5])
+            raise UsageError(f"{name!r} names several: {which}", "type more of it")
+        return found[0]
+
+    def take(self, memory: NativeMemory, section: NativeSection) -> Note:
+        """Copy a section into today's notes, with where it is from. Undoable. Raises UsageError, Unreachable."""
+        path = native_memories.short(memory.path, self._memory.place.root).replace("`", "")
+        under = f", under {' › '.join(section.trail)}" if section.trail else ""
+        source = f"`{path}`, line {section.line}, of {native_memories.titles(memory)}{under}"
+        return self._memory.add(f"{section.text}\n- Taken from: {' '.join(source.split())} (native:{section.id})")
+
+    def _taken(self) -> dict[str, str]:
+        """Section -> the note that was made of it."""
+        catalog = self._memory.catalog
+        if catalog is None:
+            return {}
+        rows = catalog.query(
+            "SELECT c.text, e.entry_id FROM chunks c JOIN entries e ON e.id=c.entry"
+            " WHERE e.kind='note' AND c.text LIKE '%- Taken from: %(native:%'"
+        )
+        return {name: entry for text, entry in rows for name in _TAKEN.findall(text)}
+
+    def _contradicted(self) -> dict[str, Amendment]:
+        """Section -> the note that says otherwise, of this project."""
+        memory = self._memory
+        try:
+            found = memory.call("contradicted", list[Amendment], timeout_s=60, place=memory.place_param)
+        except MemsearchError:
+            return {}
+        return {p.older.entry_id: p for p in heeded(found, memory.place.memory, memory.journal.origin) if p.holds}

@@ -1,0 +1,143 @@
+"""``memsearch native``: what agents remember or are told by files of their own."""
+
+from __future__ import annotations
+
+import click
+import memsearch_engine as engine
+from memsearch_engine import NativeMemory, NativeSection, UsageError, agent_names, native_path, native_titles
+
+from memsearch_tui.cli import output
+from memsearch_tui.cli.options import as_json, memory_at, scope
+from memsearch_tui.counted import many
+
+
+@click.group()
+def native() -> None:
+    """Memories that agents keep or read by themselves: auto memories, CLAUDE.md, AGENTS.md and the like.
+
+    They are only read. `memsearch search 'kind:native WORDS'` finds what stands in them.
+    """
+
+
+@native.command(
+    "list",
+    epilog="\b\nExamples:\n  memsearch native list                        this project's, and what holds everywhere\n  memsearch native list --agent codex\n  memsearch native list --all --json           of all projects, with every section",
+)
+@click.option("--agent", type=click.Choice(agent_names()), help="Only what this agent reads.")
+@scope
+@as_json
+def list_(agent: str | None, project: str | None, everything: bool, json_: bool) -> int:
+    """Which files there are, who reads them, and what is wrong with them: parts that are not read at a start, files that no index
+    names, sections that your notes contradict."""
+    here = memory_at(project, everything)
+    root = "" if everything else here.place.root
+    memories = engine.NativeMemories(here).all(agent=agent or "", compare=True)
+    if json_:
+        output.emit({"memories": memories})
+        return 0
+    for memory in memories:
+        output.echo(output.style(output.safe(native_path(memory.path, root)), bold=True))
+        facts = [native_titles(memory), output.safe(memory.title), "everywhere" if memory.scope == "everywhere" else ""]
+        facts += [f"by {'the agent' if memory.author == 'agent' else 'you'}", many(len(memory.sections), "section")]
+        facts += [f"changed {memory.modified[:10]}" if memory.modified else ""]
+        output.echo(f"    {output.style(' · '.join(fact for fact in facts if fact), dim=True)}")
+        for problem in _problems(memory):
+            output.echo(f"    ! {problem}")
+    if not memories:
+        output.say("no agent has a memory of its own here")
+        return 1
+    output.say(
+        "`memsearch native show PATH` shows one; `memsearch native import ID` takes a section of it into your notes"
+    )
+    return 0
+
+
+def _problems(memory: NativeMemory) -> list[str]:
+    found = [memory.problem] if memory.problem else []
+    if memory.orphaned:
+        found.append("no index names it, so its agent does not come to read it")
+    if memory.unread:
+        who = ", ".join(sorted({engine.agent_named(a).title for s in memory.sections for a in s.unread_by}))
+        first = next(section.line for section in memory.sections if section.unread_by)
+        found.append(
+            f"{many(memory.unread, 'section')} from line {first} on: {who} leaves that out when a session starts"
+        )
+    for section in memory.sections:
+        if section.contradicted_by:
+            found.append(
+                f"line {section.line}: your note {section.contradicted_by} says otherwise ({output.safe(section.contradicted_why)})"
+            )
+    return found
+
+
+@native.command(
+    epilog="\b\nExamples:\n  memsearch native show CLAUDE.md              its sections, each with its id\n  memsearch native show 3fa9c1d2               one section, whole"
+)
+@click.argument("name")
+@scope
+@as_json
+def show(name: str, project: str | None, everything: bool, json_: bool) -> int:
+    """Show a file (by its path, or the end of one) or one section (by its id). Secrets in it are not shown."""
+    memory, sections = engine.NativeMemories(memory_at(project, everything)).get(name)
+    if json_:
+        memory.sections = sections
+        output.emit(memory)
+        return 0
+    output.echo(output.style(output.safe(memory.path), bold=True))
+    output.echo(output.style(f"{native_titles(memory)} · {output.safe(memory.title)}", dim=True))
+    for problem in _problems(memory) if len(sections) != 1 else ():
+        output.say(f"! {problem}")
+    for section in sections:
+        output.echo("")
+        output.echo(output.style(_head(section), dim=True))
+        output.echo(output.safe(section.text))
+    return 0
+
+
+def _head(section: NativeSection) -> str:
+    facts = [section.id, f"line {section.line}", output.safe(" › ".join(section.trail))]
+    facts += ["not read at a start"] if section.unread_by else []
+    facts += [f"in your notes as {section.note}"] if section.note else []
+    return "  ".join(fact for fact in facts if fact)
+
+
+@native.command(
+    "import",
+    epilog="\b\nExamples:\n  memsearch native import 3fa9c1d2 77b0\n  memsearch native import MEMORY.md --dry-run  every section that your notes don't have yet",
+)
+@click.argument("names", nargs=-1, required=True, metavar="ID|PATH...")
+@click.option("--dry-run", "-n", is_flag=True, help="Show what would be taken; write nothing.")
+@click.option("--yes", "-y", is_flag=True, help="Don't ask.")
+@as_json
+def import_(names: tuple[str, ...], dry_run: bool, yes: bool, json_: bool) -> int:
+    """Take sections into today's notes, each with where it is from. What was taken before is left out; `memsearch undo ID` takes a
+    note back."""
+    natives = engine.NativeMemories(memory_at())
+    chosen = {s.id: (memory, s) for name in names for memory, sections in [natives.get(name)] for s in sections}
+    new = [(memory, section) for memory, section in chosen.values() if not section.note]
+    if not json_:
+        for _, section in new:
+            output.echo(f"{section.id}  {output.clip(section.text, output.width() - 14)}")
+    if old := len(chosen) - len(new):
+        output.say(f"{many(old, 'section')} of these your notes have already")
+    if not new or dry_run:
+        if json_:
+            output.emit({"would_take": [section for _, section in new]} if dry_run else {"taken": []})
+        elif new:
+            output.say(f"{many(len(new), 'section')} would be taken")
+        return 0 if new else 1
+    output.confirm(f"Take {many(len(new), 'section')} into your notes?", yes)
+    notes = []
+    for memory, section in new:
+        try:
+            notes.append(natives.take(memory, section))
+        except UsageError as error:  # nothing but a secret
+            output.say(f"! {section.id}: {error}")
+    if json_:
+        output.emit({"taken": [{"id": note.id, "path": note.path, "text": note.text} for note in notes]})
+    else:
+        output.say(
+            f"{many(len(notes), 'note')} written to {notes[0].path if notes else 'nothing'}: "
+            + " ".join(note.id for note in notes)
+        )
+    return 0 if len(notes) == len(new) else 5

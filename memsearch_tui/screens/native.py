@@ -1,0 +1,161 @@
+"""What agents remember by themselves, or are told by files of their own: auto memories, CLAUDE.md, AGENTS.md. A section can be taken into
+the notes; the files are only read."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar
+
+from memsearch_engine import agent_named, native_titles
+from textual import on
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Container
+from textual.screen import Screen
+from textual.widgets import Footer
+
+from memsearch_tui.aside import WRITES, attend, away
+from memsearch_tui.counted import many
+from memsearch_tui.library import Item, Library
+from memsearch_tui.widgets.lines import LineList, Row, TextView
+
+if TYPE_CHECKING:
+    from memsearch_engine import NativeMemory, NativeSection, Note
+
+_EMPTY = ["No agent has a memory of its own here, and the project no CLAUDE.md or AGENTS.md."]
+
+
+class NativeScreen(Screen["Item"]):
+    """Dismisses with the note that was made of a section, or says otherwise, where the user asked to see it; else with None."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("t", "take", "Take into notes", id="native.take"),
+        Binding("n", "note", "Its note", id="native.note"),
+        Binding("right_square_bracket", "file(1)", "Next file", show=False, id="native.next"),
+        Binding("left_square_bracket", "file(-1)", "Previous file", show=False, id="native.previous"),
+        Binding("r", "reload", "Read again", id="native.reload"),
+        Binding("enter,right,l", "read", "Read", id="native.read"),
+        Binding("escape,q,left,h", "leave", "Back", id="native.back"),
+    ]
+
+    def __init__(self, library: Library) -> None:
+        super().__init__()
+        self._library = library
+        self._memories: dict[str, NativeMemory] = {}
+        self._sections: dict[str, tuple[NativeMemory, NativeSection]] = {}
+        self._list = LineList(
+            self._row, moved=self._moved, empty=["reading …"], is_heading=lambda key: key in self._memories, id="cases"
+        )
+        self._detail = TextView(id="evidence")
+
+    def compose(self) -> ComposeResult:
+        with Container(id="review"):
+            yield self._list
+            yield self._detail
+        yield Footer(show_command_palette=False)
+
+    async def on_mount(self) -> None:
+        self._list.border_title, self._detail.border_title = "agents' own memories", "what it says"
+        self._list.focus()
+        await self.action_reload()
+
+    async def action_reload(self) -> None:
+        reading = away(self._library.native)
+        await attend(self, "reading what agents remember", reading, self._show, self._complain)
+
+    def _complain(self, error: Exception) -> None:
+        self.notify(str(error), severity="error")
+
+    def _show(self, memories: list[NativeMemory]) -> None:
+        self._memories = {memory.path: memory for memory in memories}
+        self._sections = {section.id: (memory, section) for memory in memories for section in memory.sections}
+        keys = [key for memory in memories for key in (memory.path, *(section.id for section in memory.sections))]
+        self._list.empty = _EMPTY
+        self._list.border_subtitle = many(len(memories), "file")
+        self._list.show_keys(keys if self._sections else [])
+        self._moved()
+
+    def _row(self, index: int, width: int) -> Row:
+        key = self._list.keys[index]
+        if key in self._memories:
+            memory = self._memories[key]
+            tags: Row = [(f"{agent_named(agent).tag} ", agent_named(agent).tag) for agent in memory.agents]
+            flaw = memory.problem or ("no index names it" if memory.orphaned else "")
+            return [*tags, (self._library.native_path(memory.path), "strong"), (f"  {flaw}" if flaw else "", "warn")]
+        _, section = self._sections[key]
+        sign = "×" if section.contradicted_by else "…" if section.unread_by else "=" if section.note else " "
+        tone = "warn" if section.contradicted_by else "dim" if section.unread_by else "text"
+        lines = (line.strip().lstrip("-*+> ") for line in section.text.splitlines())
+        words = next((line for line in lines if line and not line.startswith(("```", "~~~"))), "")
+        return [(f"  {sign} ", "warn" if section.contradicted_by else "dim"), (words, tone)]
+
+    def _moved(self, by_hand: bool = False) -> None:
+        found = self._sections.get(self._list.key) if self._list.key is not None else None
+        self._detail.show(_rows(self._library, *found) if found else [])
+
+    def action_file(self, step: int) -> None:
+        keys = self._list.keys
+        heads = [place for place, key in enumerate(keys) if key in self._memories]
+        own = max((number for number, place in enumerate(heads) if place < self._list.cursor), default=0)
+        if 0 <= own + step < len(heads):
+            self._list.move_to(heads[own + step] + 1)
+
+    @on(LineList.Opened)
+    def action_read(self) -> None:
+        self._detail.focus()
+
+    async def action_take(self) -> None:
+        """Copy what is selected, else the section under the cursor, into today's notes."""
+        chosen = [self._sections[key] for key in self._list.keys if key in self._list.selected]
+        chosen = chosen or [found for found in [self._sections.get(self._list.key or "")] if found]
+        new = [(memory, section) for memory, section in chosen if not section.note]
+        if not new:
+            self.notify("your notes have it already" if chosen else "nothing to take")
+            return
+        work = WRITES.run(partial(self._library.take_native, new))
+        await attend(self, "taking it into the notes", work, self._taken, self._complain, is_write=True)
+
+    def _taken(self, notes: list[Note]) -> None:
+        self._list.clear_selection()
+        if notes:
+            self.notify(
+                f"{many(len(notes), 'note')} written to {notes[0].day} · u in the list of notes takes them back"
+            )
+        self.call_later(self.action_reload)
+
+    async def action_note(self) -> None:
+        """Go to the note that says otherwise, or that was made of it."""
+        found = self._sections.get(self._list.key or "")
+        names = [name for name in (found[1].contradicted_by, found[1].note) if name][:1] if found else []
+        await attend(self, "opening it", away(partial(self._library.behind, names, [])), self._opened, self._complain)
+
+    def _opened(self, items: list[Item]) -> None:
+        if items:
+            self.dismiss(items[0])
+        else:
+            self.notify("no note says anything of it")
+
+    def action_leave(self) -> None:
+        if self._detail.has_focus:
+            self._list.focus()
+        else:
+            self.dismiss(None)
+
+
+def _rows(library: Library, memory: NativeMemory, section: NativeSection) -> list[Row]:
+    """What a section says, then what is to be said of it."""
+    where = f"{library.native_path(memory.path)}, line {section.line}"
+    rows: list[Row] = [[(where, "dim")], [(f"{native_titles(memory)} · {memory.title}", "dim")]]
+    if section.trail:
+        rows.append([(" › ".join(section.trail), "strong")])
+    rows += [[], *([(line, "text")] for line in section.text.split("\n")), []]
+    if section.unread_by:
+        who = ", ".join(agent_named(agent).title for agent in section.unread_by)
+        rows.append([(f"{who} leaves this out when a session starts: it stands behind its cap", "warn")])
+    if memory.orphaned:
+        rows.append([("No index names this file, so its agent does not come to read it", "warn")])
+    if section.contradicted_by:
+        rows.append([(f"A note says otherwise: {section.contradicted_why}", "warn"), ("  n opens it", "accent")])
+    if section.note:
+        rows.append([(f"In your notes as {section.note}", "good"), ("  n opens it", "accent")])
+    return rows
