@@ -389,6 +389,8 @@ class Library:
         if entry.agent not in agent_names() or not _SESSION.match(entry.session):  # an anchor is untrusted text
             return [], ""
         argv = [part.replace("{session}", entry.session) for part in agent_named(entry.agent).resume]
+        if not argv:  # nothing but its own window opens one
+            return [], ""
         try:
             folder = self.memory.conversation(entry, context=0).turns[0].cwd
         except (MemsearchError, OSError, IndexError):

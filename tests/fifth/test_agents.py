@@ -26,7 +26,7 @@ PLACES = {
     "openclaw": ".openclaw/agents", "qwen": ".qwen/projects",
     "gemini": ".gemini/tmp", "pi": ".pi/agent", "copilot": ".copilot/session-state", "kilo": ".local/share/kilo", "cline": ".cline/data/sessions",
     "kimi": ".kimi-code/sessions", "vibe": ".vibe/logs/session",
-    "cursor": ".config/Cursor/User/globalStorage", "aider": "", "crush": ".crush",
+    "cursor": ".config/Cursor/User/globalStorage", "aider": "", "crush": ".crush", "goose": ".local/share/goose/sessions", "zed": ".local/share/zed/threads",
     "pocket": ".pocket/chats",
 }  # fmt: skip
 TOLD = [
@@ -144,7 +144,7 @@ def is_read(box: Box, agent: str) -> None:
     assert box.ok("transcript", str(file), "--session", session, "--json").json["turns"][0]["agent"] == agent
     assert box.ok("import", agent, "--yes", "--json").json["new"] == 0 and len(listed(box)) == 2
     here = {row["agent"]: row for row in box.ok("agents", "--json").json["agents"]}[agent]
-    has_entry = agent not in ("vibe", "aider")
+    has_entry = agent not in ("vibe", "aider", "goose")
     assert here["turns"] == here["captured"] == 2 and here["can"] == ["sessions", *(["mcp"] if has_entry else [])]
     for verb in ("install", "status", "uninstall"):
         refused = box.run("plugins", verb, agent)

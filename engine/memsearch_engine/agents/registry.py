@@ -30,6 +30,8 @@ PACKAGES = {
     "cursor": "memsearch_engine.agents.cursor",
     "aider": "memsearch_engine.agents.aider",
     "crush": "memsearch_engine.agents.crush",
+    "goose": "memsearch_engine.agents.goose",
+    "zed": "memsearch_engine.agents.zed",
 }
 
 
@@ -38,7 +40,7 @@ class Agent(NamedTuple):
 
     Attributes:
         name, title, tag: as commands name it; as people do; in two letters, in lists.
-        program: its command; resume: what goes on with a session, ``{session}`` in its place.
+        program: its command; resume: what goes on with a session, ``{session}`` in its place; () where no command does.
         home_variable, home, sessions: the variable that moves its home; its home below the user's; where sessions lie in it ('': it can be told
             any folder for them).
         writes: how the files of its sessions end.

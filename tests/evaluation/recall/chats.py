@@ -425,6 +425,44 @@ def _crush(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
     db.close()
 
 
+def _goose(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
+    db = sqlite3.connect(folder / "sessions.db")
+    db.executescript(
+        "CREATE TABLE IF NOT EXISTS sessions(id PRIMARY KEY, working_dir, session_type, created_at, updated_at, extension_data);"
+        "CREATE TABLE IF NOT EXISTS messages(id INTEGER PRIMARY KEY, message_id, session_id, role, content_json, created_timestamp,"
+        " metadata_json);"
+    )
+    with db:
+        first, last = (f"{said.at:%Y-%m-%d %H:%M:%S}" for said in (chat[0], chat[-1]))
+        db.execute("INSERT INTO sessions VALUES (?, ?, 'user', ?, ?, '{}')", (session, str(project), first, last))
+        for said in chat:
+            at = int(said.at.timestamp())
+            for name, role, text, when in (
+                (said.turn, "user", said.asked, at), (f"a-{said.turn}", "assistant", said.answered, at + 1),
+            ):  # fmt: skip
+                row = (name, session, role, json.dumps([{"type": "text", "text": text}]), when, "{}")
+                db.execute("INSERT INTO messages VALUES (NULL, ?, ?, ?, ?, ?, ?)", row)
+    db.close()
+
+
+def _zed(folder: Path, project: Path, session: str, chat: list[Said]) -> None:
+    messages: list[dict] = []
+    for said in chat:
+        messages.append({"User": {"id": said.turn, "content": [{"Text": said.asked}]}})
+        messages.append({"Agent": {"content": [{"Text": said.answered}], "tool_results": {}}})
+    db = sqlite3.connect(folder / "threads.db")
+    db.execute(
+        "CREATE TABLE IF NOT EXISTS threads(id PRIMARY KEY, summary, updated_at, data_type, data, parent_id, folder_paths,"
+        " folder_paths_order, created_at)"
+    )
+    with db:
+        at = _stamp(chat[0].at)
+        document = json.dumps({"version": "0.3.0", "messages": messages})
+        row = (session, "", at, "json", document.encode(), None, str(project), "0", at)
+        db.execute("INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+    db.close()
+
+
 _WRITERS: dict[str, Callable[[Path, Path, str, list[Said]], None]] = {
     "claude-code": _claude,
     "codex": _codex,
@@ -441,4 +479,6 @@ _WRITERS: dict[str, Callable[[Path, Path, str, list[Said]], None]] = {
     "cursor": _cursor,
     "aider": _aider,
     "crush": _crush,
+    "goose": _goose,
+    "zed": _zed,
 }

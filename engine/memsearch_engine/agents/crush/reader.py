@@ -33,6 +33,7 @@ _SUB_AGENTS = ("agent", "agentic_fetch")
 _GOES_ON = "The previous session was interrupted because it got too long, the initial user request was: `"
 _KNOWN = frozenset("text reasoning image_url binary tool_call tool_result finish shell_command".split())
 _MAX_CHILDREN = 200
+_FAR = 1e15  # no time: what is beyond is some other number
 
 
 def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
@@ -224,4 +225,4 @@ def _value(given: object) -> Any:
 
 
 def _number(value: object) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
+    return float(value) if isinstance(value, int | float) and abs(value) < _FAR else 0.0

@@ -49,6 +49,7 @@ _OWN = "<system_notification>"  # what it tells its model itself
 _TAKEN_OUT = "[REDACTED]"  # thinking
 _OURS = ("recall", "open", "timeline", "note", "remember", "forget", "correct")
 _MAX_CHILDREN = 200
+_FAR = 1e15  # no time: what is beyond is some other number
 
 
 def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
@@ -478,7 +479,7 @@ def _dict(table: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def _number(value: Any) -> float:
-    return float(value) if isinstance(value, int | float) else 0.0
+    return float(value) if isinstance(value, int | float) and abs(value) < _FAR else 0.0
 
 
 def _when(given: Any) -> str:

@@ -1,0 +1,27 @@
+"""Goose (1.52.0 and 1.37.0 were driven): its sessions are read."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memsearch_engine.agents.registry import Agent
+
+if TYPE_CHECKING:
+    from memsearch_engine.agents.goose import reader
+    from memsearch_engine.transcripts.readers import Reader
+
+    _: Reader = reader
+
+AGENT = Agent(
+    name="goose",
+    title="Goose",
+    tag="gs",
+    program="goose",
+    resume=("goose", "session", "--resume", "--session-id", "{session}"),
+    home_variable="XDG_DATA_HOME",
+    home=".local/share",
+    sessions="goose/sessions",
+    writes=".db",
+    context_lines=0,
+    tells=(),
+)

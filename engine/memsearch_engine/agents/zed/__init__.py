@@ -1,0 +1,28 @@
+"""Zed's own agent: its threads are read. By its source (2026): it could not be driven."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from memsearch_engine.agents.registry import Agent
+
+if TYPE_CHECKING:
+    from memsearch_engine.agents.zed import reader
+    from memsearch_engine.transcripts.readers import Reader
+
+    _: Reader = reader
+
+AGENT = Agent(
+    name="zed",
+    title="Zed",
+    tag="zd",
+    program="zed",
+    resume=(),
+    home_variable="XDG_DATA_HOME",
+    home=".local/share",
+    sessions="zed/threads",
+    elsewhere=("Library/Application Support/Zed/threads",),
+    writes=".db",
+    context_lines=0,
+    tells=(),
+)

@@ -1,0 +1,310 @@
+"""Zed's threads: ``threads.db``, a row each that is written whole again, with a document of JSON, mostly packed by zstd (by its source of 2026;
+it could not be driven). Agents of others that run in Zed keep their own sessions.
+
+A message is an object named for who spoke; the model's has its tools and their results. There are no times of messages: all turns of a thread
+have its own. Failures are kept nowhere. Tools of servers go by their bare names, so what is none of Zed's own is taken for one.
+
+**A turn is named by its message's id**; in documents of Zed's first agent that is a number, and saving such a thread again gives other ids,
+so each is also known by its place (``#1``).
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from memsearch_engine.agents.zed import AGENT
+from memsearch_engine.transcripts.model import Conversation, Session, ToolCall, Turn, document, input_text, text_of
+from memsearch_engine.transcripts.sqlite import reading, stamp
+
+KIND = "db"
+NAME = "threads.db"
+_MAX = 256 * 1024 * 1024
+_TOOLS = frozenset(
+    "apply_code_action code_actions control_debug_session copy_path create_directory create_file create_thread delete_path diagnostics"
+    " edit_file streaming_edit_file write_file save_file restore_file_from_disk find_path find_references get_code_actions"
+    " get_debug_session_state go_to_definition grep list_agents_and_models list_debug_sessions list_directory move_path now open read_file"
+    " rename rename_symbol skill spawn_agent subagent terminal thinking update_plan update_title bash batch_tool code_symbols contents"
+    " path_search regex_search symbol_info lua_interpreter".split()
+)
+_SUB_AGENTS = ("spawn_agent", "subagent")
+_SHELLS = ("terminal", "bash")
+_STOPPED = ("Tool canceled by user", "user stopped")
+_FAILED = " failed with exit code "
+_MAX_CHILDREN = 200
+
+
+def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
+    """Every thread of the database in *folder*."""
+    file = folder / NAME
+    if not file.is_file():
+        return
+    try:
+        with reading(str(file)) as db:
+            order = "created_at" if "created_at" in _columns(db) else "updated_at"
+            rows = db.execute(f"SELECT id, updated_at, length(data) FROM threads ORDER BY {order}").fetchall()
+    except OSError as error:
+        failed.append((str(file), error.strerror or str(error)))
+        return
+    for name, updated, size in rows:
+        yield Session(AGENT.name, text_of(name), str(file), KIND, _milliseconds(updated) / 1000, size or 0)
+
+
+def locate(folder: Path, session: str) -> Session | None:
+    file = folder / NAME
+    return at(file, session) if session and file.is_file() else None
+
+
+def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
+    """The named thread of a database, else its newest one."""
+    if os.path.basename(path) != NAME:
+        return None
+    with reading(os.fspath(path)) as db:
+        query = "SELECT id FROM threads WHERE id=? OR ?='' ORDER BY updated_at DESC LIMIT 1"
+        row = db.execute(query, (session, session)).fetchone()
+    return Session(AGENT.name, text_of(row[0]), os.fspath(path), KIND) if row else None
+
+
+def holds(name: str) -> bool | None:
+    return name == NAME
+
+
+def wrote(line: object) -> bool:
+    return False
+
+
+def open_session(where: Session, cache: Path | None = None) -> Conversation:
+    return ZedConversation(where)
+
+
+class ZedConversation(Conversation):
+    agent = AGENT.name
+
+    def __init__(self, where: Session) -> None:
+        super().__init__(where)
+        with reading(where.path) as db:
+            has = _columns(db)
+            wanted = (
+                "data_type",
+                "data",
+                "updated_at",
+                "parent_id",
+                "folder_paths",
+                "folder_paths_order",
+                "created_at",
+            )
+            columns = ", ".join(name if name in has else "NULL" for name in wanted)
+            row = db.execute(f"SELECT {columns} FROM threads WHERE id=?", (where.session,)).fetchone()
+        if row is None:
+            raise FileNotFoundError(2, f"no thread {where.session}", where.path)
+        kind, data, updated, parent, folders, order, created = row
+        thread = _document(kind, data, where.path)
+        self.parent = text_of(parent) or text_of(_table(thread.get("subagent_context")).get("parent_thread_id"))
+        self.version = text_of(thread.get("version"))
+        self._at = stamp(_milliseconds(created) or _milliseconds(updated)) if created or updated else ""
+        self._cwd = _folder(text_of(folders), text_of(order), thread)
+        self._turns: list[Turn] = []
+        self._children: dict[str, list[str]] = {}  # turn -> threads of the sub-agents that it sent off
+        messages = thread.get("messages")
+        for place, message in enumerate(messages if isinstance(messages, list) else []):
+            if isinstance(message, dict) and "role" in message:
+                self._old(message, place)
+            else:
+                self._new(message, place)
+        self.ids = [turn.turn for turn in self._turns]
+        self.aliases = {f"#{place}": turn.turn for place, turn in enumerate(self._turns, 1)}
+
+    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        found = self._turns[first:last]
+        for turn in found:
+            if any(call.name in _SUB_AGENTS for call in turn.tools) and not turn.outside:
+                turn.outside = self._took_in(self._children.get(turn.turn, []))
+        return found
+
+    def _took_in(self, children: list[str]) -> bool:
+        """Whether a sub-agent took in content from outside; so it is said, too, where none can be read."""
+        seen, waiting = {self.session}, list(children)
+        if not waiting:
+            return True
+        while waiting:
+            name = waiting.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            try:
+                child = ZedConversation(Session(self.agent, name, self.where.path, KIND))
+            except OSError:
+                return True
+            if len(seen) > _MAX_CHILDREN or any(turn.outside for turn in child._turns):
+                return True
+            waiting += [grandchild for names in child._children.values() for grandchild in names]
+        return False
+
+    def _begin(self, name: str, words: str) -> None:
+        self._turns.append(
+            Turn(self.agent, self.session, name, self._at, self._at, self._cwd, words, tools=[], status="interrupted")
+        )
+
+    def _call(self, name: str, given: Any, output: str, failed: bool) -> None:
+        turn, words = self._turns[-1], input_text(given)
+        # `terminal` is a shell: what it fetches is known by that name
+        turn.call(ToolCall("shell" if name in _SHELLS else name, words, output, failed or _FAILED in output[:500]))
+        turn.tools[-1].name = name
+        turn.outside = turn.outside or name not in _TOOLS
+        turn.status = "interrupted"  # until words follow
+
+    # -- since 0.3.0 ----------------------------------------------------------------------------------------
+
+    def _new(self, message: Any, place: int) -> None:
+        if message == "Resume":
+            return
+        kind = next(iter(message), "") if isinstance(message, dict) else str(message)
+        said = _table(message.get(kind)) if isinstance(message, dict) else {}
+        if kind == "User":
+            pieces = _list(said.get("content"))
+            words = "".join(map(_piece, pieces))
+            words = words or "[image]" * any("Image" in piece for piece in pieces)
+            if words:
+                self._begin(text_of(said.get("id")) or f"{self.session}-{place}", words)
+        elif kind == "Agent":
+            if self._turns:
+                self._answer(said)
+        elif kind != "Compaction":
+            self.unknown[kind[:40]] = self.unknown.get(kind[:40], 0) + 1
+
+    def _answer(self, said: dict[str, Any]) -> None:
+        turn, results = self._turns[-1], _table(said.get("tool_results"))
+        for piece in _list(said.get("content")):
+            if words := text_of(piece.get("Text")):
+                turn.say(words)
+                turn.status = "done" if words.strip() else turn.status
+            elif used := _table(piece.get("ToolUse")):
+                result = _table(results.get(text_of(used.get("id"))))
+                self._call(
+                    text_of(used.get("name")),
+                    _given(used.get("input")),
+                    _shown(result.get("content")),
+                    result.get("is_error") is True,
+                )
+                self._note_child(turn, used, result)
+
+    def _note_child(self, turn: Turn, used: dict[str, Any], result: dict[str, Any]) -> None:
+        if used.get("name") not in _SUB_AGENTS:
+            return
+        try:
+            told = document(_shown(result.get("content")).encode("utf-8", "replace"))
+        except (ValueError, RecursionError):
+            told = None
+        child = text_of(_table(told).get("session_id")) or text_of(_table(_given(used.get("input"))).get("session_id"))
+        if child:
+            self._children.setdefault(turn.turn, []).append(child)
+
+    # -- before ---------------------------------------------------------------------------------------------
+
+    def _old(self, message: dict[str, Any], place: int) -> None:
+        role = message.get("role")
+        segments = message.get("segments")
+        parts = _list(segments) if isinstance(segments, list) else [{"type": "text", "text": message.get("text")}]
+        words = "".join(text_of(part.get("text")) for part in parts if part.get("type") == "text")
+        results = {text_of(one.get("tool_use_id")): one for one in _list(message.get("tool_results"))}
+        if message.get("is_hidden") is True or role == "system":
+            return
+        if role == "user" and results:  # of 0.1.0, where they stand in a message of their own
+            for call, result in zip(self._turns[-1].tools[-len(results) :] if self._turns else [], results.values()):
+                call.output, call.failed = _shown(result.get("content")), result.get("is_error") is True
+        elif role == "user":
+            if words.strip():
+                number = message.get("id")
+                self._begin(str(number) if isinstance(number, int | str) else f"#{place}", words)
+        elif role == "assistant":
+            if not self._turns:
+                return
+            turn = self._turns[-1]
+            turn.say(words)
+            turn.status = "done" if words.strip() else turn.status
+            for used in _list(message.get("tool_uses")):
+                result = results.get(text_of(used.get("id")), {})
+                self._call(
+                    text_of(used.get("name")),
+                    used.get("input"),
+                    _shown(result.get("content")),
+                    result.get("is_error") is True,
+                )
+        else:
+            self.unknown[str(role)[:40]] = self.unknown.get(str(role)[:40], 0) + 1
+
+
+def _document(kind: object, data: object, path: str) -> dict[str, Any]:
+    """A thread. Raises OSError where it can't be read, or is larger than any thread may be."""
+    import zstandard
+
+    raw = data.encode("utf-8", "replace") if isinstance(data, str) else data if isinstance(data, bytes) else b""
+    try:
+        if kind == "zstd":  # frames that don't say their size
+            with zstandard.ZstdDecompressor().stream_reader(raw) as stream:
+                raw = stream.read(_MAX + 1)
+        if len(raw) > _MAX:
+            raise OSError(27, "a thread that is too large", path)
+        return _table(document(raw))
+    except (zstandard.ZstdError, ValueError, RecursionError, MemoryError) as error:
+        raise OSError(22, "not a whole thread", path) from error
+
+
+def _folder(paths: str, order: str, thread: dict[str, Any]) -> str:
+    """The folder that a thread was begun in: the first of its roots, which are stored by name, as they were opened."""
+    roots = [path for path in paths.split("\n") if path]
+    places = [int(place) if place.isascii() and place.isdigit() else len(roots) for place in order.split(",")]
+    if roots:
+        return roots[places.index(min(places))] if len(places) == len(roots) else roots[0]
+    worktrees = _list(_table(thread.get("initial_project_snapshot")).get("worktree_snapshots"))
+    return text_of(worktrees[0].get("worktree_path")) if worktrees else ""
+
+
+def _piece(piece: dict[str, Any]) -> str:
+    """A piece of a prompt as it stood in the box; a mention by its name."""
+    if "Text" in piece:
+        return text_of(piece["Text"])
+    uri = _table(_table(piece.get("Mention")).get("uri"))
+    for told in uri.values():
+        named = _table(told)
+        path = text_of(named.get("abs_path")) or text_of(named.get("path"))
+        return f"@{os.path.basename(path.rstrip('/')) or text_of(named.get('name')) or text_of(named.get('url')) or 'mention'}"
+    return ""
+
+
+def _given(value: Any) -> Any:
+    """What a tool was given; newer versions say of what kind it is."""
+    return value["value"] if isinstance(value, dict) and value.keys() == {"type", "value"} else value
+
+
+def _shown(content: Any) -> str:
+    """What a tool gave, in any version's shape."""
+    if isinstance(content, list):
+        return "\n".join(text for text in map(_shown, content) if text)
+    if isinstance(content, dict):
+        return next((text for key, value in content.items() if key.lower() == "text" and (text := text_of(value))), "")
+    return text_of(content)
+
+
+def _columns(db: Any) -> set[str]:
+    return {row[1] for row in db.execute("PRAGMA table_info(threads)")}
+
+
+def _milliseconds(given: object) -> float:
+    """Of RFC 3339, which may have more digits than Python reads; 0 where it is no time."""
+    try:
+        when = datetime.fromisoformat(text_of(given))
+        return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp() * 1000
+    except (ValueError, OverflowError, OSError):
+        return 0.0
+
+
+def _table(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _list(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []

@@ -1,0 +1,266 @@
+"""Memories that agents keep themselves: which parts there are, what of them is read at a start, what notes contradict, and taking one."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from memsearch_engine import Memory, NativeMemories, native_memories
+from memsearch_engine.home import Home
+
+from tests.conftest import Box, until
+
+RULES = """\
+---
+description: what holds here
+---
+# The shop
+
+It sells shoes
+in two towns.
+
+Always:
+- run `make check` before a push
+- ship on Tuesdays
+  and never later than noon
+  - not at all in December
+
+<!-- nobody reads this -->
+## Cache
+
+| name | value |
+| ---- | ----- |
+| TTL  | 60    |
+
+1. first
+2. second
+
+```sh
+# no heading
+make
+```
+"""
+
+
+@pytest.fixture
+def auto(box: Box) -> Path:
+    """Claude Code's auto memory of the project."""
+    slug = "".join(sign if sign.isalnum() and sign.isascii() else "-" for sign in str(box.project))
+    folder = box.user / ".claude" / "projects" / slug / "memory"
+    folder.mkdir(parents=True)
+    return folder
+
+
+def listed(box: Box, *more: str) -> dict[str, dict]:
+    found = box.run("native", "list", "--json", *more)
+    return {os.path.basename(memory["path"]): memory for memory in found.json["memories"]}
+
+
+def hits(box: Box, query: str) -> list[dict]:
+    return box.run("search", query, "--json").json["hits"]
+
+
+def sections(text: str, home: Home) -> list[tuple[list[str], int, str]]:
+    return [(s.trail, s.line, s.text) for s in native_memories._sections("/x.md", text, home)]
+
+
+def test_a_file_is_its_list_items_and_the_texts_between(tmp_path):
+    assert sections(RULES, Home(tmp_path)) == [
+        (["The shop"], 6, "It sells shoes\nin two towns."),
+        (["The shop", "Always"], 10, "- run `make check` before a push"),
+        (["The shop", "Always"], 11, "- ship on Tuesdays\n  and never later than noon\n  - not at all in December"),
+        (["The shop", "Cache"], 18, "| name | value |\n| ---- | ----- |\n| TTL  | 60    |"),
+        (["The shop", "Cache"], 22, "1. first"),
+        (["The shop", "Cache"], 23, "2. second"),
+        (["The shop", "Cache"], 25, "```sh\n# no heading\nmake\n```"),
+    ]
+
+
+def test_the_same_words_twice_are_two_sections_and_keep_their_names(tmp_path):
+    home = Home(tmp_path)
+    first = [s.id for s in native_memories._sections("/x.md", "- one\n- two\n- one\n", home)]
+    assert len(set(first)) == 3
+    assert [s.id for s in native_memories._sections("/x.md", "# new\n- zero\n- one\n- two\n- one\n", home)][1:] == first
+    assert not {s.id for s in native_memories._sections("/y.md", "- one\n- two\n- one\n", home)} & set(first)
+
+
+def test_what_is_not_read_at_a_start_and_what_no_index_names_is_said(box: Box, auto: Path):
+    (auto / "MEMORY.md").write_text("# Memory\n- [Building](build.md)\n" + "".join(f"- fact {n}\n" for n in range(220)))
+    (auto / "build.md").write_text("---\nname: build\ndescription: How it is built\n---\nWith ninja.\n")
+    (auto / "rebuild.md").write_text("Nobody comes here.\n")
+    found = listed(box)
+    unread = [section["line"] for section in found["MEMORY.md"]["sections"] if section["unread_by"]]
+    assert unread == list(range(201, 223)) and found["MEMORY.md"]["author"] == "agent"
+    assert found["build.md"]["title"].endswith("How it is built")
+    assert [found[name]["orphaned"] for name in ("MEMORY.md", "build.md", "rebuild.md")] == [False, False, True]
+    told = box.ok("native", "list").out
+    assert "22 sections from line 201 on: Claude Code leaves that out" in told and "no index names it" in told
+    (auto / "MEMORY.md").write_text("- " + "é" * 13_000 + "\n- behind 25,000 bytes\n")
+    assert [bool(s["unread_by"]) for s in listed(box)["MEMORY.md"]["sections"]] == [False, True]
+
+
+def test_they_are_found_by_who_asks_for_them_alone(box: Box, auto: Path):
+    box.fill()
+    (box.project / "CLAUDE.md").write_text("The kiosk in Oslo runs Alpine.\n")
+    box.index()
+    (hit,) = [hit for hit in hits(box, "kind:native kiosk Alpine") if "Alpine" in hit["content"]]
+    assert hit["kind"] == "native" and "CLAUDE.md, line 1" in hit["content"]
+    for query in ("kiosk in Oslo Alpine", "kiosk agent:codex", "kiosk -kind:turn"):
+        assert not any("Alpine" in hit["content"] for hit in hits(box, query)), query
+    assert not any(
+        "Alpine" in json.dumps(hit)
+        for hit in box.run("search", "kiosk Alpine", "--json", "--mode", "bm25").json["hits"]
+    )
+    assert "Alpine" in box.ok("expand", hit["entry_id"]).out
+    prompt = {"session_id": "s", "cwd": str(box.project), "prompt": "what does the kiosk in Oslo run, is it Alpine?"}
+    assert "Alpine" not in box.ok("hook", "claude-code", "UserPromptSubmit", stdin=json.dumps(prompt)).out
+    refused = box.run("delete", hit["entry_id"], "--yes")
+    assert refused.code == 2 and (box.project / "CLAUDE.md").read_text() == "The kiosk in Oslo runs Alpine.\n"
+
+
+def test_what_agents_write_is_found_without_a_word_to_us_and_what_they_delete_is_gone(box: Box, auto: Path):
+    box.fill()
+    box.index()
+    (auto / "MEMORY.md").write_text("- The ledger is replayed nightly\n")
+    until(
+        lambda: any("replayed nightly" in hit["content"] for hit in hits(box, "kind:native ledger replayed")),
+        60,
+        "it to be found",
+    )
+    (auto / "MEMORY.md").unlink()
+    until(lambda: not hits(box, "kind:native ledger replayed"), 60, "it to be gone")
+
+
+def test_secrets_in_them_are_neither_shown_nor_searched_nor_taken(box: Box, auto: Path):
+    key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    (auto / "MEMORY.md").write_text(f"- the deploy token is {key}\n")
+    box.fill()
+    box.index()
+    (section,) = listed(box)["MEMORY.md"]["sections"]
+    box.ok("native", "import", section["id"], "--yes")
+    assert key not in box.ok("native", "show", section["id"]).out
+    texts = [path.read_bytes() for path in (*box.home.root.rglob("*"), *box.project.rglob("*.md")) if path.is_file()]
+    assert not any(key.encode() in text for text in texts)
+
+
+def test_a_section_is_taken_once_with_its_source_and_the_taking_can_be_undone(box: Box, auto: Path):
+    (box.project / "CLAUDE.md").write_text(RULES)
+    box.fill()
+    box.index()
+    wanted = next(s for s in listed(box)["CLAUDE.md"]["sections"] if "Tuesdays" in s["text"])
+    (taken,) = box.ok("native", "import", wanted["id"][:6], "--yes", "--json").json["taken"]
+    note = box.ok("expand", taken["id"], "--json").json
+    assert note["content"].splitlines()[2:5] == wanted["text"].splitlines()
+    assert (
+        f"- Taken from: `CLAUDE.md`, line 11, of Claude Code, under The shop › Always (native:{wanted['id']})"
+        in note["content"]
+    )
+    until(
+        lambda: {s["id"]: s["note"] for s in listed(box)["CLAUDE.md"]["sections"]}[wanted["id"]] == taken["id"],
+        30,
+        "it to be known",
+    )
+    again = box.run("native", "import", wanted["id"], "--yes", "--json")
+    assert again.code == 1 and again.json["taken"] == []
+    would = box.ok("native", "import", "CLAUDE.md", "--dry-run", "--json").json["would_take"]
+    assert len(would) == 6 and wanted["id"] not in {section["id"] for section in would}
+    assert (box.project / "CLAUDE.md").read_text() == RULES
+    box.ok("undo", taken["id"])
+    until(lambda: not any(s["note"] for s in listed(box)["CLAUDE.md"]["sections"]), 30, "it to be gone")
+
+
+def test_a_note_that_says_otherwise_is_named(box: Box, auto: Path):
+    (box.project / "CLAUDE.md").write_text(
+        "- The catalog cache TTL is 60 seconds, see cache_settings.py\n- Tests are run with make check\n"
+    )
+    box.fill()
+    name = box.ok(
+        "add", "The catalog cache TTL in cache_settings.py is no longer 60 seconds: raised to 900 seconds"
+    ).out.strip()
+    for number in range(12):
+        box.ok(
+            "add", f"The helper number {number} of the loader has another name now, and its callers were changed along"
+        )
+    box.index()
+    found = {s["text"][:14]: s for s in listed(box)["CLAUDE.md"]["sections"]}
+    assert (
+        found["- The catalog "]["contradicted_by"] == name
+        and "no longer" in found["- The catalog "]["contradicted_why"]
+    )
+    assert not found["- Tests are ru"]["contradicted_by"]
+    assert f"your note {name} says otherwise" in box.ok("native", "list").out
+
+
+def test_a_link_out_of_a_project_a_pipe_and_a_file_without_end_harm_nobody(box: Box, tmp_path: Path):
+    outside = tmp_path / "passwd"
+    outside.write_text("root:x\n")
+    (box.project / "CLAUDE.md").symlink_to(outside)
+    os.mkfifo(box.project / "CLAUDE.local.md")
+    (box.project / ".claude").mkdir()
+    (box.project / ".claude" / "CLAUDE.md").write_text("x" * (1 << 21))
+    found = box.run("native", "list", "--json", timeout=30).json["memories"]
+    assert all(memory["problem"] and not memory["sections"] for memory in found) and len(found) == 2
+    (box.user / ".claude").mkdir(exist_ok=True)
+    (box.user / ".claude" / "CLAUDE.md").symlink_to(outside)  # the user's own dotfiles
+    assert "root:x" in json.dumps(listed(box))
+
+
+def test_text_of_theirs_stays_text(box: Box, auto: Path):
+    (auto / "MEMORY.md").write_text(
+        "- x <!-- id:aaaaaaaaaaaa --> \x1b[31mred\u202e [bold]b[/]\n## \x1b]0;t\x07 head <!-- pin -->\n- y\n"
+    )
+    box.fill()
+    box.index()
+    out = (
+        box.ok("native", "list").out
+        + box.ok("native", "show", "MEMORY.md").out
+        + box.ok("search", "kind:native red").out
+    )
+    assert "\x1b" not in out and "\u202e" not in out
+    first = listed(box)["MEMORY.md"]["sections"][0]
+    assert hits(box, "kind:native red")[0]["entry_id"] == first["id"] != "aaaaaaaaaaaa"
+
+
+def test_a_name_that_is_nobodys_or_several_is_told(box: Box, auto: Path):
+    (auto / "MEMORY.md").write_text("- a\n- b\n")
+    assert box.run("native", "show", "nothing.md").code == 1
+    assert box.run("native", "show", "abc").code == 2
+    assert box.run("native", "list", "--agent", "nobody").code == 2
+    assert box.run("native", "list", "--agent", "codex").code == 1
+
+
+def test_no_memory_is_found_twice_though_several_agents_read_it(box: Box, monkeypatch):
+    (box.project / "AGENTS.md").write_text("- Say please\n")
+    monkeypatch.setenv("HOME", str(box.user))
+    with Memory(box.project, home=box.home) as memory:
+        (found,) = [one for one in NativeMemories(memory).all() if one.path.endswith("AGENTS.md")]
+    assert len(found.agents) > 3 and "codex" in found.agents
+
+
+def test_what_leaves_the_machine_is_not_given_them_unless_told(box: Box, auto: Path):
+    """A model behind an address gets notes only, since its owner said so for these alone."""
+    from memsearch_engine.registry import Registry
+    from memsearch_engine.service.indexing import Indexer
+    from memsearch_engine.settings import load
+
+    (auto / "MEMORY.md").write_text("- a\n")
+    box.fill()
+    for config, is_read in (
+        ("", True), ('[indexing]\nnative_memories = "off"\n', False),
+        ('[embedding]\nprovider = "http"\nbase_url = "https://example.com/v1"\nmodel = "m"\n', False),
+        ('[indexing]\nnative_memories = "on"\n[embedding]\nprovider = "http"\nbase_url = "https://example.com/v1"\nmodel = "m"\n', True),
+    ):  # fmt: skip
+        box.home.ensure().config.write_text(config)
+        indexer = Indexer.__new__(Indexer)
+        indexer.settings, indexer.home = load(box.home), box.home
+        registry = Registry(box.home)
+        os.environ["HOME"], before = str(box.user), os.environ["HOME"]
+        try:
+            from memsearch_engine.projects import locate
+
+            assert bool(indexer._native(registry.at(locate(box.project, box.home)))) == is_read, config
+        finally:
+            os.environ["HOME"] = before
+            registry.close()
