@@ -23,7 +23,7 @@ _WORDS = {
     "memory": "note of the turn", "filter.agent": "only narrow", "filter.projects": "everywhere everything",
     "searches": "saved kept bookmarks queries", "related": "blame trace chain similar", "why": "explain rank reason",
     "find": "search inside in text", "date": "day calendar jump turn number", "day.file": "raw source markdown",
-    "unfold": "expand tools output", "reload": "refresh", "resume": "continue open agent", "connect": "install plugins hooks import setup agents claude codex opencode openclaw qwen gemini pi copilot kilo cline kimi vibe",
+    "unfold": "expand tools output", "reload": "refresh", "resume": "continue open agent", "connect": "install plugins hooks import setup agents claude codex opencode openclaw qwen gemini pi copilot kilo cline kimi vibe cursor goose crush aider zed",
     "quit": "exit close leave", "help": "keys shortcuts legend syntax", "projects": "switch open repository",
     "health": "index service doctor status problems", "activity": "captured failed spent tokens receipts told",
     "native": "auto memory claude.md agents.md gemini.md instructions rules own remember", "native.take": "import copy add",

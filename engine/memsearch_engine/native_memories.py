@@ -10,10 +10,11 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, NamedTuple, Protocol
+from urllib.parse import unquote
 
 import msgspec
 
@@ -28,7 +29,9 @@ from memsearch_engine.secrets.scan import redact
 _MAX = 1024 * 1024
 _MAX_FILES = 500  # of one agent in one project
 _FRONT = re.compile(r"---\n(.*?\n)(?:---|\.\.\.)(?:\n|\Z)", re.S)
+_COMMENT = re.compile(r"^[ ]{0,3}<!--.*?-->[ \t]*$", re.S | re.M)
 _SAYS = re.compile(r"^(?:description|name):\s*[\"']?(.+?)[\"']?\s*$", re.M)
+_NAMED = 3  # agents of a file
 _LEAD_IN = 120  # characters of a line that announces a list
 
 Author = Literal["agent", "person"]
@@ -54,24 +57,37 @@ class Where(NamedTuple):
         return [Path(self.root)] if self.root else []
 
 
+class Cap(NamedTuple):
+    """How much of a file is read when a session starts; 0: no such limit.
+
+    Attributes:
+        lines, chars, max_bytes: counted one after the other; a line that crosses one is left out. chars: UTF-16 units.
+        tail: the share of it that is the file's end; what stands in the middle is left out.
+        stripped: front matter, comments and blank lines at both ends are taken out before anything is counted.
+    """
+
+    lines: int = 0
+    chars: int = 0
+    max_bytes: int = 0
+    tail: float = 0.0
+    stripped: bool = False
+
+
 class Source(NamedTuple):
     """A file that an agent reads by itself.
 
     Attributes:
         author: who writes it. everywhere: it holds for all projects.
-        max_lines, max_bytes: so much of its head is read when a session starts; 0: no such cap is known.
-        named_in: it is read where this file names it, and not at a start; None for one that is read at a start.
-        by_need: it is read when a rule of the agent's own calls for it, never at a start.
+        cap: of what is read when a session starts.
+        named_in: it is not read at a start, but where this file names it; None for one that is read at a start, or when its rule says so.
     """
 
     path: Path
     title: str
-    author: Author
+    author: Author = "person"
     everywhere: bool = False
-    max_lines: int = 0
-    max_bytes: int = 0
+    cap: Cap = Cap()
     named_in: Path | None = None
-    by_need: bool = False
 
 
 class MemoriesPart(Protocol):
@@ -132,6 +148,16 @@ class NativeMemory(msgspec.Struct):
         return sum(bool(section.unread_by) for section in self.sections)
 
 
+def first(folder: Path, names: Iterable[str]) -> list[Path]:
+    """The first of these that a folder has, as a list that may be empty."""
+    return first_of(*(folder / name for name in names))
+
+
+def first_of(*paths: Path) -> list[Path]:
+    """The first of these that is there, likewise."""
+    return [path for path in paths if os.path.isfile(path)][:1]
+
+
 Found = dict[str, list[tuple[str, Source]]]  # path -> (agent, source) of all who read it
 
 
@@ -172,15 +198,23 @@ def stamps(found: Found) -> tuple[tuple[str, int, int], ...]:
 
 def read(found: Found, home: Home) -> list[NativeMemory]:
     """What stands in them."""
-    return [_read(path, readers, home) for path, readers in found.items()]
+    caps = {path: readers[0][1].cap for path, readers in found.items()}
+    return [_read(path, readers, home, caps) for path, readers in found.items()]
 
 
-def _read(path: str, readers: list[tuple[str, Source]], home: Home) -> NativeMemory:
+def _read(path: str, readers: list[tuple[str, Source]], home: Home, caps: dict[str, Cap]) -> NativeMemory:
+    """
+    Args:
+        caps: of all files, by path.
+    """
     first = readers[0][1]
     try:
         info = os.stat(path)
         data = inside.read(path, _MAX)
-        orphaned = all(source.named_in and not _names(source.named_in, path) for _, source in readers)
+        orphaned = all(
+            source.named_in and not _names(source.named_in, path, caps.get(str(source.named_in), Cap()))
+            for _, source in readers
+        )
     except OSError as error:
         why = f"larger than {_MAX >> 20} MB" if error.errno == errno.EFBIG else error.strerror or str(error)
         return _memory(path, readers, "", 0, problem=why)
@@ -196,14 +230,11 @@ def _read(path: str, readers: list[tuple[str, Source]], home: Home) -> NativeMem
     )
     if first.named_in and (match := _FRONT.match(text)) and (says := _SAYS.findall(match[1])):
         made.title = f"{first.title}: {redact(says[-1], home)[0][:120]}"
-    starts = _offsets(text)
-    for section in made.sections:
-        section.unread_by = [
-            agent
-            for agent, source in readers
-            if (source.max_lines and section.line > source.max_lines)
-            or (source.max_bytes and starts[section.line - 1] >= source.max_bytes)
-        ]
+    for agent, source in readers:
+        behind = _left_out(text, source.cap) if any(source.cap[:3]) else set()
+        for section in made.sections:
+            if section.line in behind:
+                section.unread_by.append(agent)
     return made
 
 
@@ -214,24 +245,60 @@ def _memory(path: str, readers: list[tuple[str, Source]], modified: str, size: i
     return NativeMemory(path, first.title, agents, first.author, scope, modified, size, **more)  # type: ignore[arg-type]
 
 
-def _offsets(text: str) -> list[int]:
-    """Bytes before each line, and one more for what follows a last line end."""
-    starts, at = [0], 0
-    for line in text.split("\n"):
-        at += len(line.encode()) + 1
-        starts.append(at)
-    return starts
+def _left_out(text: str, cap: Cap) -> set[int]:
+    """The lines, from 1, that stand behind a cap."""
+    lines = text.split("\n")
+    counted = list(range(1, len(lines) + 1))
+    if cap.stripped:
+        bare = _COMMENT.sub(
+            lambda match: "\n" * match[0].count("\n"),
+            _FRONT.sub(lambda match: "\n" * match[0].count("\n"), text, count=1),
+        )
+        said = [number for number, line in enumerate(bare.split("\n"), 1) if line.strip()]
+        hidden = {
+            number
+            for number, (line, was) in enumerate(zip(bare.split("\n"), lines), 1)
+            if was.strip() and not line.strip()
+        }
+        counted = [number for number in counted if said and said[0] <= number <= said[-1] and number not in hidden]
+    kept = counted[: cap.lines] if cap.lines else counted
+    for limit, size in ((cap.chars, _units), (cap.max_bytes, _bytes)):
+        if limit:
+            head = _within(lines, kept, limit * (1 - cap.tail), size)
+            rest = kept[len(head) :]
+            kept = head + (_within(lines, rest[::-1], limit * cap.tail, size) if cap.tail else [])
+    return set(counted) - set(kept)
 
 
-def _names(index: Path, path: str) -> bool:
-    """Whether a file names another one in its folder, with or without its ending. Raises OSError."""
+def _within(lines: list[str], numbers: list[int], limit: float, size: Callable[[str], int]) -> list[int]:
+    """As many of these lines as there is room for."""
+    taken: list[int] = []
+    for number in numbers:
+        limit -= size(lines[number - 1]) + 1
+        if limit < -1:  # the last one needs no line end
+            break
+        taken.append(number)
+    return taken
+
+
+def _units(line: str) -> int:
+    return len(line.encode("utf-16-le", "replace")) // 2
+
+
+def _bytes(line: str) -> int:
+    return len(line.encode("utf-8", "replace"))
+
+
+def _names(index: Path, path: str, cap: Cap) -> bool:
+    """Whether what is read of a file names another one, with or without its ending. Raises OSError."""
     try:
-        said = inside.read(index, _MAX).decode("utf-8", "replace")
+        text = inside.read(index, _MAX).decode("utf-8", "replace")
     except FileNotFoundError:
         return False
-    relative = os.path.relpath(path, index.parent)
-    stem = re.escape(os.path.splitext(relative)[0])
-    return bool(re.search(rf"(?<![\w/-]){stem}(?:\.\w+)?(?![\w-])", said))
+    behind = _left_out(text, cap)
+    said = unquote("\n".join(line for number, line in enumerate(text.split("\n"), 1) if number not in behind))
+    stem = re.escape(os.path.splitext(os.path.relpath(path, index.parent))[0])
+    return bool(re.search(rf"(?<![\w-]){stem}(?:\.\w+)?(?![\w-])", said))
 
 
 def _sections(path: str, text: str, home: Home) -> Iterator[NativeSection]:
@@ -309,8 +376,9 @@ def as_entries(memories: Iterable[NativeMemory], root: str) -> Iterator[str]:
 
 
 def titles(memory: NativeMemory) -> str:
-    """Of its agents, as people call them."""
-    return ", ".join(registry.agent(agent).title for agent in memory.agents)
+    """Of its agents, as people call them; of the first of many."""
+    named = [registry.agent(agent).title for agent in memory.agents]
+    return ", ".join(named[:_NAMED]) + (f" and {len(named) - _NAMED} more" if len(named) > _NAMED else "")
 
 
 def short(path: str, root: str) -> str:

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 from memsearch_engine import Memory, NativeMemories, native_memories
-from memsearch_engine.home import Home
+from memsearch_engine.home import AgentFolders, Home
+from memsearch_engine.native_memories import Cap
 
 from tests.conftest import Box, until
 
+SAMPLES = Path(__file__).parent.parent / "samples" / "native"
 RULES = """\
 ---
 description: what holds here
@@ -97,8 +99,101 @@ def test_what_is_not_read_at_a_start_and_what_no_index_names_is_said(box: Box, a
     assert [found[name]["orphaned"] for name in ("MEMORY.md", "build.md", "rebuild.md")] == [False, False, True]
     told = box.ok("native", "list").out
     assert "22 sections from line 201 on: Claude Code leaves that out" in told and "no index names it" in told
-    (auto / "MEMORY.md").write_text("- " + "é" * 13_000 + "\n- behind 25,000 bytes\n")
+    (auto / "MEMORY.md").write_text("- " + "é" * 24_990 + "\n- behind 25,000 characters\n")
     assert [bool(s["unread_by"]) for s in listed(box)["MEMORY.md"]["sections"]] == [False, True]
+
+
+def unread(text: str, cap: Cap) -> list[int]:
+    return sorted(native_memories._left_out(text, cap))
+
+
+def test_caps_are_counted_as_the_agents_count():
+    lines = "".join(f"line {n}\n" for n in range(1, 11))
+    assert unread(lines, Cap()) == []
+    assert unread(lines, Cap(lines=8)) == [9, 10, 11]
+    assert unread("# a\n<!-- two\nlines -->\nb\n", Cap(lines=2)) == [3, 4, 5]
+    stripped = Cap(lines=2, stripped=True)
+    assert unread("---\nx: y\n---\n\n<!-- two\nlines -->\na\nb\nc\n", stripped) == [9]
+    assert unread("\n\na\nb <!-- in a line stays -->\n\n", stripped) == []
+    assert unread("😀😀\nb\n", Cap(chars=4)) == [2, 3]  # a surrogate pair each, the line end needs no room
+    assert unread("é\nb\n", Cap(max_bytes=2)) == [2, 3] and unread("é\nb\n", Cap(max_bytes=4)) == [3]
+    assert unread("aaaa\nb\nc\ndddd\ne", Cap(chars=10, tail=0.5)) == [2, 3]  # the middle goes
+    assert unread("a\nb\nc", Cap(chars=10, tail=0.5)) == []
+
+
+@pytest.fixture
+def lived_in(box: Box) -> Box:
+    """A machine on which every agent has left something (made by hand after what real clients write)."""
+    slug = "".join(sign if sign.isalnum() and sign.isascii() else "-" for sign in str(box.project))
+    for source, target in (("home/ana", box.user), ("proj", box.project)):
+        for file in (SAMPLES / source).rglob("*"):
+            if file.is_file():
+                own = target / str(file.relative_to(SAMPLES / source)).replace("-home-ana-proj", slug)
+                own.parent.mkdir(parents=True, exist_ok=True)
+                own.write_text(file.read_text().replace("/home/ana/proj", str(box.project)))
+    return box
+
+
+def test_what_each_agent_keeps_is_found_with_what_is_wrong_with_it(lived_in: Box):
+    found = {}
+    for memory in lived_in.ok("native", "list", "--json").json["memories"]:
+        for base, sign in ((lived_in.user, "~"), (lived_in.project, ".")):
+            if memory["path"].startswith(f"{base}/"):
+                found[f"{sign}/{os.path.relpath(memory['path'], base)}"] = memory
+    assert not [path for path, memory in found.items() if memory["problem"]]
+    assert {os.path.basename(path) for path, memory in found.items() if memory["orphaned"]} == {
+        "project_webhook_secret_rotation.md", "2026-11-02T07-01-10-zz9A-unlinked_probe.md", "old-notes.md", "feedback_unlisted.md",
+        "architecture.md",
+    }  # fmt: skip
+    kept = {path for path, memory in found.items() if memory["author"] == "agent"}
+    assert len([path for path in kept if "/memory/" in path and path.startswith("~/.claude/projects")]) == 4
+    for path in (
+        "~/.codex/memories_v2/memory_summary.md", "~/.gemini/tmp/proj/memory/MEMORY.md", "~/.qwen/memories/MEMORY.md", "./.qwen/team-memory/MEMORY.md",
+        "~/.openclaw/workspace/MEMORY.md", "~/.config/goose/memory/development.txt", "./.goose/memory/project.txt",
+        "./.claude/agent-memory/code-reviewer/MEMORY.md", "~/.claude/agent-memory/code-reviewer/MEMORY.md",
+    ):  # fmt: skip
+        assert path in kept, path
+    left_out = ("imports", ".inbox", "memory-bank", "DREAMS.md")
+    assert not [path for path in found if any(word in path for word in left_out)]
+    readers = {path: set(memory["agents"]) for path, memory in found.items()}
+    assert {"codex", "opencode", "pi", "qwen", "copilot", "kimi", "vibe"} <= readers["./AGENTS.md"]
+    assert "claude-code" not in readers["./AGENTS.md"]  # which reads CLAUDE.md here
+    assert readers["./CLAUDE.md"] == {"claude-code", "copilot", "crush"} and readers["./.rules"] == {"zed"}
+    assert readers["~/.config/opencode/AGENTS.md"] == {"opencode"}
+    assert readers["./GEMINI.md"] == {"gemini", "copilot", "crush"}
+    (index,) = (path for path in kept if path.startswith("~/.claude/projects") and path.endswith("/MEMORY.md"))
+    newest = found[index]["sections"][-1]
+    assert "freeze" in newest["text"] and newest["unread_by"] == ["claude-code"]
+    assert '"title": "auto memory: ' in json.dumps(found)  # what a topic says of itself
+
+
+def test_agents_md_is_claudes_too_where_a_project_has_nothing_of_its_own(box: Box):
+    (box.project / "AGENTS.md").write_text("- one\n")
+    assert "claude-code" in listed(box)["AGENTS.md"]["agents"]
+    (box.project / "CLAUDE.local.md").write_text("- two\n")
+    assert "claude-code" not in listed(box)["AGENTS.md"]["agents"]
+
+
+def test_where_the_users_settings_put_it_claudes_memory_is_read_and_a_projects_settings_do_nothing(
+    box: Box, auto: Path, tmp_path: Path
+):
+    moved = tmp_path / "elsewhere"
+    moved.mkdir()
+    (moved / "MEMORY.md").write_text("- moved\n")
+    (auto / "MEMORY.md").write_text("- here\n")
+    (box.project / ".claude").mkdir()
+    (box.project / ".claude" / "settings.json").write_text(json.dumps({"autoMemoryDirectory": str(moved)}))
+    assert [s["text"] for s in listed(box)["MEMORY.md"]["sections"]] == ["- here"]
+    (box.user / ".claude" / "settings.json").write_text(json.dumps({"autoMemoryDirectory": str(moved)}))
+    assert [s["text"] for s in listed(box)["MEMORY.md"]["sections"]] == ["- moved"]
+
+
+def test_a_topic_whose_only_line_stands_behind_the_cap_is_read_by_nobody(box: Box, auto: Path):
+    (auto / "late.md").write_text("Late.\n")
+    (auto / "MEMORY.md").write_text("- x\n" * 200 + "- [late](late.md)\n")
+    assert listed(box)["late.md"]["orphaned"]
+    (auto / "MEMORY.md").write_text("- x\n" * 199 + "- [late](late.md)\n")
+    assert not listed(box)["late.md"]["orphaned"]
 
 
 def test_they_are_found_by_who_asks_for_them_alone(box: Box, auto: Path):
@@ -153,10 +248,7 @@ def test_a_section_is_taken_once_with_its_source_and_the_taking_can_be_undone(bo
     (taken,) = box.ok("native", "import", wanted["id"][:6], "--yes", "--json").json["taken"]
     note = box.ok("expand", taken["id"], "--json").json
     assert note["content"].splitlines()[2:5] == wanted["text"].splitlines()
-    assert (
-        f"- Taken from: `CLAUDE.md`, line 11, of Claude Code, under The shop › Always (native:{wanted['id']})"
-        in note["content"]
-    )
+    assert f"- Taken from: `CLAUDE.md`, line 11, under The shop › Always (native:{wanted['id']})" in note["content"]
     until(
         lambda: {s["id"]: s["note"] for s in listed(box)["CLAUDE.md"]["sections"]}[wanted["id"]] == taken["id"],
         30,
@@ -249,8 +341,8 @@ def test_what_leaves_the_machine_is_not_given_them_unless_told(box: Box, auto: P
     box.fill()
     for config, is_read in (
         ("", True), ('[indexing]\nnative_memories = "off"\n', False),
-        ('[embedding]\nprovider = "http"\nbase_url = "https://example.com/v1"\nmodel = "m"\n', False),
-        ('[indexing]\nnative_memories = "on"\n[embedding]\nprovider = "http"\nbase_url = "https://example.com/v1"\nmodel = "m"\n', True),
+        ('[embedding]\nprovider = "openai"\nbase_url = "https://example.com/v1"\nmodel = "m"\n', False),
+        ('[indexing]\nnative_memories = "on"\n[embedding]\nprovider = "openai"\nbase_url = "https://example.com/v1"\nmodel = "m"\n', True),
     ):  # fmt: skip
         box.home.ensure().config.write_text(config)
         indexer = Indexer.__new__(Indexer)
@@ -260,7 +352,9 @@ def test_what_leaves_the_machine_is_not_given_them_unless_told(box: Box, auto: P
         try:
             from memsearch_engine.projects import locate
 
-            assert bool(indexer._native(registry.at(locate(box.project, box.home)))) == is_read, config
+            assert (
+                bool(indexer._native(registry.at(locate(box.project, box.home)), AgentFolders.from_env({}))) == is_read
+            ), config
         finally:
             os.environ["HOME"] = before
             registry.close()

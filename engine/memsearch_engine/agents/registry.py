@@ -2,8 +2,8 @@
 
 An agent is a package. Its ``__init__`` has ``AGENT``, the facts below; the rest are parts that the rooms which need them describe:
 ``reader`` (``transcripts/readers.py``), ``installer`` (``agents/installing.py``), and, where an agent has such a thing, ``native``
-(``llm/native.py``), ``compaction`` (``transcripts/summary.py``), ``retention`` (``capture/retention.py``) and ``mcp_entry``
-(``agents/installing.py``). A part is imported when
+(``llm/native.py``), ``compaction`` (``transcripts/summary.py``), ``retention`` (``capture/retention.py``), ``memories`` (``native_memories.py``)
+and ``mcp_entry`` (``agents/installing.py``). A part is imported when
 it is asked for. Standard library only: hooks ask, and count milliseconds.
 """
 

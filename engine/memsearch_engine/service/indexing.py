@@ -691,7 +691,7 @@ class Indexer:
 
     def _take_native(self, project: Project) -> None:
         """Bring up to date what is searched of the agents' own memories."""
-        found = self._native(project)
+        found = self._native(project, AgentFolders.from_env(seen=known_folders(self.home)))
         stamps = native_memories.stamps(found)
         if self._native_stamps.get(project.root) == stamps:
             return
@@ -701,15 +701,15 @@ class Indexer:
         except (MemsearchError, OSError) as error:  # the notes are found without it
             log.warning("the agents' own memories are not searched in %s: %s", project.slug, error)
 
-    def _native(self, project: Project) -> native_memories.Found:
-        if not self._may_read(self.settings.indexing.native_memories):
-            return {}
-        return native_memories.sources(project.root, AgentFolders.from_env(seen=known_folders(self.home)))
+    def _native(self, project: Project, folders: AgentFolders) -> native_memories.Found:
+        is_wanted = self._may_read(self.settings.indexing.native_memories)
+        return native_memories.sources(project.root, folders) if is_wanted else {}
 
     def look_at_native(self) -> None:
         """Notice that agents have written to their own memories: nobody tells of it."""
+        folders = AgentFolders.from_env(seen=known_folders(self.home))
         for project in list(self.known.values()):
-            if self._native_stamps.get(project.root, ()) != native_memories.stamps(self._native(project)):
+            if self._native_stamps.get(project.root, ()) != native_memories.stamps(self._native(project, folders)):
                 self.refresh(project)
 
     def _settings_of(self, project: Project) -> tuple[Settings, list[tuple[str, str]]]:

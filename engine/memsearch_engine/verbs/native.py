@@ -76,7 +76,8 @@ class NativeMemories:
         """Copy a section into today's notes, with where it is from. Undoable. Raises UsageError, Unreachable."""
         path = native_memories.short(memory.path, self._memory.place.root).replace("`", "")
         under = f", under {' › '.join(section.trail)}" if section.trail else ""
-        source = f"`{path}`, line {section.line}, of {native_memories.titles(memory)}{under}"
+        whose = f", of {native_memories.titles(memory)}" if memory.author == "agent" else ""
+        source = f"`{path}`, line {section.line}{whose}{under}"
         return self._memory.add(f"{section.text}\n- Taken from: {' '.join(source.split())} (native:{section.id})")
 
     def _taken(self) -> dict[str, str]:

@@ -1,40 +1,71 @@
-"""What it keeps and reads by itself: its auto memory, and CLAUDE.md of user, project and folder."""
+"""What it keeps and reads by itself (2.1.330 was measured): its auto memory, CLAUDE.md of user, project and folder, AGENTS.md where a project has
+none of these, rules, memories of sub-agents. The auto memory lies by the main repository's root, wherever the session was held.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
-from memsearch_engine.native_memories import Source, Where
+from memsearch_engine import inside
+from memsearch_engine.native_memories import Cap, Source, Where
 
-#: Of the index of its auto memory, at a start.
-_MAX_LINES, _MAX_BYTES = 200, 25_000
 _INDEX = "MEMORY.md"
+_CAP = Cap(lines=200, chars=25_000, stripped=True)
+_CAP_OF_SUB_AGENTS = Cap(lines=200, chars=25_000)
+_LONGEST = 200  # characters of a folder's name, before a hash
+_OWN = ("CLAUDE.md", ".claude/CLAUDE.md", "CLAUDE.local.md")
 
 
 def sources(where: Where) -> Iterator[Source]:
-    for home in {folder.parent: None for folder in where.sessions}:
-        yield Source(home / "CLAUDE.md", "instructions of the user", "person", everywhere=True)
-    for root in where.project:
-        for name in ("CLAUDE.md", ".claude/CLAUDE.md"):
-            yield Source(root / name, "instructions of the project", "person")
-        yield Source(root / "CLAUDE.local.md", "instructions of one's own", "person")
-        for rule in sorted(root.glob(".claude/rules/**/*.md")):
-            yield Source(rule, "rule", "person")
-        slug = re.sub(r"[^A-Za-z0-9]", "-", str(root))
-        for folder in where.sessions:
-            yield from _kept(folder / slug / "memory", "auto memory")
-        for folder in sorted(root.glob(".claude/agent-memory*/*/")):
-            yield from _kept(folder, f"memory of the sub-agent {folder.name}")
-    for home in {folder.parent: None for folder in where.sessions}:
+    homes = list(dict.fromkeys(folder.parent for folder in where.sessions))
+    for home in homes:
+        yield Source(home / "CLAUDE.md", "instructions of the user", everywhere=True)
+        for rule in sorted(home.glob("rules/**/*.md")):
+            yield Source(rule, "rule of the user", everywhere=True)
         for folder in sorted(home.glob("agent-memory/*/")):
-            yield from _kept(folder, f"memory of the sub-agent {folder.name}", everywhere=True)
+            yield from _kept(folder, f"memory of the sub-agent {folder.name}", _CAP_OF_SUB_AGENTS, everywhere=True)
+    for root in where.project:
+        names = _OWN if any((root / name).is_file() for name in _OWN) else ("AGENTS.md", ".claude/AGENTS.md")
+        for name in names:
+            yield Source(root / name, "instructions of the project")
+        for rule in sorted(root.glob(".claude/rules/**/*.md")):
+            yield Source(rule, "rule of the project")
+        for folder in sorted(root.glob(".claude/agent-memory*/*/")):
+            yield from _kept(folder, f"memory of the sub-agent {folder.name}", _CAP_OF_SUB_AGENTS)
+        for folder in _folders(root, homes):
+            yield from _kept(folder, "auto memory", _CAP)
 
 
-def _kept(folder: Path, title: str, everywhere: bool = False) -> Iterator[Source]:
+def _folders(root: Path, homes: list[Path]) -> Iterator[Path]:
+    """The folders of the project's auto memory: where the user's settings say, else by its root."""
+    slug = re.sub(r"[^A-Za-z0-9]", "-", unicodedata.normalize("NFC", str(root)))
+    for home in homes:
+        if moved := _moved(home / "settings.json"):
+            yield moved
+        elif len(slug) <= _LONGEST:
+            yield home / "projects" / slug / "memory"
+        else:
+            yield from sorted(home.glob(f"projects/{slug[:_LONGEST]}-*/memory"))
+
+
+def _moved(settings: Path) -> Path | None:
+    """What the user's own settings name; a project's may have come with a clone."""
+    try:
+        told = json.loads(inside.read(settings, inside.MAX_SETTINGS))
+    except (OSError, ValueError, RecursionError):
+        return None
+    named = told.get("autoMemoryDirectory") if isinstance(told, dict) else None
+    path = Path(named).expanduser() if isinstance(named, str) and "\0" not in named else None
+    return path if path is not None and path.is_absolute() else None
+
+
+def _kept(folder: Path, title: str, cap: Cap, everywhere: bool = False) -> Iterator[Source]:
     index = folder / _INDEX
-    yield Source(index, title, "agent", everywhere, _MAX_LINES, _MAX_BYTES)
+    yield Source(index, title, "agent", everywhere, cap)
     for topic in sorted(folder.glob("**/*.md")):
         if topic != index:
             yield Source(topic, title, "agent", everywhere, named_in=index)

@@ -1,0 +1,30 @@
+"""What it keeps and reads by itself (0.169.0 was measured): AGENTS.md of user and project, and the memories that it makes of sessions, where
+they are switched on. The folder of an older layout is read instead of the newer one where it is there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memsearch_engine.native_memories import Cap, Source, Where, first
+
+_NAMES = ("AGENTS.override.md", "AGENTS.md")
+_SUMMARY = "memory_summary.md"
+
+
+def sources(where: Where) -> Iterator[Source]:
+    for home in dict.fromkeys(folder.parent for folder in where.sessions):
+        for path in first(home, _NAMES):
+            yield Source(path, "instructions of the user", everywhere=True)
+        folder = home / "memories" if (home / "memories").is_dir() else home / "memories_v2"
+        index = folder / ("MEMORY.md" if folder.name == "memories" else _SUMMARY)
+        yield Source(folder / _SUMMARY, "memories", "agent", everywhere=True, cap=Cap(max_bytes=10_000, tail=0.5))
+        if index.name != _SUMMARY:
+            yield Source(index, "memories", "agent", everywhere=True, named_in=folder / _SUMMARY)
+        for recap in sorted(folder.glob("rollout_summaries/*.md")):
+            yield Source(recap, "recap of a session", "agent", everywhere=True, named_in=index)
+        for note in sorted(folder.glob("extensions/ad_hoc/notes/*.md")):
+            yield Source(note, "note for the memories", "agent", everywhere=True)
+    for root in where.project:
+        for path in first(root, _NAMES):
+            yield Source(path, "instructions of the project", cap=Cap(max_bytes=32_768))

@@ -1,0 +1,18 @@
+"""What it reads by itself (by its source): all of these that a project has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memsearch_engine.native_memories import Source, Where
+
+_NAMES = (
+    ".github/copilot-instructions.md", ".cursorrules", "CLAUDE.md", "CLAUDE.local.md", "GEMINI.md", "CRUSH.md", "CRUSH.local.md", "AGENTS.md",
+)  # fmt: skip
+
+
+def sources(where: Where) -> Iterator[Source]:
+    yield Source(where.config / "crush" / "CRUSH.md", "instructions of the user", everywhere=True)
+    for root in where.project:
+        for path in (*(root / name for name in _NAMES), *sorted(root.glob(".cursor/rules/*.mdc"))):
+            yield Source(path, "instructions of the project")

@@ -1,0 +1,39 @@
+"""What it keeps and reads by itself (0.61.0): GEMINI.md of user and project, and the private memory of a project."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from memsearch_engine import inside
+from memsearch_engine.native_memories import Source, Where
+
+_SLUG = re.compile(r"[a-z0-9._-]{1,255}", re.IGNORECASE)
+
+
+def sources(where: Where) -> Iterator[Source]:
+    for home in dict.fromkeys(folder.parent for folder in where.sessions):
+        yield Source(home / "GEMINI.md", "instructions of the user", everywhere=True)
+        for root in where.project:
+            if slug := _slug(home / "projects.json", root):
+                folder = home / "tmp" / slug / "memory"
+                index = folder / "MEMORY.md"
+                yield Source(index, "auto memory", "agent")
+                for topic in sorted(folder.glob("*.md")):
+                    if topic != index:
+                        yield Source(topic, "auto memory", "agent", named_in=index)
+    for root in where.project:
+        yield Source(root / "GEMINI.md", "instructions of the project")
+
+
+def _slug(file: Path, root: Path) -> str:
+    """The name of a project's folder; '' where it has none."""
+    try:
+        told = json.loads(inside.read(file, inside.MAX_SETTINGS))
+    except (OSError, ValueError, RecursionError):
+        return ""
+    projects = told.get("projects") if isinstance(told, dict) else None
+    slug = projects.get(str(root)) if isinstance(projects, dict) else None
+    return slug if isinstance(slug, str) and _SLUG.fullmatch(slug) and slug.strip(".") else ""

@@ -1,0 +1,14 @@
+"""What it reads by itself (by its source): AGENTS.md of user and project."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from memsearch_engine.native_memories import Source, Where
+
+
+def sources(where: Where) -> Iterator[Source]:
+    for home in dict.fromkeys(folder.parent.parent for folder in where.sessions):
+        yield Source(home / "AGENTS.md", "instructions of the user", everywhere=True)
+    for root in where.project:
+        yield Source(root / "AGENTS.md", "instructions of the project")
