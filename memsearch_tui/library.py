@@ -326,8 +326,7 @@ class Library:
 
     def agents_here(self) -> list[str]:
         """Agents that have sessions on this machine."""
-        places = self.memory.folders.places
-        return [agent for agent, folders in places.items() if any(folder.is_dir() for folder in folders)]
+        return [agent for agent in agent_names() if self.memory.folders.here(agent)]
 
     def standing(self, *, start: bool = False) -> Standing:
         """What holds now. Takes a moment; *start*: the service is started for it, else what only it knows is left out."""

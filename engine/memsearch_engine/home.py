@@ -254,6 +254,14 @@ class AgentFolders(NamedTuple):
     def of(self, agent: str) -> list[Path]:
         return self.places.get(agent, [])
 
+    def here(self, agent: str) -> list[Path]:
+        """Those that are there. A project is no place of an agent that has written nothing in it."""
+        from memsearch_engine.agents import registry
+
+        known = registry.agent(agent)
+        mark = known.writes if known.in_projects and not known.sessions else os.curdir
+        return [place for place in self.of(agent) if place.is_dir() and os.path.exists(place / mark)]
+
     @classmethod
     def from_env(
         cls, environment: Mapping[str, str] = os.environ, *, seen: Mapping[str, list[str]] | None = None

@@ -311,7 +311,10 @@ class Memory:
             from memsearch_engine.capture.ledger import known_folders
             from memsearch_engine.home import AgentFolders
 
-            self._folders = AgentFolders.from_env(seen=known_folders(self.home, self.place.root))
+            roots: list[str] = []
+            with contextlib.suppress(FileNotFoundError):  # the current folder is gone
+                roots.append(self.place.root)
+            self._folders = AgentFolders.from_env(seen=known_folders(self.home, *roots))
         return self._folders
 
     def conversation(

@@ -49,7 +49,8 @@ def many(box: Box) -> Box:
 
 def chat(box: Box, agent: str, prefix: str = "") -> tuple[list[chats.Said], Path]:
     """A session of two turns as the agent writes it, and the file or database that it lies in."""
-    folder = (box.project if registry.agent(agent).in_projects else box.user) / PLACES[agent]
+    lies_here = agent in registry.names() and registry.agent(agent).in_projects
+    folder = (box.project if lies_here else box.user) / PLACES[agent]
     folder.mkdir(parents=True, exist_ok=True)
     when = datetime.now(UTC)
     said = [

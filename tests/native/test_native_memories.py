@@ -117,7 +117,7 @@ def test_caps_are_counted_as_the_agents_count():
     assert unread("\n\na\nb <!-- in a line stays -->\n\n", stripped) == []
     assert unread("😀😀\nb\n", Cap(chars=4)) == [2, 3]  # a surrogate pair each, the line end needs no room
     assert unread("é\nb\n", Cap(max_bytes=2)) == [2, 3] and unread("é\nb\n", Cap(max_bytes=4)) == [3]
-    assert unread("aaaa\nb\nc\ndddd\ne", Cap(chars=10, tail=0.5)) == [2, 3]  # the middle goes
+    assert unread("aaaa\nb\nc\ndddd\ne", Cap(chars=10, tail=0.5)) == [2, 3, 4]  # the middle goes
     assert unread("a\nb\nc", Cap(chars=10, tail=0.5)) == []
 
 

@@ -85,7 +85,7 @@ def discover(
                 program=path,
                 version=asked[agent],
                 wrote=newest.version if newest else "",
-                folders=[str(place) for place in folders.of(agent) if place.is_dir()],
+                folders=[str(place) for place in folders.here(agent)],
                 sessions=sum(not seen.parent for seen in mine),
                 subagent_sessions=sum(bool(seen.parent) for seen in mine),
                 turns=sum(outcomes.values()),

@@ -245,7 +245,7 @@ def tokens_of(turn: Turn) -> int:
 
 def agents_here(folders: AgentFolders) -> list[str]:
     """Agents that have sessions on this machine."""
-    return [agent for agent in registry.names() if any(place.is_dir() for place in folders.of(agent))]
+    return [agent for agent in registry.names() if folders.here(agent)]
 
 
 def _is_known(keeper: Keeper, memory: str, turn: Turn, planned: set[str]) -> bool:

@@ -207,22 +207,22 @@ class Ledger:
 def known_folders(home: Home, *roots: str) -> dict[str, list[str]]:
     """The agents' homes that hooks have named, newest first, and known projects for those that keep their sessions there; only *roots*, which
     are projects, too, where that can't be read."""
-    found = {agent.name: list(roots) for agent in registry.everyone() if agent.in_projects}
+    projects = [*roots, *(root for (root,) in _looked_up(home, "SELECT root FROM project_paths ORDER BY root"))]
+    found = {agent.name: list(projects) for agent in registry.everyone() if agent.in_projects}
+    for agent, folder in _looked_up(home, "SELECT agent, folder FROM agent_folders ORDER BY seen DESC"):
+        found.setdefault(agent, []).append(folder)
+    return found
+
+
+def _looked_up(home: Home, query: str) -> list[tuple[str, ...]]:
+    """What ``state.db`` has; nothing where it has no such table, or can't be read."""
     if not home.state_db.exists():
-        return found
+        return []
     for mode in ("mode=ro", "mode=ro&immutable=1"):
-        try:
+        with contextlib.suppress(sqlite3.Error):
             db = sqlite3.connect(f"{home.state_db.as_uri()}?{mode}", uri=True, timeout=2)
             try:
-                rows = db.execute("SELECT agent, folder FROM agent_folders ORDER BY seen DESC").fetchall()
-                projects = [root for (root,) in db.execute("SELECT root FROM project_paths ORDER BY root")]
+                return db.execute(query).fetchall()
             finally:
                 db.close()
-        except sqlite3.Error:
-            continue
-        for agent, folder in rows:
-            found.setdefault(agent, []).append(folder)
-        for agent in (agent.name for agent in registry.everyone() if agent.in_projects):
-            found[agent] += projects
-        break
-    return found
+    return []

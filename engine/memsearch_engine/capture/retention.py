@@ -115,5 +115,5 @@ def archive_all(
 def _days_kept(agent: str, folders: AgentFolders) -> int:
     """How long an agent keeps its transcripts; 0 for ever."""
     deletes = cast("Retention | None", registry.part(agent, "retention"))
-    places = [place for place in folders.of(agent) if place.is_dir()]
+    places = folders.here(agent)
     return min((deletes.days_kept(place) for place in places), default=0) if deletes else 0

@@ -25,6 +25,7 @@ from typing import Any
 
 import msgspec
 
+from memsearch_engine.agents import registry
 from memsearch_engine.errors import Unreachable, UsageError
 from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.journal.disk import locked, replace
@@ -283,8 +284,11 @@ def _others(home: Home, forms: Forms, folders: AgentFolders, progress: Progress 
             if count := _count_raw(path, forms):
                 found.append(Place("yours", str(path), count))
     for agent, places in folders.places.items():
+        known = registry.agent(agent)
         for place in places:
-            for number, path in enumerate(_regular(place)):
+            # a project that one writes a file into is none of its folders
+            own = [place / known.writes] if known.in_projects and not known.sessions else _regular(place)
+            for number, path in enumerate(own):
                 if progress and number % 50 == 0:
                     progress(f"looking at {agent}'s own", number, 0)
                 if count := _count_raw(path, forms):

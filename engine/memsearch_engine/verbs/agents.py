@@ -26,7 +26,7 @@ class Plugins:
 
     def is_here(self, state: Status) -> bool:
         """Whether an agent's program or its sessions are on this machine."""
-        return bool(state.program) or any(folder.is_dir() for folder in self._folders.of(state.agent))
+        return bool(state.program) or bool(self._folders.here(state.agent))
 
     def install(
         self, agent: str, *, dry_run: bool = False, replace_peer: bool = False, trust: bool = True, allow: bool = False
