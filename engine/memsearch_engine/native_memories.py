@@ -171,7 +171,11 @@ def sources(root: str, folders: AgentFolders) -> Found:
         if part is None:
             continue
         count = 0
-        for source in part.sources(Where(home, config, root, folders.of(agent))):
+        places = folders.of(agent)
+        # where its own variable says where its home is, it looks nowhere else
+        moved = os.environ.get(registry.agent(agent).home_variable)
+        own = [place for place in places if moved and place.is_relative_to(os.path.abspath(os.path.expanduser(moved)))]
+        for source in part.sources(Where(home, config, root, own or places)):
             if count >= _MAX_FILES:
                 break
             if os.path.isfile(source.path):

@@ -10,7 +10,7 @@ from datetime import date
 from pathlib import Path
 
 import click
-from memsearch_engine import Home, Memory, Service
+from memsearch_engine import Home, Memory, Service, all_agents
 
 from memsearch_tui.cli import output
 from memsearch_tui.demo.history import build
@@ -42,6 +42,9 @@ def prepare(root: Path, *, fresh: bool, end: date | None = None) -> tuple[Home, 
         fill(root, made.told, made.projects, end)
         stamp.write_text(end.isoformat())
     os.environ["MEMSEARCH_HOME"] = str(home.root)
+    for agent in all_agents():  # what is on this machine stays out of it
+        if agent.home_variable and not agent.home_variable.startswith("XDG_"):
+            os.environ[agent.home_variable] = str(root / "agents" / agent.name)
     os.environ["CLAUDE_CONFIG_DIR"] = str(root / "agents" / "claude")
     os.environ.pop("MEMSEARCH_DIR", None)
     return home, root / "projects" / _PROJECT

@@ -98,6 +98,44 @@ def fillers(count: int, seed: int = 7) -> list[Story]:
     return found
 
 
+_INSTRUCTIONS = """\
+# orders-api
+
+Read this first:
+
+- Run `make check` before a push; migrations are reviewed by two people
+- Never log card data, not even in tests
+
+## Production
+
+- Production runs Postgres 14.11 on managed hosting; `docker-compose.yml` is pinned to `postgres:14-alpine` to match
+- Application logs are kept 14 days in Loki (`retention_period: 336h`), then dropped
+"""
+_KEPT = {
+    "MEMORY.md": """\
+- [How the owner works](owner.md): small commits, British spelling
+- Outgoing merchant webhooks: 5 attempts with exponential backoff, `WEBHOOK_MAX_ATTEMPTS=5`
+- `make seed` needs Redis running, and says nothing when it is not
+""",
+    "owner.md": """\
+---
+name: owner
+description: How the owner works
+type: user
+---
+Small commits with a reason each. British spelling in everything that a merchant reads.
+""",
+    "flaky-tests.md": """\
+---
+name: flaky-tests
+description: Tests that fail now and then
+type: project
+---
+`test_refund_race` fails about once in forty runs where the machine has one core.
+""",
+}
+
+
 def build(root: Path, end: date, routine: int = 700) -> Demo:
     """Write the year that ends on *end* under *root*: ``projects/<name>`` and the agents' own session files."""
     told = sorted([*stories(), *fillers(routine)], key=lambda s: (-s.day, s.time, s.session, s.id))
@@ -120,7 +158,17 @@ def build(root: Path, end: date, routine: int = 700) -> Demo:
         with path.open("w", encoding="utf-8") as out:
             for story, project in told_here:
                 out.writelines(f"{json.dumps(line, ensure_ascii=False)}\n" for line in _claude(story, project, end))
+    _keep(agents, projects["orders-api"])
     return Demo(root, projects, len(told), told)
+
+
+def _keep(agents: Path, project: Path) -> None:
+    """What Claude Code is told by files in a project, and what it has kept of it: some of it was overtaken since."""
+    (project / "CLAUDE.md").write_text(_INSTRUCTIONS, encoding="utf-8")
+    folder = agents / "claude" / "projects" / str(project).replace("/", "-") / "memory"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in _KEPT.items():
+        (folder / name).write_text(text, encoding="utf-8")
 
 
 def _anchor(story: Story, agents: Path, project: Path, when: date) -> tuple[Anchor, Path]:

@@ -81,7 +81,10 @@ class NativeScreen(Screen["Item"]):
             memory = self._memories[key]
             tags: Row = [(f"{agent_named(agent).tag} ", agent_named(agent).tag) for agent in memory.agents]
             flaw = memory.problem or ("no index names it" if memory.orphaned else "")
-            return [*tags, (self._library.native_path(memory.path), "strong"), (f"  {flaw}" if flaw else "", "warn")]
+            path, flaw = self._library.native_path(memory.path), f"  {flaw}" if flaw else ""
+            room = max(12, width - sum(len(tag) for tag, _ in tags) - len(flaw))
+            path = path if len(path) <= room else f"…{path[1 - room :]}"  # its end tells more
+            return [*tags, (path, "strong"), (flaw, "warn")]
         _, section = self._sections[key]
         sign = "×" if section.contradicted_by else "…" if section.unread_by else "=" if section.note else " "
         tone = "warn" if section.contradicted_by else "dim" if section.unread_by else "text"

@@ -271,6 +271,7 @@ def test_a_note_that_says_otherwise_is_named(box: Box, auto: Path):
     name = box.ok(
         "add", "The catalog cache TTL in cache_settings.py is no longer 60 seconds: raised to 900 seconds"
     ).out.strip()
+    box.ok("add", "Tests are run with make check, as before, in every branch")  # the same, and no word of change
     for number in range(12):
         box.ok(
             "add", f"The helper number {number} of the loader has another name now, and its callers were changed along"

@@ -274,3 +274,20 @@ def test_a_write_that_fails_tears_nothing(box, monkeypatch):
         except Exception as error:
             raise OSError(str(error)) from error
     assert (box.home.longterm / "MEMORY.md").read_text() == text
+
+
+def test_a_project_is_looked_at_for_aiders_file_alone(box: Box):
+    """Aider writes into the project itself, which is no folder of its: the project's own files are not ours to list."""
+    box.fill()
+    secret = "Wq7-tulip!Zebra42"
+    (box.project / "config.ini").write_text(f"password = {secret}\n")
+    (box.user / "notes.txt").write_text(secret)
+    (box.project / ".aider.chat.history.md").write_text(
+        f"# aider chat started at 2026-01-01 10:00:00\n\n#### {secret}  \n"
+    )
+    box.ok("add", "one note")
+    box.index()
+    shown = box.run("secrets", "scrub", "--text", "-", "--dry-run", "--json", stdin=secret)
+    assert "config.ini" not in shown.out and "notes.txt" not in shown.out and ".aider.chat.history.md" in shown.out, (
+        shown
+    )

@@ -13,6 +13,7 @@ import textual
 from memsearch_engine.capture.coverage import Share
 from memsearch_engine.journal.history import Change
 from memsearch_engine.llm.spend import Spent
+from memsearch_engine.native_memories import NativeMemory, NativeSection
 from memsearch_engine.receipts import Receipt, Told
 from textual.widgets import Input
 
@@ -86,6 +87,26 @@ AGENTS = [
     ),
     Agent("opencode", False, False, [], [("~/.config/opencode/plugins/memsearch.js", "plugin")]),
 ]
+NATIVE = [
+    NativeMemory(
+        "/home/ana/.claude/projects/-home-ana-shop/memory/MEMORY.md", "auto memory", ["claude-code"], "agent", "project", "2026-02-09T10:00:00+00:00", 900,
+        sections=[
+            NativeSection("1", "- [Building](build.md): `make all`, never in parallel", ["Memory"], 2, 2),
+            NativeSection("2", "- The catalog cache TTL is 300 seconds", ["Memory"], 3, 3, contradicted_by="3fa9c1d2b1c0",
+                          contradicted_why="2026-02-09: same subject: catalog, TTL; says “raised”"),
+            NativeSection("3", "- Staging is rebuilt at night", ["Memory"], 204, 204, unread_by=["claude-code"]),
+        ],
+    ),
+    NativeMemory(
+        "/home/ana/.claude/projects/-home-ana-shop/memory/robots.md", "auto memory: Robots of the warehouse", ["claude-code"], "agent", "project",
+        "2026-02-01T10:00:00+00:00", 90, sections=[NativeSection("4", "Robots stop at red lines.", [], 5, 5)], orphaned=True,
+    ),
+    NativeMemory(
+        "/home/ana/shop/AGENTS.md", "instructions of the project", ["codex", "opencode", "pi", "copilot"], "person", "project",
+        "2026-02-02T10:00:00+00:00", 300,
+        sections=[NativeSection("5", "- Say please\n  and thank you", ["The shop", "Manners"], 8, 9, note="77aa01de55f0")],
+    ),
+]  # fmt: skip
 #: name -> keys that lead there
 SCREENS = {
     "entries": ["down"],
@@ -103,6 +124,7 @@ SCREENS = {
     "health": ["f3"],
     "activity": ["f4"],
     "review": ["f5"],
+    "native": ["f6", "down"],
 }
 SIZES = [(80, 24), (120, 40), (200, 60)]
 
@@ -115,6 +137,10 @@ def test_screen(snap_compare, world, monkeypatch, name, size, theme):
     monkeypatch.setattr(Library, "standing", lambda self: STANDING)
     monkeypatch.setattr(Library, "health", lambda self: HEALTH)
     monkeypatch.setattr(Library, "activity", lambda self: ACTIVITY)
+    monkeypatch.setattr(Library, "native", lambda self: NATIVE)
+    monkeypatch.setattr(
+        Library, "native_path", lambda self, path: path.replace("/home/ana/shop/", "").replace("/home/ana", "~")
+    )
     monkeypatch.setenv("TZ", "UTC")
     time.tzset()
     monkeypatch.setattr(Library, "changes", lambda self, limit: CHANGES)

@@ -155,13 +155,31 @@ def compare(catalog: Catalog, space: Space, project: Project, rows: list[Row]) -
 
 
 def against(catalog: Catalog, space: Space, project: Project, rows: list[Row]) -> list[Amendment]:
-    """Notes that say otherwise than *rows*, which are no notes and of no day: the likeliest for each, where it is likely enough."""
+    """Notes that say otherwise than *rows*, which are no notes and of no day: for each the newest that is likely to.
+
+    A note without words of change says perhaps the same, since nothing tells that it came later: then one that amends it does.
+    """
     found: dict[str, Amendment] = {}
     for pair in pairs(catalog, space, project, [msgspec.structs.replace(row, day=_BEFORE_ALL) for row in rows], ENOUGH):
         sure, known = likely(pair.features), found.get(pair.older.entry_id)
-        if sure >= ENOUGH and (known is None or sure > known.sure):
-            found[pair.older.entry_id] = amendment(pair.older, pair.newer, round(sure, 3), pair.shared)
+        last, shared = _last_word(catalog, project, pair.newer), pair.shared
+        if sure < ENOUGH or (last is pair.newer and not changes(last)):
+            continue
+        if known is None or (last.day, last.time) > (known.newer.day, known.newer.time):
+            found[pair.older.entry_id] = amendment(pair.older, last, round(sure, 3), shared)
     return list(found.values())
+
+
+def _last_word(catalog: Catalog, project: Project, note: Row) -> Row:
+    """What amends a note, and that in turn, as far as it was found by comparing; the note itself where nothing does."""
+    for _ in range(_STEPS):
+        links = [link for link in catalog.links(project.id, older=note.entry_id) if link.sure >= ENOUGH]
+        best = max(links, key=lambda link: link.sure, default=None)
+        newer = next((row for row in catalog.by_entry(best.newer) if row.project == project.id), None) if best else None
+        if newer is None:
+            break
+        note = newer
+    return note
 
 
 class Pair(NamedTuple):

@@ -58,6 +58,7 @@ def main() -> None:
     args.add_argument("--noise", type=int, default=440, help="ordinary turns of each voice")
     args.add_argument("--folder", type=Path, help="keep the corpora and their index here")
     args.add_argument("--fit", action="store_true")
+    args.add_argument("--native", action="store_true", help="how well agents' own memories are told to be contradicted")
     args.add_argument("--chains", action="store_true", help="how well amendments are told from other notes")
     args.add_argument("--misses", action="store_true", help="show what went wrong (voices that are not held out)")
     args.add_argument("--files", action="store_true", help="what is told before a file is edited")
@@ -66,6 +67,9 @@ def main() -> None:
         folder = options.folder or Path(temporary)
         if options.chains:
             linked.table(folder, options.noise)
+            return
+        if options.native:
+            linked.against(folder, options.noise)
             return
         if options.files:
             for what, names in (("voices that the rule was made on", ()), ("voices held out", chats.HELD_OUT)):

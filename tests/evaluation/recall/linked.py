@@ -16,6 +16,7 @@ from memsearch_engine.index.space import Space
 from memsearch_engine.projects import Project
 from memsearch_engine.search import chains
 from memsearch_engine.search.linked import ENOUGH
+from memsearch_engine.service.comparing import compare_all
 
 from tests.evaluation.confidence import fit, held_out
 from tests.evaluation.recall import chats, short
@@ -59,6 +60,27 @@ def table(folder: Path, noise: int) -> None:
         others = [pair for voice in chats.voices(chats.HELD_OUT) for pair in of_voice(where, voice, turns)]
         everything += _line(what, [(pair, chains.likely(pair.features)) for pair in others], levels)
     _line("all", everything, levels)
+
+
+def against(folder: Path, noise: int) -> None:
+    """Print how well what agents keep themselves is told to be contradicted: each of the short notes as if it were such a memory."""
+    (voice,) = chats.voices((_AMONG,))
+    _, decided = chats.told(voice, noise)
+    written = short.written()
+    right = {(pair.older, pair.newer) for pair in written if pair.amends}
+    right |= {(short.turn_id(said[0]), short.turn_id(said[-1])) for said in decided.values() if len(said) > 1}
+    with short.world(folder, voice, noise) as (_, project, catalog, space):
+        rows = catalog.not_compared(project.id, "none", 0, 1_000_000)
+        compare_all(catalog, space, project)
+        found = [
+            (row.entry_id, pair.newer.entry_id)
+            for row in rows
+            for pair in chains.against(catalog, space, project, [row])
+            if (pair.newer.day, pair.newer.time) > (row.day, row.time)
+        ]
+    print(
+        f"{len(rows)} notes, {len(right)} overtaken: {len(found)} said to be contradicted, {len(right & {*found})} of them rightly"
+    )
 
 
 def _line(what: str, rated: list[tuple[Judged, float]], levels: tuple[float, ...]) -> list[tuple[Judged, float]]:
