@@ -15,6 +15,7 @@ import os
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
+from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -183,6 +184,13 @@ class _Asked:
 
 def _sessions(file: Path) -> list[tuple[str, list[_Record]]]:
     """(name, its records, the first of which says when it began) of all sessions in a file. Raises OSError."""
+    info = os.stat(file)
+    return _parsed(file, info.st_mtime_ns, info.st_size)
+
+
+@lru_cache(maxsize=1)
+def _parsed(file: Path, mtime_ns: int, size: int) -> list[tuple[str, list[_Record]]]:
+    """The same, once for a file as it is: an import opens its sessions one by one."""
     text = inside.read(file, _MAX).decode("utf-8", "replace").replace("\r\n", "\n")
     folder = re.sub(r"[^A-Za-z0-9._-]", "-", os.path.basename(os.path.dirname(os.path.abspath(file))))
     found: list[tuple[str, list[_Record]]] = []

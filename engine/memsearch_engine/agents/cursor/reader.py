@@ -13,9 +13,10 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -396,14 +397,29 @@ def _folder_of(user: Path, session: str, head: dict[str, Any], rows: dict[str, d
         path := _workspace(user / "workspaceStorage" / os.path.basename(name))
     ):
         return path
-    for folder in sorted((user / "workspaceStorage").glob("*/")):
-        if session in _of_workspace(folder) and (path := _workspace(folder)):
-            return path
+    if path := _by_workspaces(user, _minute()).get(session, ""):
+        return path
     repositories = head.get("trackedGitRepos")
     for one in repositories if isinstance(repositories, list) else []:
         if isinstance(one, dict) and (path := text_of(one.get("repoPath"))):
             return path
     return next((path for row in rows.values() if (path := text_of(row.get("workspaceProjectDir")))), "")
+
+
+def _minute() -> int:
+    """For what is looked up once a minute at most: an import asks for each of thousands of sessions."""
+    return int(time.monotonic() // 60)
+
+
+@lru_cache(maxsize=2)
+def _by_workspaces(user: Path, minute: int) -> dict[str, str]:
+    """Session -> the folder of the workspace whose database names it."""
+    found: dict[str, str] = {}
+    for folder in sorted((user / "workspaceStorage").glob("*/")):
+        if path := _workspace(folder):
+            for session in _of_workspace(folder):
+                found.setdefault(session, path)
+    return found
 
 
 def _of_workspace(folder: Path) -> set[str]:
@@ -430,15 +446,22 @@ def _workspace(folder: Path) -> str:
 def _folder_of_transcript(base: Path, session: str) -> str:
     """The folder of a session by what lies beside ``projects``; the name of the transcript's own can't be read back, but found again."""
     home = base.parent.parent.parent
-    metas = sorted(home.glob(f"{_CHATS}/*/*/meta.json"))
-    for meta in metas:
-        if meta.parent.name == session and (path := text_of(_small(meta).get("cwd"))):
+    for meta in home.glob(f"{_CHATS}/*/{session}/meta.json") if _ID.fullmatch(session) else ():
+        if path := text_of(_small(meta).get("cwd")):
             return path
-    slug = base.parent.name
-    known = {text_of(_small(meta).get("cwd")) for meta in metas}
+    near = _by_slug(home, _minute()).get(base.parent.name, set())
+    return next(iter(near)) if len(near) == 1 else ""
+
+
+@lru_cache(maxsize=2)
+def _by_slug(home: Path, minute: int) -> dict[str, set[str]]:
+    """What a project's folder is called below ``projects`` -> the folders that are called so, of those that are known."""
+    known = {text_of(_small(meta).get("cwd")) for meta in home.glob(f"{_CHATS}/*/*/meta.json")}
     known |= {_workspace(f) for db in _databases() for f in db.parent.parent.glob("workspaceStorage/*/")}
-    near = [path for path in known if path and re.sub(r"[^A-Za-z0-9]+", "-", path).strip("-") == slug]
-    return near[0] if len(near) == 1 else ""
+    found: dict[str, set[str]] = {}
+    for path in filter(None, known):
+        found.setdefault(re.sub(r"[^A-Za-z0-9]+", "-", path).strip("-"), set()).add(path)
+    return found
 
 
 # -- values ---------------------------------------------------------------------------------------------------
