@@ -15,7 +15,7 @@ from textual.widgets import Input, Static
 from memsearch_tui.counted import many
 from memsearch_tui.widgets.calendar import Calendar
 
-_HOW = "2026-02-09, 2026-02, yesterday, 7d · tab picks in the calendar · enter goes · escape leaves"
+_HOW = "2026-02-09, 2026-02, yesterday, 7d · tab: the calendar, page up a year back · enter goes"
 
 
 class DayScreen(ModalScreen[str]):

@@ -16,6 +16,7 @@ from textual.strip import Strip
 from memsearch_tui.widgets.lines import Lines, Row
 
 WEEKS = 53
+_YEAR = 364  # days: the same day of the week
 _MAP_HEIGHT = 8
 _MARGIN = 4  # columns before the weeks of the map: the days' names
 _DAYS = ("Mo", "", "We", "", "Fr", "", "")
@@ -34,6 +35,10 @@ class Calendar(Lines):
         Binding("right", "step(7)", "A week on", show=False, id="calendar.weekon"),
         Binding("up", "step(-1)", "A day back", show=False, id="calendar.dayback"),
         Binding("down", "step(1)", "A day on", show=False, id="calendar.dayon"),
+        Binding("pageup,ctrl+b", f"step({-_YEAR})", "A year back", show=False, id="calendar.yearback"),
+        Binding("pagedown,ctrl+d", f"step({_YEAR})", "A year on", show=False, id="calendar.yearon"),
+        Binding("home", "edge(0)", "The first day that has notes", show=False, id="calendar.first"),
+        Binding("end", "edge(1)", "Today", show=False, id="calendar.last"),
         Binding("enter", "pick", "Go there", id="calendar.pick"),
     ]
 
@@ -177,9 +182,17 @@ class Calendar(Lines):
 
     def action_step(self, days: int) -> None:
         if self.today > date.min:
-            self.day = min(self.day + timedelta(days=days), self.today)
-            self.refresh()
-            self.post_message(self.Moved(self.day.isoformat()))
+            first = min(self._counts, default=self.today) - timedelta(weeks=WEEKS)
+            self._go(max(first, min(self.day + timedelta(days=days), self.today)))
+
+    def action_edge(self, edge: int) -> None:
+        if self.today > date.min:
+            self._go(self.today if edge else min(self._counts, default=self.today))
+
+    def _go(self, day: date) -> None:
+        self.day = day
+        self.refresh()
+        self.post_message(self.Moved(day.isoformat()))
 
     def action_pick(self) -> None:
         self.post_message(self.Picked(self.day.isoformat()))

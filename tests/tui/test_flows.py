@@ -197,6 +197,15 @@ def test_days_are_gone_through_with_brackets_and_found_by_date(world):
         await pilot.press("g", "tab", "right", "left", "down", "enter")  # in the calendar: a week on is after the last
         await pilot.pause()
         assert app.screen.item.day == "2026-02-09"
+        for keys, day in (
+            (("pageup",), "2025-02-10"), (("pageup",) * 9, "2025-02-02"), (("pageup", "pagedown"), "2026-02-09"),
+            (("home",), "2026-02-08"), (("end",), app.library.today()),
+        ):  # fmt: skip
+            await pilot.press("g", "tab", *keys)
+            await pilot.pause()
+            assert app.screen._day == day, keys
+            await pilot.press("escape")
+            await pilot.pause()
         await pilot.press("g", "x", "enter", "escape")
         await pilot.pause()
         assert app.screen.item.day == "2026-02-09"
