@@ -40,7 +40,7 @@ def installer(agent: str) -> Installer:
         how = (
             f"install mcp --for {agent}` gives it our server"
             if registry.part(agent, "mcp_entry")
-            else "install mcp --print` is what to give it"
+            else "install mcp --print` is what to give it, if it takes servers"
         )
         raise UsageError(f"sessions of {agent} are only read (`memsearch import {agent}`)", f"`memsearch plugins {how}")
     made: Installer = part.Installer()
