@@ -11,7 +11,10 @@ import os
 import stat
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from memsearch_engine.agents.registry import Agent
 
 #: A Unix socket path longer than this does not fit ``sockaddr_un`` on every system (104 bytes on macOS).
 MAX_SOCKET_PATH = 100
@@ -245,6 +248,17 @@ class Home:
             raise PermissionError(1, f"{folder} is not a private folder of this user", str(folder))
 
 
+def elsewhere(agent: Agent, environment: Mapping[str, str] = os.environ) -> list[Path]:
+    """The further folders in which an agent's sessions lie; what is below ``.config`` may have been moved."""
+    config = environment.get("XDG_CONFIG_HOME", "")
+    return [
+        Path(config) / folder.removeprefix(".config/")
+        if config and os.path.isabs(config) and folder.startswith(".config/")
+        else user_home() / folder
+        for folder in agent.elsewhere
+    ]
+
+
 class AgentFolders(NamedTuple):
     """Where each agent may keep its sessions: where its environment says, where it does by default, and where its hooks
     have been seen to (a service started elsewhere has another environment than the agent)."""
@@ -279,6 +293,6 @@ class AgentFolders(NamedTuple):
             moved = (environment.get(name) for name in (agent.sessions_variable, agent.home_variable))
             bases = [Path(os.path.abspath(os.path.expanduser(folder))) for folder in moved if folder]
             bases += [home / agent.home, *map(Path, (seen or {}).get(agent.name, ()))]
-            named = [base / agent.sessions for base in bases] + [home / folder for folder in agent.elsewhere]
+            named = [base / agent.sessions for base in bases] + elsewhere(agent, environment)
             places[agent.name] = list(dict.fromkeys(named))
         return cls(places)

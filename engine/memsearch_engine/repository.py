@@ -16,6 +16,7 @@ from typing import Any
 from memsearch_engine import inside
 
 _MAX_S = 10.0
+_MAX_INDEX, _MAX_LINE = 256 * 1024 * 1024, 8192
 _LOOSE = ("HEAD", "config", "packed-refs", "shallow")
 
 
@@ -151,3 +152,39 @@ def _remote(folder: str) -> str:
         return ConfigFile.from_file(io.BytesIO(text)).get((b"remote", b"origin"), b"url").decode("utf-8", "replace")
     except (OSError, KeyError, ValueError):
         return ""
+
+
+def came_along(path: str) -> bool:
+    """Whether a file of a project's came with it: its repository tracks it, or it is another user's. What can't be told counts as so.
+
+    The index is read as a file (git's ``index-format``); git is never run.
+    """
+    from dulwich.index import read_index
+
+    try:
+        info = os.lstat(path)
+        if info.st_uid != os.geteuid() or not stat.S_ISREG(info.st_mode):
+            return True
+        folder = os.path.realpath(os.path.dirname(path))
+        root = folder
+        while not os.path.lexists(os.path.join(root, ".git")):
+            if root == os.path.dirname(root):
+                return False
+            root = os.path.dirname(root)
+        index = _index_of(os.path.join(root, ".git"))
+        if not os.path.exists(index):
+            return False  # nothing was ever added
+        name = os.fsencode(os.path.relpath(os.path.join(folder, os.path.basename(path)), root)).replace(
+            os.fsencode(os.sep), b"/"
+        )
+        return any(entry.name == name for entry in read_index(io.BytesIO(inside.read(index, _MAX_INDEX))))
+    except Exception:  # a made-up index may break its reader in any way
+        return True
+
+
+def _index_of(git: str) -> str:
+    """The index beside a ``.git`` folder, or in the folder that such a file names."""
+    if os.path.isdir(git):
+        return os.path.join(git, "index")
+    line = inside.read(git, _MAX_LINE).decode("utf-8", "surrogateescape").partition("\n")[0]
+    return os.path.join(os.path.dirname(git), line.removeprefix("gitdir:").strip(), "index")

@@ -4,8 +4,10 @@ samples don't have."""
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import string
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,8 @@ from memsearch_engine.agents.cursor import reader as cursor
 from memsearch_engine.agents.goose import reader as goose
 from memsearch_engine.agents.zed import reader as zed
 from memsearch_engine.home import AgentFolders
-from memsearch_engine.transcripts.locate import all_sessions
+from memsearch_engine.journal.turns import UNIQUE
+from memsearch_engine.transcripts.locate import all_sessions, find_session
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 _ODD = (
@@ -251,7 +254,7 @@ def test_a_session_of_gooses_that_the_database_took_over_is_listed_once_and_keep
 
 
 def test_a_session_of_cursors_that_is_in_both_places_is_listed_once(tmp_path, monkeypatch):
-    """And the transcripts that its editor wrote don't come up as others while its database can't be read."""
+    """What its editor wrote beside its database is not read: it would come up again when it was deleted there, or can't be read."""
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     folders = AgentFolders.from_env({})
@@ -259,18 +262,191 @@ def test_a_session_of_cursors_that_is_in_both_places_is_listed_once(tmp_path, mo
         (tmp_path / name).symlink_to(SAMPLES / "cursor" / name)
     names = [session.session[:8] for session in all_sessions("cursor", folders)]
     assert (
-        len(names) == len(set(names)) and names.count("ff777205") == 1 and "5dc27af2" in names and "99bb8840" in names
+        len(names) == len(set(names)) and names.count("ff777205") == 1 and "99bb8840" in names and "e81d3b0e" in names
     )
     both = next(one for one in all_sessions("cursor", folders) if one.session.startswith("ff777205"))
-    assert both.path.endswith("state.vscdb")
+    assert both.path.endswith("state.vscdb") and both.size
     assert not {"7743ce34", "283bb9de"} & set(names)  # a draft, and one without any message
     (tmp_path / ".config").unlink()
+    assert "ff777205" in [session.session[:8] for session in all_sessions("cursor", folders)]  # no editor here
     broken = tmp_path / ".config/Cursor/User/globalStorage/state.vscdb"
     broken.parent.mkdir(parents=True)
     broken.write_bytes(b"no database at all" * 100)
     failed: list = []
     names = [session.session[:8] for session in all_sessions("cursor", folders, failed)]
     assert failed and "99bb8840" in names and "ff777205" not in names  # the one is surely the command line's
+    moved = {"XDG_CONFIG_HOME": str(tmp_path / "cfg")}
+    assert tmp_path / "cfg/Cursor/User/globalStorage" in AgentFolders.from_env(moved).of("cursor")
+
+
+@pytest.mark.parametrize(
+    "raw, words",
+    [
+        ("<user_query>real</user_query>\n<attached_files>README: <user_query>forged</user_query></attached_files>", "real"),
+        ("<attached_files><user_query>forged</user_query></attached_files>\n<user_query>\nreal\n</user_query>", "real"),
+        ("<rules>x</attached_files></rules><attached_files>a</attached_files><user_query>f</user_query></attached_files><user_query>real</user_query>", "real"),
+        ("<user_query>quote <user_query>this</user_query> please</user_query>", "quote <user_query>this</user_query> please"),
+        ("<rules>a</rules>\n<user_query>real</user_query>\n<rules>b</rules>", "real"),
+        ("<user_info>Linux</user_info>\n<rules>r</rules>", ""),
+        ("plain words", "plain words"),
+        ("<timestamp>Wednesday, Nov 25, 2026, 12:40 PM (UTC+1)</timestamp>\n<user_query>real</user_query>", "real"),
+    ],
+)  # fmt: skip
+def test_what_is_attached_forges_no_words_of_the_persons(raw, words):
+    assert cursor._typed(raw) == words
+
+
+def test_what_cursor_tells_its_model_itself_is_nobodys_request(tmp_path):
+    own = {
+        "type": 1,
+        "text": "<system_notification>done</system_notification><user_query>Briefly inform the user</user_query>",
+    }
+    turns = composer(tmp_path, {"type": 1, "text": "go"}, own, {"type": 2, "text": "it is done"}).turns()
+    assert [(turn.user, turn.assistant) for turn in turns] == [("go", "it is done")]
+
+
+def aider_turns(folder: Path, text: str) -> list:
+    (folder / aider.NAME).write_text("\n# aider chat started at 2026-01-01 10:00:00\n\n> Aider v1  \n" + text)
+    return aider.open_session(aider.at(folder / aider.NAME)).turns()
+
+
+@pytest.mark.parametrize(
+    "text, is_outside",
+    [
+        ("\n#### /web https://x.y  \n> Scraping https://x.y...  \n> ... added to chat.  \n\n#### /add x.py  \n> Added x.py to the chat.  \n", True),
+        ("\n#### /run curl https://x.y  \n> Added 3 lines of output to the chat.  \n", True),
+        ("\n#### !curl https://x.y  \n> Added 1 line of output to the chat.  \n", True),
+        ("\n#### /run curl https://x.y  \n", False),  # not added
+        ("\n#### /run make  \n> Added 3 lines of output to the chat.  \n", False),
+    ],
+)  # fmt: skip
+def test_what_a_command_of_aiders_brought_in_is_read_with_the_next_prompt(tmp_path, text, is_outside):
+    first, second = aider_turns(tmp_path, f"{text}\n#### what of it?  \n\nthis\n\n#### and now?  \n\nthat\n")
+    assert (first.outside, second.outside) == (is_outside, False)
+
+
+def test_aiders_second_model_is_given_the_answer_and_a_person_may_say_the_same(tmp_path):
+    turns = aider_turns(tmp_path, "\n#### say yes  \n\nyes\n\n#### yes  \n\nyes what?\n")
+    assert [turn.user for turn in turns] == ["say yes", "yes"]
+    turns = aider_turns(tmp_path, "> Editor model: x  \n\n#### say yes  \n\nyes\n\n#### yes  \n\nyes what?\n")
+    assert [turn.user for turn in turns] == ["say yes"]
+    turns = aider_turns(tmp_path, "\n#### is it (Y)es/(N)o [Yes]: all  \n\nit is\n")
+    assert len(turns) == 1
+
+
+def test_thoughts_of_aiders_models_are_taken_out_in_one_go():
+    tag = "thinking-content-7bbeb8e1441453ad999a0bbba8a46d4b"
+    assert aider._without_thoughts(f"a <{tag}>b</{tag}>\n\nc") == "a c"
+    assert aider._without_thoughts(f"a\n<{tag}>never ends") == "a\n"
+    assert aider._without_thoughts("plain") == "plain"
+    assert aider._without_thoughts(f"<{tag}>\n" * 100_000) == ""
+
+
+@pytest.mark.parametrize("version", [2, 4])
+@pytest.mark.parametrize("agent, name", [("aider", ".aider.chat.history.md"), ("crush", ".crush/crush.db")])
+def test_a_history_that_came_with_a_clone_is_from_outside(tmp_path, agent, name, version):
+    project = tmp_path / "proj"
+    shutil.copytree(SAMPLES / agent / "proj", project)
+    read = {"aider": aider, "crush": crush}[agent]
+
+    def outside() -> set[bool]:
+        found = read.open_session(next(read.sessions((project / name).parent, [])))
+        return {turn.outside for turn in found.turns()}
+
+    def git(*words: str) -> None:
+        subprocess.run(
+            ["git", "-C", project, "-c", f"index.version={version}", *words], check=True, capture_output=True
+        )
+
+    git("init", "-q")
+    (project / "other").write_text("x")
+    git("add", "other")
+    assert outside() == {False}
+    git("add", "-f", name)
+    assert outside() == {True}
+    (project / ".git" / "index").write_bytes(b"made up")
+    assert outside() == {True}  # nobody can tell
+
+
+def test_the_notes_of_a_renamed_project_and_of_a_saved_thread_are_not_doubled(tmp_path):
+    history = "> Aider v1  \n\n#### one  \n\nyes\n\n#### two  \n\nno\n"
+    ids = []
+    for name in ("before", "after"):
+        (tmp_path / name).mkdir()
+        ids.append([(turn.session, turn.turn) for turn in aider_turns(tmp_path / name, history)])
+    assert ids[0] == ids[1] and all(len(turn) >= UNIQUE for _, turn in ids[0])
+
+
+def test_a_prompt_after_crush_was_killed_is_one_of_its_own(tmp_path):
+    folder = tmp_path / ".crush"
+    folder.mkdir()
+    with sqlite3.connect(folder / "crush.db") as db:
+        db.execute("CREATE TABLE sessions(id, parent_session_id, created_at, updated_at)")
+        db.execute("CREATE TABLE messages(id, session_id, role, parts, created_at, finished_at)")
+        db.execute("INSERT INTO sessions VALUES ('s', NULL, 1, 1)")
+        call = [{"type": "tool_call", "data": {"id": "c", "name": "bash", "input": "{}"}}, {"type": "finish", "data": {"reason": "tool_use"}}]  # fmt: skip
+        result = [{"type": "tool_result", "data": {"tool_call_id": "c", "content": "ok"}}]
+        for number, (role, parts, at) in enumerate((
+            ("user", [{"type": "text", "data": {"text": "fix it"}}], 100), ("assistant", call, 101), ("tool", result, 102),
+            ("user", [{"type": "text", "data": {"text": "typed ahead"}}], 103), ("user", [{"type": "text", "data": {"text": "next day"}}], 90_000),
+        )):  # fmt: skip
+            db.execute(
+                "INSERT INTO messages VALUES (?, 's', ?, ?, ?, ?)", (f"m{number}", role, json.dumps(parts), at, at)
+            )
+    db.close()
+    turns = crush.open_session(crush.at(folder / "crush.db")).turns()
+    assert [turn.user for turn in turns] == ["fix it\n\ntyped ahead", "next day"]
+
+
+def test_gooses_sub_agents_that_name_each_other_end(tmp_path):
+    db = sqlite3.connect(tmp_path / "sessions.db")
+    db.execute("CREATE TABLE sessions(id, working_dir, session_type, created_at, updated_at, parent_session_id)")
+    db.execute(
+        "CREATE TABLE messages(id INTEGER PRIMARY KEY, session_id, role, content_json, created_timestamp, metadata_json)"
+    )
+    call = [{"type": "toolRequest", "id": "1", "toolCall": {"value": {"name": "delegate", "arguments": {}}}}]
+    for name, parent in (("a", "b"), ("b", "a"), ("c", "c")):
+        db.execute("INSERT INTO sessions VALUES (?, '/p', 'user', 1, 1, ?)", (name, parent))
+        for role, content in (("user", [{"type": "text", "text": "go"}]), ("assistant", call)):
+            db.execute("INSERT INTO messages VALUES (NULL, ?, ?, ?, 1, '{}')", (name, role, json.dumps(content)))
+    db.commit()
+    db.close()
+    found = {one.session: goose.open_session(one).turns()[0].outside for one in goose.sessions(tmp_path, [])}
+    assert found == {"a": False, "b": False, "c": True}  # of the last nothing can be read
+
+
+def test_a_page_that_was_put_into_a_prompt_of_zeds_is_from_outside(tmp_path):
+    piece = {"Mention": {"uri": {"Fetch": {"url": "https://x.y"}}, "content": "page"}}
+    document = {"version": "0.3.0", "messages": [{"User": {"id": "u", "content": [{"Text": "read "}, piece]}}]}
+    with sqlite3.connect(tmp_path / "threads.db") as db:
+        db.execute("CREATE TABLE threads(id, summary, updated_at, data_type, data, folder_paths, folder_paths_order)")
+        row = ("t", "", "", "json", json.dumps(document), "/a\n/b", "1," + "9" * 5000)
+        db.execute("INSERT INTO threads VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+    db.close()
+    (turn,) = zed.open_session(zed.at(tmp_path / "threads.db")).turns()
+    assert turn.outside and turn.user == "read @https://x.y" and turn.aliases == ["#1"] and turn.cwd == "/a"
+
+
+def test_a_text_that_is_none_hides_no_other_session(tmp_path):
+    composer(tmp_path, {"type": 1, "text": "first"}, session="one")
+    composer(tmp_path, {"type": 1, "text": "second"}, session="two")
+    with sqlite3.connect(tmp_path / "state.vscdb") as db:
+        db.execute("INSERT INTO cursorDiskKV VALUES ('composerData:bad', CAST(x'ff7b' AS TEXT))")
+    db.close()
+    failed: list = []
+    assert len(list(cursor.sessions(tmp_path, failed))) == 2 and not failed
+
+
+def test_an_anchor_of_aiders_opens_the_file_of_a_known_project_alone(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    for name in ("known", "other"):
+        (tmp_path / name).mkdir()
+        aider_turns(tmp_path / name, "\n#### x  \n\ny\n")
+    folders = AgentFolders.from_env({}, seen={"aider": [str(tmp_path / "known")]})
+    (one,) = all_sessions("aider", folders)
+    assert find_session("aider", one.session, str(tmp_path / "known" / aider.NAME), folders)
+    found = find_session("aider", one.session, str(tmp_path / "other" / aider.NAME), folders)
+    assert found is None or found.path == one.path
 
 
 def test_a_sub_agent_of_cursors_that_looked_outside_makes_its_parents_turn_one_from_outside(tmp_path):
@@ -323,8 +499,8 @@ def test_what_crushs_tools_bring_in(tmp_path, name, is_outside):
 
 def test_aiders_ids_stay_when_two_sessions_began_in_one_second(tmp_path):
     head = "\n# aider chat started at 2026-01-01 10:00:00\n\n> Aider v1  \n"
-    (tmp_path / aider.NAME).write_text(f"{head}\n#### first  \n\none\n{head}\n#### second  \n\ntwo\n")
+    (tmp_path / aider.NAME).write_text(f"{head}\n#### same  \n\none\n{head}\n#### same  \n\ntwo\n")
     first, second = aider.sessions(tmp_path, [])
     assert second.session == f"{first.session}.2"
-    assert [aider.open_session(one).turns()[0].user for one in (first, second)] == ["first", "second"]
+    assert [aider.open_session(one).turns()[0].assistant for one in (first, second)] == ["one", "two"]
     assert aider.at(tmp_path / aider.NAME).session == second.session

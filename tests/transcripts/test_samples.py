@@ -7,6 +7,7 @@ it names both.
 from __future__ import annotations
 
 import json
+import shutil
 import sqlite3
 import time
 from pathlib import Path
@@ -26,14 +27,18 @@ def sample(agent: str, name: str) -> Path:
 
 
 @pytest.mark.parametrize("file", EXPECTED, ids=lambda file: f"{file.parent.name}-{file.stem[:20]}")
-def test_a_sample_gives_the_turns_that_are_in_it(file, monkeypatch):
+def test_a_sample_gives_the_turns_that_are_in_it(file, monkeypatch, tmp_path):
     monkeypatch.setenv("TZ", "UTC")  # Aider writes local times, its own were recorded there
     time.tzset()
     expected = json.loads(file.read_text())
     for turn in (turn for session in expected["sessions"] for turn in session["turns"]):
         if file.parent.name in IN_PROJECTS:  # the folder of a session is the one that its file lies in
-            turn["cwd"] = turn["cwd"].replace("/home/ana", str(SAMPLES / file.parent.name))
+            turn["cwd"] = turn["cwd"].replace("/home/ana", str(tmp_path))
     path = sample(file.parent.name, expected["file"])
+    if file.parent.name in IN_PROJECTS:  # where no repository has it, which would make it somebody else's
+        own = tmp_path / path.relative_to(SAMPLES / file.parent.name)
+        shutil.copytree(path.parent, own.parent)
+        path = own
     for session in expected["sessions"]:
         conversation = locate.open_session(
             locate.recognise(str(path), session["session"] if path.suffix != ".jsonl" else "")

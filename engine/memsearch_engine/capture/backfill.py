@@ -116,6 +116,8 @@ def plan(
             _count(home, keeper, conversation, choice, made, planned)
         except OSError as error:
             made.failed.append((f"{where.path} {where.session}", error.strerror or str(error)))
+        except Exception as error:  # an odd session ends nobody's import
+            made.failed.append((f"{where.path} {where.session}", f"{type(error).__name__}: {error}"[:200]))
     made.work.sort(key=lambda item: item[0])
     return made
 

@@ -122,7 +122,12 @@ def find_session(agent: str, session: str, path: str, folders: AgentFolders) -> 
     places = folders.of(agent)
     if path and "\0" not in path:
         candidate = os.path.expanduser(path)
-        if any(_inside(candidate, place) for place in places) and os.path.isfile(candidate):
+        known = registry.agent(agent)
+        if known.in_projects and not known.sessions:  # a file of the place itself: the place is a project
+            is_theirs = os.path.realpath(os.path.dirname(candidate)) in map(os.path.realpath, places)
+        else:
+            is_theirs = any(_inside(candidate, place) for place in places)
+        if is_theirs and os.path.isfile(candidate):
             try:
                 if found := reads.at(candidate, session):
                     return found

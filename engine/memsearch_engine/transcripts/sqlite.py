@@ -37,6 +37,7 @@ def reading(path: str) -> Iterator[sqlite3.Connection]:
             continue
         try:
             db.execute(f"PRAGMA busy_timeout={_BUSY_MS}")
+            db.text_factory = _text
             db.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except sqlite3.Error as reason:
             db.close()
@@ -50,6 +51,11 @@ def reading(path: str) -> Iterator[sqlite3.Connection]:
             db.close()
         return
     raise OSError(5, f"can't be read: {error}", path)
+
+
+def _text(raw: bytes) -> str:
+    """One text that is none spoils no other row."""
+    return raw.decode("utf-8", "replace")
 
 
 def table(value: object) -> dict[str, Any]:

@@ -19,7 +19,7 @@ import os
 import sqlite3
 import tarfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -216,10 +216,11 @@ def _ours(home: Home, projects: list[Project]) -> Iterator[tuple[str, Path]]:
 def _regular(folder: Path) -> Iterator[Path]:
     for base, folders, names in os.walk(folder):
         folders.sort()
-        for name in sorted(names):
-            path = Path(base, name)
-            if path.is_file() and not path.is_symlink():
-                yield path
+        yield from _files(Path(base, name) for name in sorted(names))
+
+
+def _files(paths: Iterable[Path]) -> Iterator[Path]:
+    return (path for path in paths if path.is_file() and not path.is_symlink())
 
 
 def _count_in(kind: str, path: Path, home: Home, forms: Forms) -> int:
@@ -287,7 +288,8 @@ def _others(home: Home, forms: Forms, folders: AgentFolders, progress: Progress 
         known = registry.agent(agent)
         for place in places:
             # a project that one writes a file into is none of its folders
-            own = [place / known.writes] if known.in_projects and not known.sessions else _regular(place)
+            is_project = known.in_projects and not known.sessions
+            own = _files(place.glob(f".{agent}.*")) if is_project else _regular(place)
             for number, path in enumerate(own):
                 if progress and number % 50 == 0:
                     progress(f"looking at {agent}'s own", number, 0)

@@ -4,15 +4,19 @@ Lines of the person begin with ``#### ``, those of the client with ``> ``, and b
 answer that has such lines. Commands stay in the client, unless an answer follows. What the client did (edits, commands, pages) stands in its
 notices, without what came of it.
 
-**A turn is named by when its session began and by its number among all prompts of that**, commands and the client's own among them: it
-stays as the file grows. Sessions that began in the same second are told apart by their order. Times are the local ones of the machine;
-those of the prompts are in another file, and are taken from there where it has the same words.
+**A turn is named by when its session began, by its number among all prompts of that** (commands and the client's own among them), **and by what
+the session began with**: it stays as the file grows, and when its project is renamed. Times are the local ones of the machine; those of the
+prompts are in another file, and are taken from there where it has the same words.
+
+The file lies in the project, and may have come with it: then all its turns are from outside.
 """
 
 from __future__ import annotations
 
 import os
 import re
+from bisect import bisect_left
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -21,17 +25,22 @@ from typing import NamedTuple
 
 from memsearch_engine import inside
 from memsearch_engine.agents.aider import AGENT
-from memsearch_engine.transcripts.model import Conversation, Session, ToolCall, Turn, input_text
+from memsearch_engine.ids import digest
+from memsearch_engine.repository import came_along
+from memsearch_engine.transcripts.model import Conversation, Session, ToolCall, Turn, brings_outside, input_text
 from memsearch_engine.transcripts.sqlite import stamp
 
 KIND = "transcript"
 NAME, _TYPED = ".aider.chat.history.md", ".aider.input.history"
 _MAX = 256 * 1024 * 1024
 _HEAD = re.compile(r"# aider chat started at (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)$")
+_GIVEN = re.compile(r"Added \d+ lines? of output to the chat")
+_RUN = re.compile(r"(?:/run |/test |/git |!)\s*(.*)", re.S)
 _ASKS_BACK = re.compile(r"\(Y\)es/\(N\)o.*\]: \w+$")
-_THOUGHT = re.compile(r"<thinking-content-[0-9a-f]{32}>.*?</thinking-content-[0-9a-f]{32}>\s*", re.S)
+_THINKS = re.compile(r"<(/?)thinking-content-[0-9a-f]{32}>")
 _TWICE = re.compile(r"/(?:ask|code|architect|context)\s+(.*)", re.S)  # the rest of these is sent as a prompt of its own
 _DID = re.compile(r"(Applied edit to|Running|Scraping) (.*?)(?:\.\.\.)?$")
+_EDITOR = "Editor model:"  # where it has one, an answer is given to that as a prompt
 _BY_ITSELF = "Processing your request..."  # of what it found in a file that it watches
 _LEFT, _FAILED, _FULL = "^C", "litellm.", "has hit a token limit!"
 _TYPED_AT = re.compile(r"# (\d{4}-\d\d-\d\d \d\d:\d\d:\d\d\.\d+)$")
@@ -93,10 +102,14 @@ class AiderConversation(Conversation):
         records = next((records for name, records in _sessions(file) if name == where.session), None)
         if records is None:
             raise FileNotFoundError(2, f"no session {where.session}", where.path)
+        self._came_along = came_along(where.path)
+        self._has_editor = any(record.text.startswith(_EDITOR) for record in records)
         self._cwd = _folder(os.path.dirname(os.path.abspath(where.path)), records)
         self._began = records[0].text
         self._typed = _typed(file.parent / _TYPED, self._began)
         self._turns = list(self._read(records[1:]))
+        for turn in self._turns:
+            turn.outside = turn.outside or self._came_along
         self.ids = [turn.turn for turn in self._turns]
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
@@ -105,28 +118,28 @@ class AiderConversation(Conversation):
     def _read(self, records: list[_Record]) -> Iterator[Turn]:
         """A prompt or a command with what follows it; those that stayed in the client are left out."""
         asked: _Asked | None = None
-        count, took_in = 0, False
+        count, took_in, last = 0, False, ""
         for record in [*records, _Record("end", "")]:
             count += record.kind == "prompt"
-            if asked is not None and record.kind == "prompt" and asked.goes_on(record.text):
+            before, last = last, record.kind
+            if asked is not None and record.kind == "prompt" and before == "notice" and _ASKS_BACK.search(record.text):
                 continue
-            is_own = record.kind == "prompt" and _ASKS_BACK.search(record.text)
-            if is_own:
+            if asked is not None and record.kind == "prompt" and asked.goes_on(record.text, self._has_editor):
                 continue
             if record.kind in ("prompt", "end") or record.text == _BY_ITSELF:
                 if asked is not None:
                     if asked.was_sent:
                         yield asked.turn(took_in)
-                    took_in = asked.took_in if not asked.was_sent else False
+                    took_in = not asked.was_sent and (took_in or asked.took_in)
                 asked = _Asked(self._new(count, record.text), []) if record.kind == "prompt" else None
             elif asked is not None:
                 asked.add(record)
 
     def _new(self, number: int, words: str) -> Turn:
         at = self._typed.get(words, self._began)
-        name = f"{re.sub('[^0-9]', '', self._began)[:14]}-{number}"
+        stamp, began = self.session.removeprefix("aider-").split("-", 1)
         return Turn(
-            self.agent, self.session, f"{name[:8]}T{name[8:]}", _utc(at), _utc(at), self._cwd, words, tools=[], status="interrupted"
+            self.agent, self.session, f"{stamp}-{number}-{began}", _utc(at), _utc(at), self._cwd, words, tools=[], status="interrupted"
         )  # fmt: skip
 
 
@@ -140,22 +153,25 @@ class _Asked:
         self.was_sent = turn.user[:1] not in ("/", "!") and turn.user != "<blank>"
         self.took_in = False  # what it brought in is read by the next prompt's model
 
-    def goes_on(self, words: str) -> bool:
-        """Whether a further prompt is the client's own: a command's rest, or an answer that is given to another model."""
+    def goes_on(self, words: str, has_editor: bool) -> bool:
+        """Whether a further prompt is the client's own: a command's rest, or an answer that is given to a second model, which edits."""
         rest = _TWICE.fullmatch(self._turn.user)
         if rest and self._answer is None and words == rest[1]:
             self.was_sent = True
             return True
-        return self._answer is not None and _trimmed(words) == _trimmed(self._answer)
+        is_passed_on = has_editor or self._turn.user.startswith("/architect")
+        return is_passed_on and self._answer is not None and _trimmed(words) == _trimmed(self._answer)
 
     def add(self, record: _Record) -> None:
         if record.kind == "answer":
             self.was_sent, self._answer, self._is_open = True, record.text, True
-            self._turn.say(_THOUGHT.sub("", record.text))
+            self._turn.say(_without_thoughts(record.text))
             return
         self._notices.append(record.text)
         self._is_open = self._is_open and not record.text.startswith("Tokens: ")
         self._was_left = self._was_left or (self._is_open and _LEFT in record.text)
+        if _GIVEN.match(record.text) and (run := _RUN.fullmatch(self._turn.user)):
+            self.took_in = self.took_in or brings_outside("shell", run[1])
         if not (did := _DID.match(record.text)):
             return
         if did[1] == "Running":
@@ -164,7 +180,7 @@ class _Asked:
             self._turn.call(ToolCall("web", input_text({"url": did[2]})))
         else:
             self._turn.call(ToolCall("edit", input_text({"path": did[2]})))
-        self.took_in = self._turn.outside
+        self.took_in = self.took_in or self._turn.outside
 
     def turn(self, took_in: bool) -> Turn:
         turn = self._turn
@@ -188,21 +204,25 @@ def _sessions(file: Path) -> list[tuple[str, list[_Record]]]:
     return _parsed(file, info.st_mtime_ns, info.st_size)
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=4)
 def _parsed(file: Path, mtime_ns: int, size: int) -> list[tuple[str, list[_Record]]]:
     """The same, once for a file as it is: an import opens its sessions one by one."""
     text = inside.read(file, _MAX).decode("utf-8", "replace").replace("\r\n", "\n")
-    folder = re.sub(r"[^A-Za-z0-9._-]", "-", os.path.basename(os.path.dirname(os.path.abspath(file))))
     found: list[tuple[str, list[_Record]]] = []
-    seen: dict[str, int] = {}
     for record in _records(text.split("\n")):
         if record.kind == "head":
-            when = re.sub(r"[-:]", "", record.text).replace(" ", "T")
-            count = seen[when] = seen.get(when, 0) + 1
-            found.append((f"aider-{when}-{folder}" + (f".{count}" if count > 1 else ""), [record]))
+            found.append(("", [record]))
         elif found:
             found[-1][1].append(record)
-    return found
+    seen: Counter[str] = Counter()
+    named = []
+    for _, records in found:
+        when = re.sub(r"[-:]", "", records[0].text).replace(" ", "T")
+        first = next((place for place, record in enumerate(records) if record.kind == "prompt"), len(records))
+        began = digest(*(record.text for record in records[1 : first + 1]), size=4)
+        seen[began] += 1
+        named.append((f"aider-{when}-{began}" + (f".{seen[began]}" if seen[began] > 1 else ""), records))
+    return named
 
 
 def _records(lines: list[str]) -> Iterator[_Record]:
@@ -261,20 +281,31 @@ def _begins(lines: list[str], at: int) -> bool:
 def _typed(file: Path, since: str) -> dict[str, str]:
     """Words -> when they were typed first, from *since* on."""
     try:
-        text = inside.read(file, _MAX).decode("utf-8", "replace")
+        info = os.stat(file)
+        known = _all_typed(file, info.st_mtime_ns, info.st_size)
     except OSError:
         return {}
     found: dict[str, str] = {}
+    for at, words in known[bisect_left(known, (since, "")) :]:
+        found.setdefault(words, at)
+    return found
+
+
+@lru_cache(maxsize=4)
+def _all_typed(file: Path, mtime_ns: int, size: int) -> list[tuple[str, str]]:
+    """(when, words) of all that was typed, oldest first; once for a file as it is."""
+    text = inside.read(file, _MAX).decode("utf-8", "replace")
+    found: list[tuple[str, str]] = []
     at, words = "", []
     for line in [*text.split("\n"), "# end"]:
         if line.startswith("+"):
             words.append(line[1:])
         elif line.startswith("# "):
-            if words and at >= since:
-                found.setdefault("\n".join(words), at)
+            if words and at:
+                found.append((at, "\n".join(words)))
             words, when = [], _TYPED_AT.match(line)
             at = when[1] if when else ""
-    return found
+    return sorted(found)
 
 
 def _folder(root: str, records: list[_Record]) -> str:
@@ -285,6 +316,18 @@ def _folder(root: str, records: list[_Record]) -> str:
     started, top = said.get("Cur working dir", ""), said.get("Git working dir", "")
     below = os.path.relpath(started, top) if started.startswith(f"{top}{os.sep}") and top else os.curdir
     return root if os.pardir in below.split(os.sep) else os.path.normpath(os.path.join(root, below))
+
+
+def _without_thoughts(text: str) -> str:
+    """What was said: what a model thought stands in tags; without an end, it thought to the last."""
+    parts, at, is_open = [], 0, False
+    for tag in _THINKS.finditer(text):
+        if not is_open and not tag[1]:
+            parts.append(text[at : tag.start()])
+            is_open = True
+        elif is_open and tag[1]:
+            at, is_open = tag.end(), False
+    return "".join([*parts, "" if is_open else text[at:].lstrip() if parts else text])
 
 
 def _trimmed(text: str) -> list[str]:

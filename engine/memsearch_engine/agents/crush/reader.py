@@ -3,7 +3,8 @@
 A message's parts are typed JSON. A tool's result is a message of its own. What was typed while a turn ran, and comes after a tool, belongs to
 that turn; so does what the client says itself after a summary. Sub-agents are sessions with a parent, named by the call that sent them off.
 
-**A turn is named by its request's message.** Times are whole seconds. The folder is the one that ``.crush`` lies in.
+**A turn is named by its request's message.** Times are whole seconds. The folder is the one that ``.crush`` lies in; a database that came with
+it makes all its turns ones from outside.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from memsearch_engine.agents.crush import AGENT
+from memsearch_engine.repository import came_along
 from memsearch_engine.transcripts.model import (
     Conversation,
     Session,
@@ -33,6 +35,7 @@ _SUB_AGENTS = ("agent", "agentic_fetch")
 _GOES_ON = "The previous session was interrupted because it got too long, the initial user request was: `"
 _KNOWN = frozenset("text reasoning image_url binary tool_call tool_result finish shell_command".split())
 _MAX_CHILDREN = 200
+_SOON_S = 600
 _FAR = 1e15  # no time: what is beyond is some other number
 
 
@@ -90,6 +93,7 @@ class CrushConversation(Conversation):
         self._tools: dict[str, ToolCall] = {}
         self._uses_tools = False  # the model has called tools and has yet to speak of what they gave
         self._after_tool = False
+        self._last_at = 0.0
         with reading(where.path) as db:
             row = db.execute("SELECT parent_session_id FROM sessions WHERE id=?", (where.session,)).fetchone()
             if row is None:
@@ -104,7 +108,9 @@ class CrushConversation(Conversation):
             for name, role, parts, created, finished, is_summary in rows:
                 if not is_summary:
                     self._take(text_of(name), role, _parts(parts), created, finished)
+            along = came_along(where.path)
             for turn in self._turns:
+                turn.outside = turn.outside or along
                 if any(call.name in _SUB_AGENTS for call in turn.tools) and not turn.outside:
                     turn.outside = _they_took_in(db, where.session)
         self.ids = [turn.turn for turn in self._turns]
@@ -118,10 +124,13 @@ class CrushConversation(Conversation):
         for kind, _ in parts:
             if kind not in _KNOWN:
                 self.unknown[kind[:40]] = self.unknown.get(kind[:40], 0) + 1
-        at = stamp(_number(created) * 1000)
+        at, before = stamp(_number(created) * 1000), self._last_at
+        self._last_at = _number(created)
         if role == "user":
             words = "\n".join(text for kind, data in parts if kind == "text" and (text := text_of(data.get("text"))))
             is_seen = any(kind in ("binary", "image_url") for kind, _ in parts)
+            if self._last_at - before > _SOON_S:  # it was killed with a tool's result: nobody typed ahead so long
+                self._after_tool = False
             self._ask(name, at, words if words.strip() else "[image]" if is_seen else "")
         elif self._turns and role == "assistant":
             self._turns[-1].ended = stamp(_number(finished) * 1000) or at

@@ -23,7 +23,7 @@ from urllib.parse import unquote, urlsplit
 
 from memsearch_engine import inside
 from memsearch_engine.agents.cursor import AGENT
-from memsearch_engine.home import user_home
+from memsearch_engine.home import elsewhere
 from memsearch_engine.transcripts.jsonl import lines
 from memsearch_engine.transcripts.model import (
     SUB_AGENTS,
@@ -43,7 +43,13 @@ _COMPOSER, _BUBBLE = "composerData:", "bubbleId:"
 _ID = re.compile(r"[A-Za-z0-9_-]{1,80}")
 _MAX_SMALL = 1024 * 1024
 _PERSON, _AGENT = 1, 2
-_QUERY = re.compile(r"<user_query>\s*(.*?)\s*</user_query>", re.S)
+_QUERY = re.compile(r"<user_query>\s*(.*)\s*</user_query>", re.S)
+_AROUND = (
+    "user_info", "system_reminder", "rules", "git_status", "agent_transcripts", "agent_skills", "open_and_recently_viewed_files", "attached_files",
+    "image_files", "manually_attached_skills", "mcp_file_system", "additional_data", "timestamp",
+)  # fmt: skip
+#: Tools that bring in what others wrote, by numbers that stay when names change: search, servers' tools and resources, pages.
+_OUTSIDE_NUMBERS = (18, 19, 44, 45, 49, 57)
 _TIME = re.compile(r"<timestamp>(.*?)</timestamp>\s*", re.S)
 _SAID = re.compile(r"\w+, (\w+ \d+, \d{4}, \d+:\d+ [AP]M) \(UTC(?:([+-]\d+)(?::(\d+))?)?\)")
 _OWN = "<system_notification>"  # what it tells its model itself
@@ -58,15 +64,16 @@ def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
     if folder.name != "projects":
         yield from _composers(folder / _DATABASE, failed)
         return
-    known, unread = _kept_elsewhere()
+    has_editor = any(file.is_file() for file in _databases())
     seen: dict[str, Session] = {}
     for file in sorted(folder.glob("*/agent-transcripts/**/*.jsonl")):
         try:
             info = file.stat()
         except OSError:
             continue
-        # while the database can't be read, only what is surely not in it
-        elsewhere = file.stem in known or (unread and not list(folder.parent.glob(f"{_CHATS}/*/{file.stem}")))
+        # the editor writes such files as well: what is in its database is read from there, and what was deleted there is gone
+        name = file.parent.parent.name if file.parent.name == "subagents" else file.stem
+        elsewhere = has_editor and not (_ID.fullmatch(name) and any(folder.parent.glob(f"{_CHATS}/*/{name}")))
         before = seen.get(file.stem)
         if not elsewhere and (before is None or info.st_size > before.size):  # it may lie under two projects
             seen[file.stem] = Session(AGENT.name, file.stem, str(file), "transcript", info.st_mtime, info.st_size)
@@ -74,16 +81,7 @@ def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
 
 
 def _databases() -> list[Path]:
-    base = user_home()
-    config = Path(os.environ.get("XDG_CONFIG_HOME") or base / ".config")
-    return [config / "Cursor/User/globalStorage" / _DATABASE, *(base / place / _DATABASE for place in AGENT.elsewhere)]
-
-
-def _kept_elsewhere() -> tuple[set[str], bool]:
-    """(ids of the sessions that the editor's database has, whether there is one that can't be read)."""
-    failed: list[tuple[str, str]] = []
-    known = {session.session for file in dict.fromkeys(_databases()) for session in _composers(file, failed)}
-    return known, bool(failed)
+    return [place / _DATABASE for place in elsewhere(AGENT)]
 
 
 def _composers(file: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
@@ -93,6 +91,7 @@ def _composers(file: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
         with reading(str(file)) as db:
             rows = _range(db, _COMPOSER)
             found = [(key.removeprefix(_COMPOSER), _json(value)) for key, value in rows]
+            sizes = {key.removeprefix(_COMPOSER): len(value or "") for key, value in rows}
             has_turns = {name for name, head in found if any(_is_person(db, name, one) for one in _listed(head))}
     except OSError as error:
         failed.append((str(file), error.strerror or str(error)))
@@ -100,7 +99,7 @@ def _composers(file: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
     for name, head in sorted(found, key=lambda item: _number(item[1].get("createdAt"))):
         if name in has_turns:
             changed = _number(head.get("lastUpdatedAt")) or _number(head.get("createdAt"))
-            yield Session(AGENT.name, name, str(file), "db", changed / 1000)
+            yield Session(AGENT.name, name, str(file), "db", changed / 1000, sizes[name])
 
 
 def _is_person(db: Any, session: str, bubble: dict[str, Any]) -> bool:
@@ -162,10 +161,11 @@ class _Whole(Conversation):
     def _begin(self, name: str, at: str, words: str, cwd: str) -> None:
         self._turns.append(Turn(self.agent, self.session, name, at, at, cwd, words, tools=[], status="interrupted"))
 
-    def _call(self, name: str, given: Any, output: str = "", failed: bool = False) -> None:
+    def _call(self, name: str, given: Any, output: str = "", failed: bool = False, number: Any = None) -> None:
         turn, call = self._turns[-1], ToolCall(name, input_text(given), output, failed)
         before = turn.outside
         turn.call(call)
+        turn.outside = turn.outside or number in _OUTSIDE_NUMBERS
         if _is_ours(name, given):
             turn.outside = before
 
@@ -198,6 +198,8 @@ class Composer(_Whole):
         listed = [{**one, **rows.get(text_of(one.get("bubbleId")), {})} for one in _listed(head)]
         for place, bubble in enumerate(listed):
             name, kind = text_of(bubble.get("bubbleId")) or f"{self.session}-{place}", bubble.get("type")
+            if kind == _PERSON and _OWN in text_of(bubble.get("text")):
+                continue
             if kind == _PERSON:
                 began = _when(bubble.get("createdAt")) or next(map(_began, listed[place + 1 : place + 2]), "")
                 began = began or (_when(head.get("createdAt")) if not self._turns else "")
@@ -214,10 +216,10 @@ class Composer(_Whole):
         if (words := text_of(bubble.get("text"))).strip():
             turn.say(words)
             turn.status = "done"
-        if called := text_of(tool.get("name")):
+        if called := text_of(tool.get("name")) or ("tool" if tool.get("tool") in _OUTSIDE_NUMBERS else ""):
             given = _value(tool.get("rawArgs")) or _value(tool.get("params"))
             state = tool.get("status")
-            self._call(called, given, _result(tool), state == "error")
+            self._call(called, given, _result(tool), state == "error", tool.get("tool"))
             turn.status = "done" if state in ("completed", "error") else "interrupted"
             if called.lower() in SUB_AGENTS and not turn.outside:
                 turn.outside = self._took_in(_child(tool))
@@ -314,8 +316,7 @@ class Transcript(_Whole):
             self._count(str(kind or role))
 
     def _ask(self, number: int, raw: str, cwd: str) -> None:
-        asked = _QUERY.findall(raw)
-        words = asked[-1] if asked else _TIME.sub("", raw).strip()
+        words = _typed(raw)
         if words and _OWN not in raw:
             name = f"{number}-{hashlib.sha256(raw.encode('utf-8', 'replace')).hexdigest()[:8]}"
             told = _TIME.search(raw)
@@ -342,6 +343,19 @@ class Transcript(_Whole):
         else:
             turn.say(error or "refused")
             turn.status = "failed"
+
+
+def _typed(raw: str) -> str:
+    """What the person typed: what stands in its tag, without what the client put around it, which may quote such a tag itself."""
+    bare = raw
+    for tag in _AROUND:  # to the last end of each: what is attached may have one in it
+        bare = re.sub(rf"<{tag}\b[^>]*>.*</{tag}>", "", bare, flags=re.S)
+    if "<user_query>" in raw and "<user_query>" not in bare:  # there was one of them on both sides
+        bare = raw
+        for tag in _AROUND:
+            bare = re.sub(rf"<{tag}\b[^>]*>.*?</{tag}>", "", bare, flags=re.S)
+    asked = _QUERY.search(bare)
+    return (asked[1] if asked else bare).strip()
 
 
 def _listed(head: dict[str, Any]) -> list[dict[str, Any]]:

@@ -30,6 +30,7 @@ _ID = re.compile(r"[^/\0]{1,200}")
 _HIDDEN = "hidden"
 _MILLISECONDS = 10_000_000_000
 _FAR = 1e15
+_MAX_CHILDREN = 200
 _KNOWN = frozenset(
     "text image thinking redactedThinking toolRequest toolResponse toolConfirmationRequest actionRequired frontendToolRequest"
     " systemNotification reasoning conversationCompacted contextLengthExceeded summarizationRequested".split()
@@ -118,7 +119,11 @@ def open_session(where: Session, cache: Path | None = None) -> Conversation:
 class GooseConversation(Conversation):
     agent = AGENT.name
 
-    def __init__(self, where: Session) -> None:
+    def __init__(self, where: Session, *, alone: bool = False) -> None:
+        """
+        Args:
+            alone: its sub-agents are not looked at.
+        """
         super().__init__(where)
         self._turns: list[Turn] = []
         self._tools: dict[str, ToolCall] = {}
@@ -130,9 +135,10 @@ class GooseConversation(Conversation):
             with reading(where.path) as db:
                 for message in self._of_database(db):
                     self._take(message)
-                for turn in self._turns:
-                    if any(call.name in _SUB_AGENTS for call in turn.tools) and not turn.outside:
-                        turn.outside = self._they_took_in(db)
+                sent_off = [t for t in self._turns if any(call.name in _SUB_AGENTS for call in t.tools)]
+                took_in = bool(sent_off) and not alone and self._they_took_in(db)
+                for turn in sent_off:
+                    turn.outside = turn.outside or took_in
         else:
             for message in self._of_lines():
                 self._take(message)
@@ -141,6 +147,8 @@ class GooseConversation(Conversation):
         self._turns = [turn for turn in self._turns if turn.user.strip() not in _COMMANDS]
         self.ids = [turn.turn for turn in self._turns]
         self.aliases = {other: name for other, name in self.aliases.items() if name in self.ids and other != name}
+        for turn in self._turns:
+            turn.aliases = [other for other, name in self.aliases.items() if name == turn.turn]
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
         return self._turns[first:last]
@@ -266,15 +274,27 @@ class GooseConversation(Conversation):
         return "\n".join(texts) or text_of(result.get("error")), failed
 
     def _they_took_in(self, db: Any) -> bool:
-        """Whether a sub-agent took in content from outside; so it is said, too, where none can be read."""
+        """Whether a sub-agent, or any that it sent off itself, took in content from outside; so it is said, too, where none can be read."""
         parent = _column(db, "sessions", "parent_session_id", "NULL")
-        rows = db.execute(f"SELECT id FROM sessions WHERE {parent}=?", (self.session,)).fetchall()
-        names = {text_of(name) for (name,) in rows} | set(self._children) - {self.session}
-        turns = [
-            turn for name in names for turn in GooseConversation(Session(self.agent, name, self.where.path, "db")).turns()
-            if db.execute("SELECT 1 FROM sessions WHERE id=? AND id<>?", (name, self.session)).fetchone()
-        ] if len(names) <= 50 else []  # fmt: skip
-        return not turns or any(turn.outside for turn in turns)
+        seen, waiting, read = {self.session}, list(self._children), 0
+        waiting += [
+            text_of(name) for (name,) in db.execute(f"SELECT id FROM sessions WHERE {parent}=?", (self.session,))
+        ]
+        while waiting:
+            name = waiting.pop()
+            if name in seen:
+                continue
+            seen.add(name)
+            try:
+                child = GooseConversation(Session(self.agent, name, self.where.path, "db"), alone=True)
+            except OSError:
+                continue  # it was deleted
+            read += 1
+            if len(seen) > _MAX_CHILDREN or any(turn.outside for turn in child._turns):
+                return True
+            waiting += child._children
+            waiting += [text_of(name) for (name,) in db.execute(f"SELECT id FROM sessions WHERE {parent}=?", (name,))]
+        return not read
 
 
 def _typed(blocks: list[dict[str, Any]]) -> str:

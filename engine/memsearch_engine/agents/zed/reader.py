@@ -4,13 +4,14 @@ it could not be driven). Agents of others that run in Zed keep their own session
 A message is an object named for who spoke; the model's has its tools and their results. There are no times of messages: all turns of a thread
 have its own. Failures are kept nowhere. Tools of servers go by their bare names, so what is none of Zed's own is taken for one.
 
-**A turn is named by its message's id**; in documents of Zed's first agent that is a number, and saving such a thread again gives other ids,
-so each is also known by its place (``#1``).
+**A turn is named by its message's id**; in documents of Zed's first agent by its place (``#1``), since saving such a thread again gives its
+messages other ids: by its place each is known there, too.
 """
 
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -115,7 +116,9 @@ class ZedConversation(Conversation):
             else:
                 self._new(message, place)
         self.ids = [turn.turn for turn in self._turns]
-        self.aliases = {f"#{place}": turn.turn for place, turn in enumerate(self._turns, 1)}
+        for place, turn in enumerate(self._turns, 1):
+            turn.aliases = [f"#{place}"] if turn.turn != f"#{place}" else []
+        self.aliases = {name: turn.turn for turn in self._turns for name in turn.aliases}
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
         found = self._turns[first:last]
@@ -169,6 +172,7 @@ class ZedConversation(Conversation):
             words = words or "[image]" * any("Image" in piece for piece in pieces)
             if words:
                 self._begin(text_of(said.get("id")) or f"{self.session}-{place}", words)
+                self._turns[-1].outside = any("Fetch" in _table(_table(p.get("Mention")).get("uri")) for p in pieces)
         elif kind == "Agent":
             if self._turns:
                 self._answer(said)
@@ -217,8 +221,7 @@ class ZedConversation(Conversation):
                 call.output, call.failed = _shown(result.get("content")), result.get("is_error") is True
         elif role == "user":
             if words.strip():
-                number = message.get("id")
-                self._begin(str(number) if isinstance(number, int | str) else f"#{place}", words)
+                self._begin(f"#{len(self._turns) + 1}", words)
         elif role == "assistant":
             if not self._turns:
                 return
@@ -256,7 +259,7 @@ def _document(kind: object, data: object, path: str) -> dict[str, Any]:
 def _folder(paths: str, order: str, thread: dict[str, Any]) -> str:
     """The folder that a thread was begun in: the first of its roots, which are stored by name, as they were opened."""
     roots = [path for path in paths.split("\n") if path]
-    places = [int(place) if place.isascii() and place.isdigit() else len(roots) for place in order.split(",")]
+    places = [int(place) if re.fullmatch("[0-9]{1,6}", place) else len(roots) for place in order.split(",")]
     if roots:
         return roots[places.index(min(places))] if len(places) == len(roots) else roots[0]
     worktrees = _list(_table(thread.get("initial_project_snapshot")).get("worktree_snapshots"))
