@@ -582,7 +582,10 @@ class Memory:
         """
         from memsearch_engine.amendments import say
 
-        names = [self.section(name).entry.id for name in (older, newer)]
+        sections = [self.section(name) for name in (older, newer)]
+        for section in sections:
+            self._check_is_note(section)
+        names = [section.entry.id for section in sections]
         if names[0] == names[1]:
             raise UsageError("a note does not amend itself")
         return say(self.home, names[0], names[1], yes)
@@ -744,6 +747,8 @@ class Memory:
         from memsearch_engine.note import Note
 
         path, entry = self._found(name)
+        if value and mark == "superseded-by":
+            self._check_is_note(self.section(value))
         return Note.of(self.journal.mark(self.memory_of(path), target_of(path, entry), mark, value), path)
 
     def delete(self, *notes: str | Note, if_match: str = "") -> list[Note]:
@@ -775,6 +780,16 @@ class Memory:
     def mark_each(self, targets: Sequence[Target], mark: str, value: str | None) -> list[Entry]:
         """Set a mark of several entries as somebody saw them, all or none; one step of undo. Raises NotFound, Conflict."""
         return self.journal.mark_each(self.memory_of(targets[0].path), list(targets), mark, value) if targets else []
+
+    def _check_is_note(self, section: Section) -> None:
+        """Raises UsageError for what an agent keeps itself."""
+        if section.path.startswith(f"{self.home.longterm_search}{os.sep}") and section.path.endswith(
+            f"{os.sep}native.md"
+        ):
+            raise UsageError(
+                f"{section.entry.id} is in an agent's own file, and no note",
+                "`memsearch native import` makes one of it",
+            )
 
     def _found(self, name: str, path: str = "") -> tuple[str, Entry]:
         if path:

@@ -30,6 +30,7 @@ _MAX = 1024 * 1024
 _MAX_FILES = 500  # of one agent in one project
 _FRONT = re.compile(r"---\n(.*?\n)(?:---|\.\.\.)(?:\n|\Z)", re.S)
 _COMMENT = re.compile(r"^[ ]{0,3}<!--.*?-->[ \t]*$", re.S | re.M)
+_CALLED = re.compile(r"^name:\s*[\"']?(.+?)[\"']?\s*$", re.M)
 _SAYS = re.compile(r"^(?:description|name):\s*[\"']?(.+?)[\"']?\s*$", re.M)
 _NAMED = 3  # agents of a file
 _LEAD_IN = 120  # characters of a line that announces a list
@@ -104,7 +105,7 @@ class NativeSection(msgspec.Struct):
     Attributes:
         id: of its file and its words: it stays as long as both do.
         text: without secrets. trail: the headings above it. line, end_line: where it stands, from 1, inclusive.
-        unread_by: agents that leave it out when a session starts, since it stands behind their cap.
+        unread_by: agents that leave it, or a part of it, out when a session starts, since it stands behind their cap.
         note: the entry that was made of it, '' where none was.
         contradicted_by: the entry of a note of ours that says otherwise, with its day and why; '' where none is known.
     """
@@ -178,7 +179,7 @@ def sources(root: str, folders: AgentFolders) -> Found:
         for source in part.sources(Where(home, config, root, own or places)):
             if count >= _MAX_FILES:
                 break
-            if os.path.isfile(source.path):
+            if os.path.isfile(source.path) and _stays(source, root):
                 count += 1
                 # a link from the user's own folders is his word; one in a project may have come with a clone
                 path = os.path.realpath(source.path) if source.everywhere else os.path.abspath(source.path)
@@ -186,6 +187,12 @@ def sources(root: str, folders: AgentFolders) -> Found:
                 if agent not in (name for name, _ in readers):
                     readers.append((agent, source))
     return found
+
+
+def _stays(source: Source, root: str) -> bool:
+    """Whether a file of a project's lies in it: a link of its may have come with a clone, and lead to another project's."""
+    is_inside = bool(root) and str(source.path).startswith(root.rstrip(os.sep) + os.sep)
+    return not is_inside or os.path.realpath(source.path).startswith(os.path.realpath(root).rstrip(os.sep) + os.sep)
 
 
 def stamps(found: Found) -> tuple[tuple[str, int, int], ...]:
@@ -215,14 +222,14 @@ def _read(path: str, readers: list[tuple[str, Source]], home: Home, caps: dict[s
     try:
         info = os.stat(path)
         data = inside.read(path, _MAX)
+        text = plain(data.decode("utf-8", "replace").replace("\r\n", "\n"))
         orphaned = all(
-            source.named_in and not _names(source.named_in, path, caps.get(str(source.named_in), Cap()))
+            source.named_in and not _names(source.named_in, path, text, caps.get(str(source.named_in), Cap()))
             for _, source in readers
         )
     except OSError as error:
         why = f"larger than {_MAX >> 20} MB" if error.errno == errno.EFBIG else error.strerror or str(error)
         return _memory(path, readers, "", 0, problem=why)
-    text = plain(data.decode("utf-8", "replace").replace("\r\n", "\n"))
     made = _memory(
         path,
         readers,
@@ -237,7 +244,7 @@ def _read(path: str, readers: list[tuple[str, Source]], home: Home, caps: dict[s
     for agent, source in readers:
         behind = _left_out(text, source.cap) if any(source.cap[:3]) else set()
         for section in made.sections:
-            if section.line in behind:
+            if not behind.isdisjoint(range(section.line, section.end_line + 1)):
                 section.unread_by.append(agent)
     return made
 
@@ -293,16 +300,30 @@ def _bytes(line: str) -> int:
     return len(line.encode("utf-8", "replace"))
 
 
-def _names(index: Path, path: str, cap: Cap) -> bool:
-    """Whether what is read of a file names another one, with or without its ending. Raises OSError."""
+def _names(index: Path, path: str, topic: str, cap: Cap) -> bool:
+    """Whether what is read of a file names another one: by its file, by the name that it gives itself, or by a stem that is no common word.
+
+    Args:
+        topic: what stands in that other one.
+    """
     try:
         text = inside.read(index, _MAX).decode("utf-8", "replace")
     except FileNotFoundError:
         return False
+    except OSError:
+        return True  # nobody can tell
     behind = _left_out(text, cap)
     said = unquote("\n".join(line for number, line in enumerate(text.split("\n"), 1) if number not in behind))
-    stem = re.escape(os.path.splitext(os.path.relpath(path, index.parent))[0])
-    return bool(re.search(rf"(?<![\w-]){stem}(?:\.\w+)?(?![\w-])", said))
+    relative = os.path.relpath(path, index.parent)
+    stem, ending = os.path.splitext(relative)
+    front = _FRONT.match(topic)
+    called = _CALLED.search(front[1]) if front else None
+    names = {stem, called[1] if called else stem}
+    ways = [rf"(?<![\w-]){re.escape(relative)}(?![\w-])", *(re.escape(f"[[{name}]]") for name in names)]
+    ways += [
+        rf"(?<![\w/-]){re.escape(name)}(?![\w-])" for name in names if re.search(r"\w[-_]\w", name) or ending != ".md"
+    ]
+    return any(re.search(way, said) for way in ways)
 
 
 def _sections(path: str, text: str, home: Home) -> Iterator[NativeSection]:

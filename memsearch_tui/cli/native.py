@@ -55,17 +55,17 @@ def list_(agent: str | None, project: str | None, everything: bool, json_: bool)
 def _problems(memory: NativeMemory) -> list[str]:
     found = [memory.problem] if memory.problem else []
     if memory.orphaned:
-        found.append("no index names it, so its agent does not come to read it")
+        found.append("nothing that is loaded links to it, so its agent does not come to read it")
     if memory.unread:
         who = ", ".join(sorted({engine.agent_named(a).title for s in memory.sections for a in s.unread_by}))
         first = next(section.line for section in memory.sections if section.unread_by)
         found.append(
-            f"{many(memory.unread, 'section')} from line {first} on: {who} leaves that out when a session starts"
+            f"{many(memory.unread, 'section')} from line {first} on: not loaded by {who} when a session starts, or not whole"
         )
     for section in memory.sections:
         if section.contradicted_by:
             found.append(
-                f"line {section.line}: your note {section.contradicted_by} says otherwise ({output.safe(section.contradicted_why)})"
+                f"line {section.line} may be outdated: see your note {section.contradicted_by} ({output.safe(section.contradicted_why)})"
             )
     return found
 

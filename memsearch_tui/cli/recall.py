@@ -198,7 +198,8 @@ def _print_hits(answer: Answer, explain: bool) -> None:
         where = "long-term" if row.kind in LONGTERM_KINDS.values() else os.path.basename(row.path)
         where = "agents' own" if row.kind == "native" else where
         head = f"{hit.rank:2d}  {row.day or where} {row.time}".rstrip()
-        facts = "  ".join([row.agent or row.kind, row.chunk_id, *badges, *(["by meaning"] if hit.by_meaning else [])])
+        name = row.entry_id if row.kind == "native" else row.chunk_id
+        facts = "  ".join([row.agent or row.kind, name, *badges, *(["by meaning"] if hit.by_meaning else [])])
         output.echo(f"{output.style(head, bold=True)}  {output.style(facts, dim=True)}")
         for line in [line for line in row.embedded.splitlines() if line.strip()][:3]:
             output.echo(f"    {output.clip(line, room - 4)}")

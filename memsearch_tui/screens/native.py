@@ -71,8 +71,10 @@ class NativeScreen(Screen["Item"]):
         self._sections = {section.id: (memory, section) for memory in memories for section in memory.sections}
         keys = [key for memory in memories for key in (memory.path, *(section.id for section in memory.sections))]
         self._list.empty = _EMPTY
-        self._list.border_subtitle = many(len(memories), "file")
-        self._list.show_keys(keys if self._sections else [])
+        self._list.border_subtitle = (
+            f"{many(len(memories), 'file')} · × outdated? … not loaded at start = in your notes"
+        )
+        self._list.show_keys(keys)
         self._moved()
 
     def _row(self, index: int, width: int) -> Row:
@@ -80,7 +82,7 @@ class NativeScreen(Screen["Item"]):
         if key in self._memories:
             memory = self._memories[key]
             tags: Row = [(f"{agent_named(agent).tag} ", agent_named(agent).tag) for agent in memory.agents]
-            flaw = memory.problem or ("no index names it" if memory.orphaned else "")
+            flaw = memory.problem or ("not linked" if memory.orphaned else "")
             path, flaw = self._library.native_path(memory.path), f"  {flaw}" if flaw else ""
             room = max(12, width - sum(len(tag) for tag, _ in tags) - len(flaw))
             path = path if len(path) <= room else f"…{path[1 - room :]}"  # its end tells more
@@ -154,11 +156,13 @@ def _rows(library: Library, memory: NativeMemory, section: NativeSection) -> lis
     rows += [[], *([(line, "text")] for line in section.text.split("\n")), []]
     if section.unread_by:
         who = ", ".join(agent_named(agent).title for agent in section.unread_by)
-        rows.append([(f"{who} leaves this out when a session starts: it stands behind its cap", "warn")])
+        rows.append(
+            [(f"{who} does not load this, or not all of it, when a session starts: it stands behind its cap", "warn")]
+        )
     if memory.orphaned:
-        rows.append([("No index names this file, so its agent does not come to read it", "warn")])
+        rows.append([("Nothing that is loaded links to this file, so its agent does not come to read it", "warn")])
     if section.contradicted_by:
-        rows.append([(f"A note says otherwise: {section.contradicted_why}", "warn"), ("  n opens it", "accent")])
+        rows.append([(f"May be outdated: a note of {section.contradicted_why}", "warn"), ("  n opens it", "accent")])
     if section.note:
         rows.append([(f"In your notes as {section.note}", "good"), ("  n opens it", "accent")])
     return rows

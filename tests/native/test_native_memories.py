@@ -10,6 +10,7 @@ import pytest
 from memsearch_engine import Memory, NativeMemories, native_memories
 from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.native_memories import Cap
+from memsearch_engine.search import chains
 
 from tests.conftest import Box, until
 
@@ -98,7 +99,10 @@ def test_what_is_not_read_at_a_start_and_what_no_index_names_is_said(box: Box, a
     assert found["build.md"]["title"].endswith("How it is built")
     assert [found[name]["orphaned"] for name in ("MEMORY.md", "build.md", "rebuild.md")] == [False, False, True]
     told = box.ok("native", "list").out
-    assert "22 sections from line 201 on: Claude Code leaves that out" in told and "no index names it" in told
+    assert (
+        "22 sections from line 201 on: not loaded by Claude Code" in told
+        and "nothing that is loaded links to it" in told
+    )
     (auto / "MEMORY.md").write_text("- " + "é" * 24_990 + "\n- behind 25,000 characters\n")
     assert [bool(s["unread_by"]) for s in listed(box)["MEMORY.md"]["sections"]] == [False, True]
 
@@ -283,7 +287,7 @@ def test_a_note_that_says_otherwise_is_named(box: Box, auto: Path):
         and "no longer" in found["- The catalog "]["contradicted_why"]
     )
     assert not found["- Tests are ru"]["contradicted_by"]
-    assert f"your note {name} says otherwise" in box.ok("native", "list").out
+    assert f"may be outdated: see your note {name}" in box.ok("native", "list").out
 
 
 def test_a_link_out_of_a_project_a_pipe_and_a_file_without_end_harm_nobody(box: Box, tmp_path: Path):
@@ -294,10 +298,116 @@ def test_a_link_out_of_a_project_a_pipe_and_a_file_without_end_harm_nobody(box: 
     (box.project / ".claude").mkdir()
     (box.project / ".claude" / "CLAUDE.md").write_text("x" * (1 << 21))
     found = box.run("native", "list", "--json", timeout=30).json["memories"]
-    assert all(memory["problem"] and not memory["sections"] for memory in found) and len(found) == 2
+    assert (
+        all(memory["problem"] and not memory["sections"] for memory in found) and len(found) == 1
+    )  # the link leads out of the project: it is none of its files
     (box.user / ".claude").mkdir(exist_ok=True)
     (box.user / ".claude" / "CLAUDE.md").symlink_to(outside)  # the user's own dotfiles
     assert "root:x" in json.dumps(listed(box))
+
+
+def test_a_link_that_came_with_a_clone_shows_no_other_projects_memories(box: Box, auto: Path):
+    secret = auto.parent.parent / "-other" / "memory"
+    secret.mkdir(parents=True)
+    (secret / "MEMORY.md").write_text("- another project's: the salary of Bob\n")
+    (box.project / ".claude").mkdir()
+    (box.project / ".claude" / "agent-memory").symlink_to(
+        os.path.relpath(secret.parent.parent, box.project / ".claude")
+    )
+    (box.project / ".goose").symlink_to(secret.parent)
+    box.fill()
+    box.index()
+    assert "Bob" not in box.run("native", "list", "--json").out and not hits(box, "kind:native salary Bob")
+
+
+def test_a_note_that_agrees_or_was_taken_from_it_contradicts_nothing(box: Box, auto: Path):
+    (box.project / "CLAUDE.md").write_text(
+        "- Logs of the gateway are kept 30 days in Loki, see loki_retention.yml\n"
+        "- Use pnpm instead of npm for the storefront, since workspaces_lock.yaml\n"
+    )
+    box.fill()
+    box.ok("add", "Logs of the gateway in Loki are now kept 30 days instead of 14, see loki_retention.yml")
+    for number in range(12):
+        box.ok(
+            "add", f"The helper number {number} of the loader has another name now, and its callers were changed along"
+        )
+    box.index()
+    for section in listed(box)["CLAUDE.md"]["sections"]:
+        box.ok("native", "import", section["id"], "--yes")
+    box.index()
+    assert not [s["contradicted_by"] for s in listed(box)["CLAUDE.md"]["sections"] if s["contradicted_by"]]
+
+
+@pytest.mark.parametrize(
+    "text, note, otherwise",
+    [
+        ("kept 14 days", "raised from 14 to 30 days", True),
+        ("kept 30 days", "raised from 14 to 30 days", False),
+        ("the TTL is 60 seconds", "the TTL was raised to 900 seconds", True),
+        ("the TTL is 900 seconds", "the TTL was raised to 900 seconds", False),
+        ("we use npm", "pnpm instead of npm", True),
+        ("we use pnpm", "pnpm instead of npm", False),
+        ("we use pnpm instead of npm", "pnpm instead of npm since May", False),
+        ("### CLAUDE.md, line 60\nkept long", "raised from 60 to 90", False),
+        ("deploys go out on Friday", "no longer on Friday", True),
+    ],
+)  # fmt: skip
+def test_what_says_otherwise(text, note, otherwise):
+    assert chains.says_otherwise(text, note) == otherwise
+
+
+def test_taking_it_twice_at_once_makes_one_note(box: Box, auto: Path):
+    (auto / "MEMORY.md").write_text("- only once\n")
+    (section,) = listed(box)["MEMORY.md"]["sections"]
+    runs = [box.spawn("native", "import", section["id"], "--yes") for _ in range(4)]
+    for run in runs:
+        run.wait(60)
+    box.run("native", "import", section["id"], "--yes")
+    assert sum("only once" in entry["content"] for entry in box.ok("entries", "--json").json["entries"]) == 1
+
+
+def test_what_was_taken_is_known_by_project(box: Box):
+    (box.user / ".claude").mkdir(exist_ok=True)
+    (box.user / ".claude" / "CLAUDE.md").write_text("- everywhere the same\n")
+    box.fill()
+    other = box.other_project("other")
+    (section,) = listed(box)["CLAUDE.md"]["sections"]
+    box.ok("native", "import", section["id"], "--yes")
+    box.index()
+    assert listed(box)["CLAUDE.md"]["sections"][0]["note"]
+    there = box.run("native", "list", "--json", cwd=other).json["memories"]
+    assert [s["note"] for memory in there for s in memory["sections"]] == [""]
+
+
+def test_their_words_are_no_notes_words(box: Box):
+    box.fill()
+    (box.project / "AGENTS.md").write_text("- Jenkins builds it, with a salary\n")
+    box.index()
+    until(lambda: hits(box, "kind:native jenkins"), 30, "it to be found")
+    for word in ("jenkins", "jenkns", "salarry"):
+        found = box.run("search", word, "--json", "--mode", "lexical").json
+        assert found["absent"] == [word] and not found["corrected"], found
+    assert box.run("search", "kind:native jenkns", "--json").json["corrected"]
+
+
+def test_a_part_that_is_not_loaded_and_a_hits_own_id(box: Box, auto: Path):
+    (auto / "MEMORY.md").write_text("```\n" + "a line of it\n" * 400 + "```\n")
+    assert listed(box)["MEMORY.md"]["sections"][0]["unread_by"] == ["claude-code"]
+    (auto / "MEMORY.md").write_text("- the kiosk runs Alpine\n")
+    box.fill()
+    box.index()
+    (hit,) = hits(box, "kind:native kiosk")
+    assert "Alpine" in box.ok("native", "show", hit["chunk_hash"]).out
+    refused = box.run("supersede", next(iter(box.ids().values())), hit["entry_id"])
+    assert refused.code == 2 and "agent's own file" in refused.err
+
+
+def test_common_words_name_no_file_and_a_name_in_brackets_does(box: Box, auto: Path):
+    (auto / "MEMORY.md").write_text("- item [t5](t5.md) hook\n- [[two-name]]\n")
+    for name, text in (("t5", "x"), ("item", "x"), ("hook", "x"), ("two", "---\nname: two-name\n---\nx")):
+        (auto / f"{name}.md").write_text(f"{text}\n")
+    found = listed(box)
+    assert {name for name, memory in found.items() if memory["orphaned"]} == {"item.md", "hook.md"}
 
 
 def test_text_of_theirs_stays_text(box: Box, auto: Path):

@@ -126,7 +126,7 @@ def _bullets(memory: str, file: DayFile, today: date, origin: Origin | None) -> 
         held += bool(waiting)
         for line in plain(entry.body).splitlines():
             text = line.strip()
-            if text in waiting:
+            if text in waiting or text.startswith("- Taken from: "):
                 continue
             if text.startswith(("- ", "* ", "+ ")) and len(text) > 4:
                 found.append("- " + _clip(unfenced(text[2:].strip())))

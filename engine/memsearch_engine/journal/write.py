@@ -285,6 +285,10 @@ class Journal(Undoable):
         batch = batch or uuid.uuid4().hex
         changed: list[Entry] = []
         if any(target.path.startswith(f"{self.home.longterm_search}{os.sep}") for target in targets):
+            if any(target.path.endswith(f"{os.sep}native.md") for target in targets):
+                raise UsageError(
+                    "this is in an agent's own file, and no note", "`memsearch native import` makes one of it"
+                )
             raise UsageError(
                 "this is of the long-term memory, no note",
                 "`memsearch forget WORDS` takes it out; MEMORY.md can be edited",

@@ -10,6 +10,7 @@ catalog keeps what was found. The owner's word outweighs it. No model is asked, 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -39,6 +40,12 @@ _RARE = 3  # a word that so many notes have at most
 _MANY = 200  # chunks
 _SHOWN = 6  # words that two notes have in common
 _BEFORE_ALL = "0001-01-01"
+_TAKEN = "Taken from: "  # of a note that was made of a memory of an agent's
+_WORD = re.compile(r"\w(?:[\w./:-]*\w)?")
+_WAS = re.compile(
+    r"\b(?:(?:instead of|rather than|no longer|not any ?more|used to(?: be)?|formerly|previously|before it was|replac\w+)\s+((?:[^\s,;:.()]+ ?){1,2})"
+    r"|from\s+([^\s,;:()]+))"
+)
 _AS_MUCH = 0.8  # of what a pair shares, for another note to share as much
 
 
@@ -163,11 +170,36 @@ def against(catalog: Catalog, space: Space, project: Project, rows: list[Row]) -
     for pair in pairs(catalog, space, project, [msgspec.structs.replace(row, day=_BEFORE_ALL) for row in rows], ENOUGH):
         sure, known = likely(pair.features), found.get(pair.older.entry_id)
         last, shared = _last_word(catalog, project, pair.newer), pair.shared
-        if sure < ENOUGH or (last is pair.newer and not changes(last)):
+        if (
+            sure < ENOUGH
+            or (last is pair.newer and not changes(last))
+            or not says_otherwise(pair.older.text, last.text)
+        ):
             continue
         if known is None or (last.day, last.time) > (known.newer.day, known.newer.time):
             found[pair.older.entry_id] = amendment(pair.older, last, round(sure, 3), shared)
     return list(found.values())
+
+
+def says_otherwise(text: str, note: str) -> bool:
+    """Whether what a note says holds no more stands in a text, or other numbers than the note's do.
+
+    What follows "instead of", "no longer", "from" is what was. A text that has what is now says the same, and so does one that has the same
+    words of change.
+    """
+    (now, was), (new, old) = _stated(text), _stated(note)
+    if now & (old - new) - was:
+        return True
+    numbers, told = ({word for word in words if word[0].isdigit()} for words in (now, new))
+    return bool(numbers and told) and not numbers & told
+
+
+def _stated(text: str) -> tuple[set[str], set[str]]:
+    """(words that stand for what is, words that stand for what was)."""
+    lines = [line for line in text.splitlines() if not line.startswith(("#", "<!--")) and _TAKEN not in line]
+    said = "\n".join(lines).lower()
+    was = {word for match in _WAS.finditer(said) for word in _WORD.findall(match[1] or match[2])}
+    return set(_WORD.findall(_WAS.sub(" ", said))), {word for word in was if word[0].isdigit() or len(word) > 2}
 
 
 def _last_word(catalog: Catalog, project: Project, note: Row) -> Row:

@@ -27,6 +27,7 @@ _K1, _B = 1.2, 0.75
 _WRITTEN_WEIGHT = 0.25
 _MAX_WORDS = 8
 _OVERFETCH, _MAX_OVER = 8, 80
+_NEAR = 12  # words that are looked at for one that some note has
 _MAX_EDITS = {4: 1, 5: 1, 6: 1, 7: 2}
 
 
@@ -204,9 +205,12 @@ def correct(catalog: Catalog, terms: list[str], query: Query) -> tuple[list[str]
 
     Returns the terms to search for and {word: [replacements]}. A half-typed last word is left alone.
     """
-    unknown = [term for term in terms if not _known(catalog, term)]
+    apart = not set(query.filter.kinds) & APART and _has_apart(catalog)
+    unknown = [term for term in terms if not _known(catalog, term, apart)]
     last = analyze.words(query.text).split()[-1:] if query.last_is_partial else []
-    unknown = [term for term in unknown if len(term) >= 4 and term.isascii() and not _begins(catalog, last, term)]
+    unknown = [
+        term for term in unknown if len(term) >= 4 and term.isascii() and not _begins(catalog, last, term, apart)
+    ]
     if not unknown:
         return terms, {}
     from rapidfuzz.distance import OSA
@@ -217,7 +221,8 @@ def correct(catalog: Catalog, terms: list[str], query: Query) -> tuple[list[str]
     for term in unknown:
         edits = _MAX_EDITS.get(len(term), 2)
         alike = [word for size in range(len(term) - edits, len(term) + edits + 1) for word in words.get(size, ())]
-        near = extract(term, alike, scorer=OSA.distance, score_cutoff=edits, limit=3)
+        near = extract(term, alike, scorer=OSA.distance, score_cutoff=edits, limit=_NEAR if apart else 3)
+        near = [found for found in near if not apart or (found[0] != term and _known(catalog, found[0], apart))][:3]
         if near:
             best = near[0][1]
             corrected[term] = [word for word, distance, _ in near if distance == best]
@@ -229,9 +234,12 @@ def correct(catalog: Catalog, terms: list[str], query: Query) -> tuple[list[str]
 def absent(catalog: Catalog, query: Query, corrected: dict[str, list[str]]) -> list[str]:
     """Words of *query* that no note has, nor any near one; the last may be the beginning of one."""
     words = [word for word in analyze.words(query.text).split() if word not in corrected]
+    apart = not set(query.filter.kinds) & APART and _has_apart(catalog)
     made = {word: (word, *analyze.terms(word)) for word in words}  # as written, too: `maxRetries` is more than its stem
-    unknown = [word for word, forms in made.items() if forms[1:] and not any(_known(catalog, form) for form in forms)]
-    if query.last_is_partial and unknown and unknown[-1] == words[-1] and _is_beginning(catalog, words[-1]):
+    unknown = [
+        word for word, forms in made.items() if forms[1:] and not any(_known(catalog, form, apart) for form in forms)
+    ]
+    if query.last_is_partial and unknown and unknown[-1] == words[-1] and _is_beginning(catalog, words[-1], apart):
         unknown.pop()
     return unknown
 
@@ -252,22 +260,42 @@ def _word_of(catalog: Catalog, stem: str) -> str:
     return next((word for (word,) in rows if analyze.stem(word) == stem), stem)
 
 
-def _known(catalog: Catalog, term: str) -> bool:
-    return bool(catalog.query("SELECT 1 FROM vocabulary WHERE term=? LIMIT 1", (term,)))
+def _has_apart(catalog: Catalog) -> bool:
+    """Whether anything is in the catalog that only they find who ask for it: its words are no notes' words."""
+    marks = ",".join("?" * len(APART))
+    return bool(catalog.query(f"SELECT 1 FROM entries WHERE kind IN ({marks}) LIMIT 1", list(APART)))
 
 
-def _begins(catalog: Catalog, last: list[str], term: str) -> bool:
+def _known(catalog: Catalog, term: str, apart: bool = False) -> bool:
+    """
+    Args:
+        apart: what stands apart is looked past.
+    """
+    known = bool(catalog.query("SELECT 1 FROM vocabulary WHERE term=? LIMIT 1", (term,)))
+    return known and (not apart or _in_a_note(catalog, f'"{term}"'))
+
+
+def _begins(catalog: Catalog, last: list[str], term: str, apart: bool) -> bool:
     """Whether *term* comes from the half-typed last word and some written word begins like it."""
     if not last or not (analyze.stem(last[0]) == term or term.endswith(f"_{last[0]}")):
         return False
-    return _is_beginning(catalog, last[0])
+    return _is_beginning(catalog, last[0], apart)
 
 
-def _is_beginning(catalog: Catalog, prefix: str) -> bool:
+def _is_beginning(catalog: Catalog, prefix: str, apart: bool) -> bool:
     """Whether some word begins so."""
-    return bool(
-        catalog.query("SELECT 1 FROM vocabulary WHERE term >= ? AND term < ? LIMIT 1", (prefix, prefix + "\U0010ffff"))
+    sql = "SELECT 1 FROM vocabulary WHERE term >= ? AND term < ? LIMIT 1"
+    known = bool(catalog.query(sql, (prefix, prefix + "\U0010ffff")))
+    return known and (not apart or _in_a_note(catalog, f'"{prefix}"*'))
+
+
+def _in_a_note(catalog: Catalog, expression: str) -> bool:
+    """Whether anything matches that does not stand apart."""
+    sql = (
+        "SELECT 1 FROM words w CROSS JOIN chunks c ON c.id=w.rowid CROSS JOIN entries e ON e.id=c.entry"
+        f" WHERE words MATCH ? AND e.kind NOT IN ({','.join('?' * len(APART))}) LIMIT 1"
     )
+    return bool(catalog.query(sql, [expression, *APART]))
 
 
 def _from_files(catalog: Catalog | None, files: list[tuple[Project, DayFile]], query: Query, today: str) -> list[Hit]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+from datetime import date
 
 from memsearch_engine import native_memories
 from memsearch_engine.errors import MemsearchError, NotFound, UsageError
+from memsearch_engine.journal.disk import locked
+from memsearch_engine.journal.files import read_day
 from memsearch_engine.memory import Memory
 from memsearch_engine.native_memories import Found, NativeMemory, NativeSection
 from memsearch_engine.note import Note
@@ -14,6 +18,8 @@ from memsearch_engine.recall.notes import heeded
 from memsearch_engine.search.linked import Amendment
 
 _MIN_NAME = 4
+_MAX_NOTE = 8_000  # characters
+_CHUNK = re.compile(r"[0-9a-f]{4,64}")
 _TAKEN = re.compile(r"\(native:([0-9a-f]{12})\)")
 
 
@@ -60,11 +66,17 @@ class NativeMemories:
         if len(name) < _MIN_NAME:
             raise UsageError(f"{name!r} is too short to name one", "use at least 4 characters")
         memories = self.all(compare=True)
-        by_id = [(memory, [s]) for memory in memories for s in memory.sections if s.id.startswith(name)]
-        path = os.path.expanduser(name)
-        exact = [memory for memory in memories if memory.path == os.path.abspath(path)]
-        ending = [memory for memory in memories if memory.path.endswith(os.sep + name)]
-        found = by_id or [(memory, memory.sections) for memory in exact or ending]
+        by_id = [(m, [s]) for m in memories for s in m.sections if s.id.startswith(name)] or self._by_chunk(
+            memories, name
+        )
+        path, root = os.path.expanduser(name), self._memory.place.root
+        ways = [
+            [memory for memory in memories if memory.path == os.path.abspath(path)],
+            [memory for memory in memories if memory.path == os.path.normpath(os.path.join(root, path))],
+            [memory for memory in memories if memory.path.endswith(os.sep + name) and memory.scope == "project"],
+            [memory for memory in memories if memory.path.endswith(os.sep + name)],
+        ]
+        found = by_id or [(memory, memory.sections) for memory in next(filter(None, ways), [])]
         if not found:
             raise NotFound(f"no agent's memory is called {name}", "`memsearch native list` shows what there is")
         if len(found) > 1:
@@ -72,8 +84,35 @@ class NativeMemories:
             raise UsageError(f"{name!r} names several: {which}", "type more of it")
         return found[0]
 
+    def _by_chunk(self, memories: list[NativeMemory], name: str) -> list[tuple[NativeMemory, list[NativeSection]]]:
+        """The same by the id of a hit."""
+        catalog = self._memory.catalog
+        if catalog is None or not _CHUNK.fullmatch(name):
+            return []
+        rows = catalog.query(
+            "SELECT DISTINCT e.entry_id FROM chunks c JOIN entries e ON e.id=c.entry WHERE e.kind='native' AND c.chunk_id >= ? AND c.chunk_id < ?",
+            (name, name + "g"),
+        )
+        wanted = {entry for (entry,) in rows}
+        return [(m, [s]) for m in memories for s in m.sections if s.id in wanted]
+
     def take(self, memory: NativeMemory, section: NativeSection) -> Note:
-        """Copy a section into today's notes, with where it is from. Undoable. Raises UsageError, Unreachable."""
+        """Copy a section into today's notes, with where it is from; once, whoever asks. Undoable.
+
+        Raises:
+            UsageError: today has it already, or it is too long for a note. Unreachable.
+        """
+        if len(section.text) > _MAX_NOTE:
+            raise UsageError(f"a section of {len(section.text):,} characters is no note", f"at most {_MAX_NOTE:,}")
+        home, place = self._memory.home, self._memory.place.memory
+        with locked(home, os.path.join(place, "native")):
+            today = os.path.join(place, f"{date.today().isoformat()}.md")
+            with contextlib.suppress(OSError):
+                if f"(native:{section.id})" in read_day(today).data.decode("utf-8", "replace"):
+                    raise UsageError(f"{section.id} was taken today")
+            return self._take(memory, section)
+
+    def _take(self, memory: NativeMemory, section: NativeSection) -> Note:
         path = native_memories.short(memory.path, self._memory.place.root).replace("`", "")
         under = f", under {' › '.join(section.trail)}" if section.trail else ""
         whose = f", of {native_memories.titles(memory)}" if memory.author == "agent" else ""
@@ -85,9 +124,11 @@ class NativeMemories:
         catalog = self._memory.catalog
         if catalog is None:
             return {}
+        projects = sorted({project.id for project in self._memory.projects})
         rows = catalog.query(
             "SELECT c.text, e.entry_id FROM chunks c JOIN entries e ON e.id=c.entry"
-            " WHERE e.kind='note' AND c.text LIKE '%- Taken from: %(native:%'"
+            f" WHERE e.project IN ({','.join('?' * len(projects))}) AND e.kind='note' AND c.text LIKE '%- Taken from: %(native:%'",
+            projects,
         )
         return {name: entry for text, entry in rows for name in _TAKEN.findall(text)}
 
