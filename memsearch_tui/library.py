@@ -293,9 +293,9 @@ class Library:
         memory = self.memory
         return memory.history(limit=limit, everywhere=memory.everything)
 
-    def native(self) -> list[NativeMemory]:
-        """What agents remember by themselves, with what of it notes contradict."""
-        return engine.NativeMemories(self.memory).all(compare=True)
+    def native(self, *, compare: bool = False) -> list[NativeMemory]:
+        """What agents remember by themselves; *compare*: with what of it may be outdated, which the service knows."""
+        return engine.NativeMemories(self.memory).all(compare=compare)
 
     def native_path(self, path: str) -> str:
         """As people write it: below the project, or below the user's home."""

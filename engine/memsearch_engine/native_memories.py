@@ -191,7 +191,7 @@ def sources(root: str, folders: AgentFolders) -> Found:
 
 def _stays(source: Source, root: str) -> bool:
     """Whether a file of a project's lies in it: a link of its may have come with a clone, and lead to another project's."""
-    is_inside = bool(root) and str(source.path).startswith(root.rstrip(os.sep) + os.sep)
+    is_inside = bool(root) and not source.everywhere and str(source.path).startswith(root.rstrip(os.sep) + os.sep)
     return not is_inside or os.path.realpath(source.path).startswith(os.path.realpath(root).rstrip(os.sep) + os.sep)
 
 
@@ -209,14 +209,14 @@ def stamps(found: Found) -> tuple[tuple[str, int, int], ...]:
 
 def read(found: Found, home: Home) -> list[NativeMemory]:
     """What stands in them."""
-    caps = {path: readers[0][1].cap for path, readers in found.items()}
+    caps = {os.path.realpath(path): readers[0][1].cap for path, readers in found.items()}
     return [_read(path, readers, home, caps) for path, readers in found.items()]
 
 
 def _read(path: str, readers: list[tuple[str, Source]], home: Home, caps: dict[str, Cap]) -> NativeMemory:
     """
     Args:
-        caps: of all files, by path.
+        caps: of all files, by real path.
     """
     first = readers[0][1]
     try:
@@ -224,7 +224,8 @@ def _read(path: str, readers: list[tuple[str, Source]], home: Home, caps: dict[s
         data = inside.read(path, _MAX)
         text = plain(data.decode("utf-8", "replace").replace("\r\n", "\n"))
         orphaned = all(
-            source.named_in and not _names(source.named_in, path, text, caps.get(str(source.named_in), Cap()))
+            source.named_in
+            and not _names(source.named_in, path, text, caps.get(os.path.realpath(source.named_in), Cap()))
             for _, source in readers
         )
     except OSError as error:

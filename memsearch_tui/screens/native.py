@@ -62,6 +62,16 @@ class NativeScreen(Screen["Item"]):
     async def action_reload(self) -> None:
         reading = away(self._library.native)
         await attend(self, "reading what agents remember", reading, self._show, self._complain)
+        self.run_worker(self._compare(), exclusive=True, group="compare")
+
+    async def _compare(self) -> None:
+        """What may be outdated comes when the service has said it: that may have to start first."""
+        compared = await away(partial(self._library.native, compare=True))
+        taken = {name: section.note for name, (_, section) in self._sections.items()}
+        for memory in compared:
+            for section in memory.sections:
+                section.note = section.note or taken.get(section.id, "")
+        self._show(compared)
 
     def _complain(self, error: Exception) -> None:
         self.notify(str(error), severity="error")
@@ -118,15 +128,18 @@ class NativeScreen(Screen["Item"]):
             self.notify("your notes have it already" if chosen else "nothing to take")
             return
         work = WRITES.run(partial(self._library.take_native, new))
-        await attend(self, "taking it into the notes", work, self._taken, self._complain, is_write=True)
+        taken = partial(self._taken, new)
+        await attend(self, "taking it into the notes", work, taken, self._complain, is_write=True)
 
-    def _taken(self, notes: list[Note]) -> None:
+    def _taken(self, new: list[tuple[NativeMemory, NativeSection]], notes: list[Note]) -> None:
+        for (_, section), note in zip(new, notes):  # the index does not know of it yet
+            section.note = note.id
         self._list.clear_selection()
+        self._moved()
         if notes:
             self.notify(
                 f"{many(len(notes), 'note')} written to {notes[0].day} · u in the list of notes takes them back"
             )
-        self.call_later(self.action_reload)
 
     async def action_note(self) -> None:
         """Go to the note that says otherwise, or that was made of it."""

@@ -105,3 +105,15 @@ def test_how_near_notes_are_in_general_leaves_out_the_one_that_is_asked_with_and
     assert min(as_they_are, 0.12) < typical.deviation < max(as_they_are, 0.12)
     asked = few.typical(Question(query, ""))
     assert asked.deviation == pytest.approx(np.std(few._vectors @ query + few._special), abs=1e-5)
+
+
+def test_what_stands_apart_takes_no_place_among_the_nearest():
+    """However many of an agent's own memories are nearer than any note."""
+    vectors = np.eye(DIMENSION, dtype=np.float32)
+    kinds = ["native"] * 5 + ["turn"]
+    held = Resident(
+        [(f"c{n}", "\x1f".join(("", "", "", kind)), vectors[n].tobytes()) for n, kind in enumerate(kinds)], DIMENSION
+    )
+    asked = Question(vectors[0])
+    assert [name for name, _ in held.nearest(asked, 3, Filter())] == ["c5"]
+    assert {name for name, _ in held.nearest(asked, 3, Filter(kinds=("native",)))} <= {f"c{n}" for n in range(5)}

@@ -347,15 +347,24 @@ class Transcript(_Whole):
 
 def _typed(raw: str) -> str:
     """What the person typed: what stands in its tag, without what the client put around it, which may quote such a tag itself."""
-    bare = raw
-    for tag in _AROUND:  # to the last end of each: what is attached may have one in it
-        bare = re.sub(rf"<{tag}\b[^>]*>.*</{tag}>", "", bare, flags=re.S)
+    bare = _without(raw, last=True)
     if "<user_query>" in raw and "<user_query>" not in bare:  # there was one of them on both sides
-        bare = raw
-        for tag in _AROUND:
-            bare = re.sub(rf"<{tag}\b[^>]*>.*?</{tag}>", "", bare, flags=re.S)
+        bare = _without(raw, last=False)
     asked = _QUERY.search(bare)
     return (asked[1] if asked else bare).strip()
+
+
+def _without(raw: str, *, last: bool) -> str:
+    """What is left without the client's tags and what is in them, each to its *last* end (what is attached may have one in it) or to its next."""
+    for tag in _AROUND:
+        start = raw.find(f"<{tag}")
+        while start >= 0:
+            end = raw.rfind(f"</{tag}>", start) if last else raw.find(f"</{tag}>", start)
+            if end < 0:
+                break
+            raw = raw[:start] + raw[end + len(tag) + 3 :]
+            start = raw.find(f"<{tag}", start)
+    return raw
 
 
 def _listed(head: dict[str, Any]) -> list[dict[str, Any]]:
