@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 from memsearch_engine.agents import registry
+from memsearch_engine.capture import backfill
+from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.errors import Unreachable
-from memsearch_engine.home import Home
+from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.transcripts.evidence import MAX_OUTPUT, Archive, shortened
 from memsearch_engine.transcripts.model import ToolCall, Turn
 
@@ -199,3 +201,22 @@ def test_a_damaged_archive_reads_as_empty_and_says_so_when_written(tmp_path):
     with pytest.raises(Unreachable) as error:
         again.put(Turn("codex", "a", "t", user="x", tools=[ToolCall("a", "b")]))
     assert "move it aside" in error.value.hint
+
+
+def test_one_odd_session_ends_nobodys_import(old, monkeypatch):
+    """What a reader did not foresee is told of that session alone."""
+    real = backfill.open_session
+
+    def opened(where, cache):
+        if where.agent == "codex":
+            raise ValueError("odd")
+        return real(where, cache)
+
+    monkeypatch.setattr(backfill, "open_session", opened)
+    monkeypatch.setenv("HOME", str(old.user))
+    keeper = Keeper(old.home)
+    try:
+        made = backfill.plan(old.home, keeper, AgentFolders.from_env({}), backfill.Choice(("claude-code", "codex")))
+    finally:
+        keeper.close()
+    assert made.counts["claude-code"].turns and made.failed and all("ValueError: odd" in why for _, why in made.failed)

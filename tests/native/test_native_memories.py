@@ -261,6 +261,8 @@ def test_a_section_is_taken_once_with_its_source_and_the_taking_can_be_undone(bo
     again = box.run("native", "import", wanted["id"], "--yes", "--json")
     assert again.code == 1 and again.json["taken"] == []
     would = box.ok("native", "import", "CLAUDE.md", "--dry-run", "--json").json["would_take"]
+    told = box.ok("context", "claude-code").out
+    assert "ship on Tuesdays" in told and "Taken from" not in told
     assert len(would) == 6 and wanted["id"] not in {section["id"] for section in would}
     assert (box.project / "CLAUDE.md").read_text() == RULES
     box.ok("undo", taken["id"])

@@ -251,6 +251,7 @@ def test_a_session_of_gooses_that_the_database_took_over_is_listed_once_and_keep
     conversation = goose.open_session(one)
     second = next(name for name in conversation.aliases if name.isdigit())
     assert conversation.find(second) == 0
+    assert conversation.turns()[0].aliases == [second]  # by which an import knows it again
 
 
 def test_a_session_of_cursors_that_is_in_both_places_is_listed_once(tmp_path, monkeypatch):
