@@ -35,6 +35,7 @@ if TYPE_CHECKING:  # what the first frame does not need
         Document,
         Excerpt,
         Fact,
+        GroundStanding,
         NativeMemory,
         NativeSection,
         Note,
@@ -72,6 +73,8 @@ class Item(msgspec.Struct, frozen=True):
     text: str = ""  # the part that was found
     overtaken: bool = False  # a hit above is the newer word on its matter
     session: str = ""
+    stale: str = ""  # whether something that it names is gone or elsewhere
+    unmerged: str = ""  # the branch of its turn, where that was not merged
 
     @property
     def key(self) -> tuple[str, str]:
@@ -159,7 +162,20 @@ class Library:
             if titles is not None:
                 project = self._project_of(file.path)
                 items += [
-                    Item(t.entry_id, file.path, day, t.time, t.agent, t.title, t.marks, project, t.hash) for t in titles
+                    Item(
+                        t.entry_id,
+                        file.path,
+                        day,
+                        t.time,
+                        t.agent,
+                        t.title,
+                        t.marks,
+                        project,
+                        t.hash,
+                        stale=t.stale,
+                        unmerged=t.unmerged,
+                    )
+                    for t in titles
                 ]
                 continue
             try:
@@ -225,7 +241,10 @@ class Library:
 
     def _of_row(self, row: Row) -> Item:
         project = next((p.name for p in self.memory.projects if p.id == row.project), "")
-        return Item(row.entry_id, row.path, row.day, row.time, row.agent, row.title, row.marks, project, row.hash)
+        return Item(
+            row.entry_id, row.path, row.day, row.time, row.agent, row.title, row.marks, project, row.hash,
+            stale=row.stale, unmerged=row.unmerged,
+        )  # fmt: skip
 
     def entry(self, item: Item) -> Entry:
         """The entry as it stands in its file now. Raises NotFound, OSError."""
@@ -256,6 +275,24 @@ class Library:
     def amendments(self, entry: Entry) -> list[Amendment]:
         """What the entry amends and what amends it, as far as that is likely enough to be heeded. Called by threads."""
         return [found for found in self.memory.amendments(entry.id) if found.holds]
+
+    def standing_of(self, entry: Entry, path: str) -> GroundStanding | None:
+        """How what a note names stands in its project's repository, as far as that was compared."""
+        project = next((p for p in self.memory.projects if path.startswith(p.memory + os.sep)), self.memory.project)
+        catalog = self.memory.catalog
+        with contextlib.suppress(MemsearchError):  # the note tells without it
+            return catalog.standing(project.id, entry.id, entry.hash) if catalog is not None else None
+        return None
+
+    def still_true(self, names: Sequence[str]) -> None:
+        """Remember that notes are true as of now, whatever went before. Raises MemsearchError."""
+        for name in names:
+            engine.Ground(self.memory).holds(name)
+
+    def with_new_paths(self, names: Sequence[str]) -> None:
+        """Put the new paths of files that moved into notes. Raises MemsearchError."""
+        for name in names:
+            engine.Ground(self.memory).moved(name)
 
     def conversation(self, entry: Entry, day: str = "") -> Excerpt:
         """The conversation around the entry's turn; where it lacks that, around the one nearest to when the entry of *day* was noted

@@ -60,6 +60,9 @@ _PUBLIC = {
     "Hit": "search.hits",
     "Home": "home",
     "hook": "capture.hook:main",
+    "Ground": "verbs.ground",
+    "GroundFinding": "ground.finding:Finding",
+    "GroundStanding": "ground.finding:Standing",
     "Hunk": "longterm.review",
     "Import": "verbs.archive",
     "ImportPlan": "capture.backfill:Plan",
@@ -109,6 +112,7 @@ _PUBLIC = {
     "shown": "journal.text",
     "shown_line": "journal.text",
     "Spent": "llm.spend",
+    "Stale": "verbs.ground",
     "Standing": "service.answers",
     "State": "service.answers",
     "Status": "service.answers",
@@ -149,6 +153,8 @@ if TYPE_CHECKING:
     from memsearch_engine.capture.ledger import Missed, Outcome
     from memsearch_engine.documents.compact import Asked, Digest
     from memsearch_engine.errors import Conflict, MemsearchError, NotFound, SettingsError, Unreachable, UsageError
+    from memsearch_engine.ground.finding import Finding as GroundFinding
+    from memsearch_engine.ground.finding import Standing as GroundStanding
     from memsearch_engine.home import Home
     from memsearch_engine.index.analyze import STOP_WORDS
     from memsearch_engine.index.rows import LONGTERM_KINDS, Failure, IndexResult, Row
@@ -195,6 +201,7 @@ if TYPE_CHECKING:
     from memsearch_engine.verbs.archive import Evidence, Import
     from memsearch_engine.verbs.capture import Capture
     from memsearch_engine.verbs.documents import Compact
+    from memsearch_engine.verbs.ground import Ground, Stale
     from memsearch_engine.verbs.longterm import LongTerm
     from memsearch_engine.verbs.models import Models
     from memsearch_engine.verbs.native import NativeMemories

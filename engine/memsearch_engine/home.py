@@ -132,6 +132,10 @@ class Home:
         """Where turns begin in large transcripts; a cache."""
         return self.root / "offsets"
 
+    def ground(self, project: str) -> Path:
+        """What is known of the history of a project's repository; a cache."""
+        return self.root / "ground" / f"{project}.db"
+
     @property
     def longterm(self) -> Path:
         """The long-term workspace: what consolidation reads, and what it made as far as it was accepted."""

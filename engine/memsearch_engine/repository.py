@@ -26,12 +26,12 @@ def fingerprint(common_dir: str) -> tuple[str, str]:
 
     The first commit is the oldest of those without parents: the newest of them would change when histories are merged.
     """
-    if not common_dir or not _is_ours(common_dir):
+    if not common_dir or not is_ours(common_dir):
         return "", ""
     return _first_commit(common_dir), _remote(common_dir)
 
 
-def _is_ours(folder: str) -> bool:
+def is_ours(folder: str) -> bool:
     """Whether a folder of git's belongs to this user and holds nothing but regular files, where dulwich will open them."""
     try:
         if os.stat(folder).st_uid != os.geteuid():
@@ -71,7 +71,7 @@ def _first_commit(folder: str) -> str:
     store = DiskObjectStore(os.path.join(folder, "objects"))
     try:
         head = DiskRefsContainer(folder).follow(b"HEAD")[1]  # type: ignore[arg-type]
-        cut = _shallow(folder)
+        cut = shallow(folder)
         end = time.monotonic() + _MAX_S
         seen, waiting = {head}, [head]
         roots: list[tuple[Any, Any]] = []
@@ -97,7 +97,7 @@ def _first_commit(folder: str) -> str:
 def authors_of(common_dir: str, relative: str, path: str) -> set[str]:
     """The e-mail addresses (lower case) of all who committed a version of a file; empty where that can't be told, or where the
     file as it stands is not what the last commit has."""
-    if not common_dir or not _is_ours(common_dir):
+    if not common_dir or not is_ours(common_dir):
         return set()
     from dulwich.object_store import DiskObjectStore, tree_lookup_path
     from dulwich.objects import Blob, Commit
@@ -137,7 +137,7 @@ def authors_of(common_dir: str, relative: str, path: str) -> set[str]:
         store.close()
 
 
-def _shallow(folder: str) -> set[bytes]:
+def shallow(folder: str) -> set[bytes]:
     try:
         return set(inside.read(os.path.join(folder, "shallow"), inside.MAX_SETTINGS).split())
     except OSError:

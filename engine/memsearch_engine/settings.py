@@ -59,12 +59,14 @@ class Chunking(msgspec.Struct, kw_only=True):
 class Indexing(msgspec.Struct, kw_only=True):
     """``ignore_files``: whether the ignore files of a repository hold for folders that are indexed beside the notes, or the names
     of those that do. ``prompts``: whether what you had asked is searched with the note of its turn; ``native_memories``: whether agents'
-    own memories are (``kind:native``); auto: where the model that reads it is on this machine."""
+    own memories are (``kind:native``); auto: where the model that reads it is on this machine. ``references``: whether what notes name is
+    compared with their project's repository, when that changes."""
 
     ignore_files: bool | list[str] = True
     exclude: list[str] = []
     prompts: Literal["auto", "on", "off"] = "auto"
     native_memories: Literal["auto", "on", "off"] = "auto"
+    references: bool = True
 
 
 class Watch(msgspec.Struct, kw_only=True):

@@ -65,7 +65,7 @@ def search(
 ) -> int:
     """Find memories by meaning and words.
 
-    Filters: agent: project: session: day: after: before: kind: has:evidence is:pinned path: -word "a phrase".
+    Filters: agent: project: session: day: after: before: kind: has:evidence is:pinned is:stale path: branch: -word "a phrase".
     """
     memory = memory_at(project, everything)
     text = " ".join(query)
@@ -175,6 +175,10 @@ def hit_json(hit: Hit, answer: Answer) -> dict[str, Any]:
         "reasons": hit.reasons,
         "confidence": hit.confidence,
         "overtaken_by": newer.id if newer else "",
+        "stale": row.stale,
+        "stale_why": row.stale_why,
+        "branch": row.marks.get("branch", ""),
+        "unmerged": row.unmerged,
     }
 
 
@@ -195,6 +199,7 @@ def _print_hits(answer: Answer, explain: bool) -> None:
         badges = [text.format(row.marks[name]) for name, text in _BADGES.items() if name in row.marks]
         newer = answer.overtaken.get(hit.id)
         badges += [f"overtaken by {newer.rank}, of {newer.day}"] if newer else []
+        badges += [f"unmerged: {row.unmerged}"] if row.unmerged else []
         where = "long-term" if row.kind in LONGTERM_KINDS.values() else os.path.basename(row.path)
         where = "agents' own" if row.kind == "native" else where
         head = f"{hit.rank:2d}  {row.day or where} {row.time}".rstrip()
@@ -203,6 +208,8 @@ def _print_hits(answer: Answer, explain: bool) -> None:
         output.echo(f"{output.style(head, bold=True)}  {output.style(facts, dim=True)}")
         for line in [line for line in row.embedded.splitlines() if line.strip()][:3]:
             output.echo(f"    {output.clip(line, room - 4)}")
+        if row.stale:
+            output.echo(output.style(f"    ! {output.clip(row.stale_why, room - 6)}", dim=True))
         if explain:
             ranks = ", ".join(f"{name} #{place}" for name, place in hit.ranks.items())
             sure = "" if hit.confidence is None else f"; confidence {hit.confidence:.2f}"

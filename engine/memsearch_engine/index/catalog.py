@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from memsearch_engine.errors import Unreachable
+from memsearch_engine.ground.finding import Checked, Reference, Standing
 from memsearch_engine.index.rows import LONGTERM_KINDS, Row, Title, decode_marks
 from memsearch_engine.journal.files import DayFile
 from memsearch_engine.journal.model import Entry
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
     from memsearch_engine.index.chunk import Chunk
 
 LAYOUT = 3
+_decode_standing = msgspec.json.Decoder(Standing).decode
+_decode_names = msgspec.json.Decoder(list[Reference]).decode
 
 _SCHEMA = """
 CREATE TABLE files (
@@ -77,13 +80,24 @@ CREATE TABLE IF NOT EXISTS links (
 CREATE INDEX IF NOT EXISTS links_newer ON links(project, newer);
 """
 
+#: What notes name of their project's repository, and how that stands (``ground``).
+_GROUND = """
+CREATE TABLE IF NOT EXISTS grounded (
+  project TEXT NOT NULL, entry_id TEXT NOT NULL, hash TEXT NOT NULL, names BLOB NOT NULL, standing BLOB NOT NULL, stale TEXT NOT NULL,
+  words TEXT NOT NULL, unmerged TEXT NOT NULL, PRIMARY KEY (project, entry_id, hash)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS grounded_stale ON grounded(project, stale) WHERE stale<>'' OR unmerged<>'';
+CREATE TABLE IF NOT EXISTS ground (project TEXT PRIMARY KEY, head TEXT NOT NULL, at REAL NOT NULL, problem TEXT NOT NULL) WITHOUT ROWID;
+"""
+
 #: What a hit is made of: one row per chunk, joined with its entry and file.
 HIT_COLUMNS = """c.id, c.chunk_id, c.text, c.embedded, c.start_line, c.end_line, c.part, e.entry_id, e.hash, e.project,
  e.day, e.time, e.agent, e.session, e.turn, e.kind, e.heading, e.level, e.title, e.anchors, e.marks, f.path,
- CASE WHEN c.part=0 THEN coalesce(e.asked, '') ELSE '' END"""
+ CASE WHEN c.part=0 THEN coalesce(e.asked, '') ELSE '' END, coalesce(g.stale, ''), coalesce(g.words, ''),
+ coalesce(g.unmerged, '')"""
 #: What is in the journal, and no part of the long-term memory.
 _NOTES = f"kind NOT IN ({', '.join(repr(kind) for kind in LONGTERM_KINDS.values())})"
-HIT_FROM = "chunks c JOIN entries e ON e.id = c.entry JOIN files f ON f.id = e.file"
+HIT_FROM = """chunks c JOIN entries e ON e.id = c.entry JOIN files f ON f.id = e.file
+ LEFT JOIN grounded g ON g.project = e.project AND g.entry_id = e.entry_id AND g.hash = e.hash"""
 
 
 class CatalogBroken(Unreachable):
@@ -102,6 +116,25 @@ class Link(msgspec.Struct, frozen=True):
     newer: str
     sure: float
     shared: list[str]
+
+
+class Compared(msgspec.Struct, frozen=True):
+    """With which commit notes were compared, when (seconds since 1970), and why they could not be ('': they could)."""
+
+    head: str
+    at: float
+    problem: str
+
+
+class Dated(msgspec.Struct, frozen=True):
+    """A note by its catalog id, with when it was made."""
+
+    id: int
+    entry_id: str
+    hash: str
+    day: str
+    time: str
+    marks: dict[str, str] = {}
 
 
 class Catalog:
@@ -202,8 +235,8 @@ class Catalog:
                 raise CatalogBroken("it is of an earlier version", is_ours=True)
             db.executescript(_ADDED)
         if self.writable:
-            db.executescript(_LINKS)
-        elif not db.execute("SELECT count(*) FROM sqlite_master WHERE name='links'").fetchone()[0]:
+            db.executescript(_LINKS + _GROUND)
+        elif db.execute("SELECT count(*) FROM sqlite_master WHERE name IN ('links', 'ground')").fetchone()[0] < 2:
             raise CatalogBroken("it is of an earlier version", is_ours=True)
         if self.writable and tables:
             problem = db.execute("PRAGMA quick_check(1)").fetchone()[0]
@@ -462,6 +495,73 @@ class Catalog:
                     db.execute("DELETE FROM compared WHERE project=? AND entry_id=?", (project, name))
                     db.execute("DELETE FROM links WHERE project=? AND (older=? OR newer=?)", (project, name, name))
 
+    # -- how what they name stands --------------------------------------------------------------------------
+
+    def grounded(self, project: str) -> dict[tuple[str, str], list[Reference]]:
+        """(entry id, hash) -> what it names, of the notes of a project that were looked at as they are."""
+        rows = self.query("SELECT entry_id, hash, names FROM grounded WHERE project=?", (project,))
+        return {(name, hash_): _decode_names(names) for name, hash_, names in rows}
+
+    def ground(self, project: str) -> Compared | None:
+        """With what, and when, the notes of a project were compared last; None where they never were."""
+        rows = self.query("SELECT head, at, problem FROM ground WHERE project=?", (project,))
+        return Compared(*rows[0]) if rows else None
+
+    def put_ground(self, project: str, compared: Compared, notes: Iterable[Checked]) -> None:
+        """Note how all notes of a project stand; what was known of any of them goes."""
+        with self.transaction() as db:
+            db.execute("DELETE FROM grounded WHERE project=?", (project,))
+            db.executemany(
+                "INSERT OR REPLACE INTO grounded (project, entry_id, hash, names, standing, stale, words, unmerged) VALUES (?,?,?,?,?,?,?,?)",
+                [
+                    (
+                        project,
+                        note.entry_id,
+                        note.hash,
+                        msgspec.json.encode(note.references),
+                        msgspec.json.encode(note.standing),
+                        note.standing.state,
+                        note.standing.words,
+                        note.standing.unmerged,
+                    )
+                    for note in notes
+                ],
+            )
+            db.execute(
+                "INSERT OR REPLACE INTO ground (project, head, at, problem) VALUES (?,?,?,?)",
+                (project, compared.head, compared.at, compared.problem),
+            )
+
+    def standing(self, project: str, entry_id: str, hash_: str) -> Standing | None:
+        """How what a note names stands; None where that was not looked for, or the note has changed since."""
+        rows = self.query(
+            "SELECT standing FROM grounded WHERE project=? AND entry_id=? AND hash=?", (project, entry_id, hash_)
+        )
+        return _decode_standing(rows[0][0]) if rows else None
+
+    def stale(self, project: str, limit: int = -1) -> list[tuple[Row, Standing]]:
+        """The notes of a project of which something is gone or elsewhere, newest first."""
+        rows = self.query(
+            f"SELECT {HIT_COLUMNS}, g.standing FROM {HIT_FROM} WHERE e.project=? AND g.stale<>'' AND c.part=0"
+            " ORDER BY e.day DESC, e.time DESC LIMIT ?",
+            (project, limit),
+        )
+        return [(Row.of(row[:-1]), _decode_standing(row[-1])) for row in rows]
+
+    def dated(self, project: str) -> list[Dated]:
+        """Every note of the journal of a project with its time and marks."""
+        rows = self.query(
+            f"SELECT id, entry_id, hash, day, time, marks FROM entries WHERE project=? AND day<>'' AND {_NOTES}",
+            (project,),
+        )
+        return [Dated(row, name, hash_, day, at, decode_marks(marks)) for row, name, hash_, day, at, marks in rows]
+
+    def text_of(self, entry: int) -> str:
+        """All that an entry (its catalog id) says, as it is written."""
+        return "\n".join(
+            text for (text,) in self.query("SELECT text FROM chunks WHERE entry=? ORDER BY part", (entry,))
+        )
+
     def touch_file(self, project: str, file: DayFile) -> None:
         """The content is the same, only its time stamp moved."""
         with self.transaction() as db:
@@ -593,9 +693,12 @@ class Catalog:
         if not known:
             return None
         rows = self.query(
-            "SELECT entry_id, hash, time, agent, title, marks FROM entries WHERE file=? ORDER BY start_line", known[0]
+            "SELECT e.entry_id, e.hash, time, agent, title, marks, coalesce(g.stale, ''), coalesce(g.unmerged, '') FROM entries e"
+            " LEFT JOIN grounded g ON g.project=e.project AND g.entry_id=e.entry_id AND g.hash=e.hash"
+            " WHERE file=? ORDER BY start_line",
+            known[0],
         )
-        return [Title(name, of, at, by, title, decode_marks(marks)) for name, of, at, by, title, marks in rows]
+        return [Title(*row[:5], decode_marks(row[5]), *row[6:]) for row in rows]
 
     def agents(self, projects: Iterable[str]) -> list[tuple[str, int, str]]:
         """(agent, number of entries, day and time of the newest), the one with most first; '' is who wrote by hand."""

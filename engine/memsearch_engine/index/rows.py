@@ -18,7 +18,8 @@ decode_marks = msgspec.json.Decoder(dict[str, str]).decode
 
 class Row(msgspec.Struct):
     """A chunk with all that is known of its entry. ``id`` is the catalog's own and changes with every rebuild; ``asked`` is what its user
-    had asked, where that is searched with it."""
+    had asked, where that is searched with it. ``stale`` (``gone``, ``partly``, ``moved``; '' for none of it), ``stale_why`` and ``unmerged`` (a
+    branch) are what was found of it in the repository (``ground.finding.Standing``)."""
 
     id: int
     chunk_id: str
@@ -43,6 +44,9 @@ class Row(msgspec.Struct):
     marks: dict[str, str]
     path: str
     asked: str = ""
+    stale: str = ""
+    stale_why: str = ""
+    unmerged: str = ""
 
     @classmethod
     def of(cls, row: tuple[Any, ...]) -> Row:
@@ -59,6 +63,8 @@ class Title(msgspec.Struct, frozen=True):
     agent: str
     title: str
     marks: dict[str, str]
+    stale: str = ""
+    unmerged: str = ""
 
 
 class Failure(msgspec.Struct, frozen=True):

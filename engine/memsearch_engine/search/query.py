@@ -2,7 +2,7 @@
 
 ``redis ttl agent:codex after:7d -draft "exact phrase"``. Filters: ``agent:``, ``project:`` (``*`` = all),
 ``session:``, ``day:``, ``after:``, ``before:`` (dates, ``7d``, ``yesterday``), ``kind:``, ``has:evidence``,
-``is:pinned``, ``path:``. A word that only looks like a filter (unknown key, impossible value) is text.
+``is:pinned``, ``path:``, ``branch:``. A word that only looks like a filter (unknown key, impossible value) is text.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import msgspec
 
 from memsearch_engine.agents import registry
 from memsearch_engine.index.rows import Filter, Row
-from memsearch_engine.journal.model import UNTRUSTED
+from memsearch_engine.journal.model import UNTRUSTED, path_said
 
 AGENTS = registry.names()
 _AGENT_NAMES = {other: agent.name for agent in registry.everyone() for other in agent.also_called}
 KINDS = ("turn", "note", "memory", "fact", "summary", "native")
-IS = ("pinned", "superseded", "expired", "pending", "untrusted")
+IS = ("pinned", "superseded", "expired", "pending", "untrusted", "stale", "unmerged")
 _DATES = "2026-02-09, 2026-02, 7d, today, yesterday"
 _VALUES = {
     "agent": ", ".join(AGENTS),
@@ -32,7 +32,7 @@ _VALUES = {
     "after": _DATES,
     "before": _DATES,
 }
-FILTER_KEYS = ("agent", "project", "session", "day", "after", "before", "kind", "has", "is", "path")
+FILTER_KEYS = ("agent", "project", "session", "day", "after", "before", "kind", "has", "is", "path", "branch")
 
 _TOKEN = re.compile(r'(?P<neg>-)?(?:(?P<key>[a-z]+):)?(?:"(?P<quoted>[^"]*)"|(?P<word>[^\s"]+))')
 _RELATIVE = re.compile(r"(\d{1,4})(d|w|m|y)$")
@@ -63,6 +63,7 @@ class Query(msgspec.Struct):
     has: list[str] = []
     flags: list[str] = []
     paths: list[str] = []
+    branches: list[str] = []
     not_filters: list[tuple[str, str]] = []
     misread: list[str] = []  # what looks like a filter and is searched as text
     last_is_partial: bool = False
@@ -94,6 +95,7 @@ class Query(msgspec.Struct):
             or self.has
             or self.flags
             or self.paths
+            or self.branches
             or self.phrases
             or self.excluded
             or self.not_filters
@@ -109,6 +111,8 @@ class Query(msgspec.Struct):
         if not self.filter.admits(row.day, row.agent, row.session, row.kind):
             return False
         if any(part.lower() not in row.path.lower() for part in self.paths):
+            return False
+        if self.branches and _branch(row) not in self.branches:
             return False
         if "evidence" in self.has and not any(anchor.path for anchor in row.anchors):
             return False
@@ -129,7 +133,14 @@ def _flag(row: Row, flag: str, today: str) -> bool:
         "expired": is_expired(row.marks, today),
         "pending": row.marks.get("summary") == "pending",
         "untrusted": row.marks.get("trust") in UNTRUSTED,
+        "stale": bool(row.stale),
+        "unmerged": bool(row.unmerged),
     }[flag]
+
+
+def _branch(row: Row) -> str:
+    """The branch that the note's turn ran on; '' where that is not known."""
+    return path_said(row.marks.get("branch", ""))
 
 
 def is_expired(marks: dict[str, str], today: str) -> bool:
@@ -143,13 +154,25 @@ def _matches(row: Row, key: str, value: str) -> bool:
         "session": lambda: row.session.startswith(value),
         "path": lambda: value.lower() in row.path.lower(),
         "day": lambda: row.day == value,
+        "branch": lambda: _branch(row) == value,
     }[key]()
 
 
 def parse(raw: str, today: date | None = None) -> Query:
     """Read a query. Never fails: what makes no sense as a filter is searched for as text."""
     today = today or date.today()
-    query = Query(raw=raw, phrases=[], excluded=[], projects=[], has=[], flags=[], paths=[], not_filters=[], misread=[])
+    query = Query(
+        raw=raw,
+        phrases=[],
+        excluded=[],
+        projects=[],
+        has=[],
+        flags=[],
+        paths=[],
+        branches=[],
+        not_filters=[],
+        misread=[],
+    )
     query.cut = len(raw) > MAX_QUERY
     text = raw[:MAX_QUERY]
     words: list[str] = []
@@ -199,6 +222,8 @@ def _apply(query: Query, fields: dict[str, Any], key: str, value: str, negative:
         return _put(query, fields["sessions"], key, value, negative)
     if key == "path":
         return _put(query, query.paths, key, value, negative)
+    if key == "branch":
+        return _put(query, query.branches, key, value, negative)
     if key == "project" and not negative:
         query.projects.append(value)
         return True

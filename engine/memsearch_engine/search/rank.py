@@ -18,6 +18,7 @@ if TYPE_CHECKING:  # words alone are ordered without vectors
 
 _NAME = re.compile(r"[\d_./]")
 _PINNED, _SUPERSEDED, _RECENT = 0.03, -0.15, 0.06
+_GONE, _UNMERGED = -0.08, -0.08  # of what a note names nothing is there any more; its branch was never merged
 _CONFIDENCE = {"high": 0.02, "low": -0.08}
 
 #: How alike two notes must be (cosine) to be about the same matter, and what share of the older one's score the newer one must have;
@@ -81,7 +82,7 @@ def _is_newer(hit: Hit, than: Hit) -> bool:
 
 
 def order(query: Query, found: list[Hit], limit: int, today: str) -> list[Hit]:
-    """Adjust scores (pins, superseded and expired notes, the present), keep one hit per entry, number them."""
+    """Adjust scores (pins, superseded, expired, stale and unmerged notes, the present), keep one hit per entry, number them."""
     days = sorted({hit.row.day for hit in found if hit.row.day})
     newest = {day: (i + 1) / len(days) for i, day in enumerate(days)} if query.about_now else {}
     top = max((abs(hit.score) for hit in found), default=1.0) or 1.0
@@ -99,6 +100,12 @@ def order(query: Query, found: list[Hit], limit: int, today: str) -> list[Hit]:
         if is_expired(marks, today) and "expired" not in query.flags:
             hit.score += 2 * _SUPERSEDED * top
             hit.reasons.append(f"expired on {marks['expires']}")
+        if hit.row.stale == "gone" and "stale" not in query.flags and not query.about_then:
+            hit.score += _GONE * top
+            hit.reasons.append(f"what it names is gone: {hit.row.stale_why}")
+        if hit.row.unmerged and not query.branches and "unmerged" not in query.flags:
+            hit.score += _UNMERGED * top
+            hit.reasons.append(f"its branch {hit.row.unmerged} was not merged")
         if bonus := newest.get(hit.row.day):
             hit.score += _RECENT * top * bonus
             hit.reasons.append("the query asks for the present: newer first")

@@ -119,3 +119,14 @@ class Standing(msgspec.Struct):
     capturing: dict[str, float]
     alarms: list[str]
     waiting: int
+
+
+class Verified(msgspec.Struct):
+    """A project whose notes were compared with its repository: with which commit (``head``), when (seconds since 1970), and why they
+    could not be ('': they could)."""
+
+    project: str
+    name: str
+    head: str
+    at: float
+    problem: str

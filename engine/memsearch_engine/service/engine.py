@@ -29,6 +29,7 @@ from memsearch_engine.errors import MemsearchError, Unreachable, UsageError
 from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.index import models
 from memsearch_engine.index.analyze import is_english
+from memsearch_engine.index.catalog import Compared
 from memsearch_engine.index.embed import OtherLength
 from memsearch_engine.index.rows import IndexResult
 from memsearch_engine.journal.write import Journal
@@ -58,7 +59,9 @@ from memsearch_engine.service.answers import (
     State,
     Status,
     Unread,
+    Verified,
 )  # fmt: skip
+from memsearch_engine.service.grounding import Grounder
 from memsearch_engine.service.indexing import Call, Indexer, Job, distinct
 from memsearch_engine.service.waiting import Waiting
 from memsearch_engine.settings import Settings, load
@@ -111,6 +114,7 @@ class Engine:
         self._unnoted: list[tuple[tuple[str, str, str], tuple[str, str]]] | None = None
         self._remembering = False
         self._telling = threading.Lock()
+        self.grounder = Grounder(home, self.indexer, self.stopping, self._bump)
         self._waiting, self._counting = Waiting(self.journal.origin), threading.Lock()
         threading.Thread(target=self._keeper, name="keeper", daemon=True).start()
         threading.Thread(target=self._summariser, name="summaries", daemon=True).start()
@@ -122,12 +126,13 @@ class Engine:
 
     @property
     def busy(self) -> bool:
-        return self.indexer.busy or self._remembering
+        return self.indexer.busy or self._remembering or self.grounder.busy
 
     def close(self) -> None:
         self.stopping.set()
         self._summarise_now.set()
         self._bump()
+        self.grounder.close()
         self.indexer.close()
         self.amendments.close()
         self.registry.close()
@@ -471,6 +476,23 @@ class Engine:
             row for (name,) in names for row in catalog.by_entry(name) if row.project == project.id and row.part == 0
         ]
         return chains.against(catalog, space, project, rows)
+
+    def verify(self, call: Call, place: dict[str, str], all_projects: bool = False) -> list[Verified]:
+        """Compare the notes of projects with their repositories now."""
+        found = []
+        for project in distinct(self._meant(place, all_projects)):
+            if self.indexer.is_behind([project]):
+                self.indexer.run(project, [], False, call)
+
+            def report(what: str, done: int, total: int, name: str = project.slug) -> None:
+                call.progress({"phase": what, "done": done, "total": total, "project": name})
+
+            try:
+                compared = self.grounder.check(project, report, call.cancelled)
+            except Unreachable as error:
+                compared = Compared("", time.time(), str(error))
+            found.append(Verified(project.id, project.slug, compared.head, compared.at, compared.problem))
+        return found
 
     def recall(
         self, call: Call, place: dict[str, str], prompt: str, agent: str = "", session: str = "", dry: bool = False

@@ -37,6 +37,7 @@ _HANDLERS = (
     "carry_on",
     "trace",
     "contradicted",
+    "verify",
     "around",
     "index",
     "reset",

@@ -1,0 +1,363 @@
+"""Names in notes, compared with what the repository's history and work tree have.
+
+A name is claimed to be gone or elsewhere only where the history shows it at the time of the note, or soon after it (what a turn made is
+committed later), and neither the last commit nor the work tree has it. What is there counts as fresh, whatever it was then.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache, cached_property
+from typing import Any, NamedTuple
+
+import msgspec
+
+from memsearch_engine import inside
+from memsearch_engine.ground.finding import Finding, Reference
+from memsearch_engine.ground.past import Past, Presence, names_in
+
+_SOON_S = 14 * 86400.0
+_MAX_MOVES = 20
+_MAX_LOOSE, _MAX_FILE = 20_000, 512 * 1024
+#: What in a work tree is nobody's own text.
+_MADE = frozenset(
+    ".git .hg .memsearch node_modules .venv venv __pycache__ .tox .nox .mypy_cache .ruff_cache .pytest_cache target dist build .next .gradle "
+    ".idea .vscode .cache vendor Pods".split()
+)
+_TARGET = re.compile(rb"^([\w./-]+)(?:\s+[\w./-]+)*\s*::?(?!=)", re.M)
+_RECIPE = re.compile(rb"^@?([\w-]+)[^:=\n]*:(?!=)", re.M)
+_MAKEFILES, _JUSTFILES = ("Makefile", "makefile", "GNUmakefile"), ("justfile", "Justfile", ".justfile")
+
+
+class Note(NamedTuple):
+    """``at``: when it was made, or found still true; seconds since 1970."""
+
+    at: float
+    references: list[Reference]
+
+
+class Checker:
+    """Compares the notes of one project. Made for one run.
+
+    Args:
+        root: of the work tree. tracked: path -> (mtime, size) of what git's index has. known: every commit that a branch has, by its first
+            digits; branches: those that there are, and were.
+    """
+
+    def __init__(
+        self, past: Past, root: str, tracked: dict[str, tuple[float, int]], report: Callable[[str, int, int], None],
+        is_known: Callable[[str], bool | None], branch: Callable[[str], str],
+    ) -> None:  # fmt: skip
+        self.past, self.root, self._tracked, self._report = past, os.path.realpath(root), tracked, report
+        self._is_known, self._branch = is_known, branch
+        self._having: dict[str, set[bytes]] = {}
+        self._lives: dict[bytes, list[Presence]] = {}
+        self._folders: set[str] | None = None
+
+    def check(self, notes: list[Note]) -> list[list[Finding]]:
+        """How each reference of each note stands."""
+        symbols = {r.name for note in notes for r in note.references if r.kind in ("symbol", "setting")}
+        if symbols:
+            self._having = self.past.having(symbols, _counts, self._report)
+            for path, versions in self.past.files.items():
+                if _counts(path):
+                    for version in versions:
+                        self._lives.setdefault(version.blob, []).append(version)
+        found = []
+        for done, note in enumerate(notes):
+            if done % 500 == 0:
+                self._report("notes", done, len(notes))
+            found.append([self._one(reference, note.at) for reference in note.references])
+        return found
+
+    def _one(self, reference: Reference, at: float) -> Finding:
+        return {
+            "file": self._file, "symbol": self._symbol, "setting": self._symbol, "command": self._command, "commit": self._commit,
+            "branch": self._named_branch,
+        }[reference.kind](reference, at)  # fmt: skip
+
+    # -- files ----------------------------------------------------------------------------------------------
+
+    def _file(self, reference: Reference, at: float) -> Finding:
+        name = self._within(reference.name)
+        if not name:
+            return _unknown(reference)
+        if name.endswith("/"):
+            return self._folder(reference, name.rstrip("/"), at)
+        files = self._meant(name)
+        now = [path for path in files if self._is_there(path)]
+        then = [found for path in files if (found := self._around(path, at))]
+        if name in now or len(now) == 1 == len(files):
+            path = name if name in now else now[0]
+            return self._changed(reference, path, self._around(path, at))
+        if now:
+            return Finding(reference.kind, reference.name, "fresh")
+        if not then:
+            return Finding(reference.kind, reference.name, "fresh") if self._on_disk(name) else _unknown(reference)
+        if len(then) > 1 and any(found.moved for found in then):
+            return _unknown(reference)  # which of them was meant?
+        return self._went(reference, max(then, key=lambda found: found.end or 0))
+
+    def _within(self, path: str) -> str:
+        """A path below the root; '' for one that is elsewhere."""
+        if not path.startswith("/"):
+            return path
+        for root in {self.root, os.path.realpath(self.root)}:
+            if path.startswith(root + "/"):
+                return path[len(root) + 1 :]
+        return ""
+
+    def _meant(self, name: str) -> list[str]:
+        """The files that a name may stand for: the one of that path, else those whose path ends so."""
+        if name in self.past.files:
+            return [name]
+        return [p for p in self.past.by_name.get(os.path.basename(name), ()) if p.endswith("/" + name)]
+
+    def _around(self, path: str, at: float) -> Presence | None:
+        """The content that a file had at a time, or had first soon after it. None where it was not there."""
+        first, last = self.past.number_at(at), self.past.number_at(at + _SOON_S)
+        for version in self.past.files.get(path, ()):
+            if (version.end is None or version.end > first) and version.first <= last:
+                return version
+        return None
+
+    def _last_of(self, version: Presence) -> Presence:
+        """The content that the file had when it went, or has now."""
+        for later in self.past.files[version.path]:
+            if later.first == version.end:
+                version = later
+        return version
+
+    def _is_there(self, path: str) -> bool:
+        return self.past.is_present(path) or self._on_disk(path)
+
+    def _on_disk(self, path: str) -> bool:
+        """Whether the work tree has it, also where git knows nothing of it. A link counts as itself."""
+        return os.path.lexists(os.path.join(self.root, path))
+
+    def _changed(self, reference: Reference, path: str, then: Presence | None) -> Finding:
+        versions = self.past.files[path]
+        if then is None or versions[-1].end is not None or then.blob == versions[-1].blob:
+            return Finding(reference.kind, reference.name, "fresh", path)
+        commits = sum(version.first > then.first for version in versions)
+        share = self.past.share_gone(then.blob, versions[-1].blob)
+        return Finding(reference.kind, reference.name, "changed", path, commits=commits, share=round(share, 3))
+
+    def _went(self, reference: Reference, then: Presence) -> Finding:
+        """Where a file that is not there any more went, move by move, or with which commit it was removed."""
+        last = self._last_of(then)
+        moved = last
+        for _ in range(_MAX_MOVES):
+            if not moved.moved or moved.end is None:
+                break
+            if self._is_there(moved.moved):
+                return self._at(reference, "moved", then.path, last.end or 0, moved.moved)
+            onward = [v for v in self.past.files.get(moved.moved, ()) if v.first >= moved.end]
+            if not onward:
+                return _unknown(reference)
+            moved = self._last_of(onward[0])
+        if moved.end is None or moved.moved:
+            return _unknown(reference)
+        return self._at(reference, "gone", then.path, moved.end)
+
+    def _at(self, reference: Reference, state: Any, path: str, n: int, to: str = "") -> Finding:
+        return Finding(reference.kind, reference.name, state, path, to, self.past.commits[n][:10], self.past.day(n))
+
+    def _folder(self, reference: Reference, name: str, at: float) -> Finding:
+        inside_it = [path for path in self._below(name) if path]
+        if any(map(self._is_there, inside_it)) or self._on_disk(name):
+            return Finding(reference.kind, reference.name, "fresh", name)
+        then = [found for path in inside_it if (found := self._around(path, at))]
+        if not then:
+            return _unknown(reference)
+        went = [self._went(reference, found) for found in then]
+        if any(found.state == "unknown" for found in went):
+            return _unknown(reference)
+        last = max(went, key=lambda found: found.day)
+        moved = [(found.path, found.to) for found in went if found.state == "moved"]
+        if not moved:
+            return msgspec.structs.replace(last, path=name)
+        folders = {to[: -len(path) + len(name)] for path, to in moved if to.endswith(path[len(name) :])}
+        if len(moved) == len(went) and len(folders) == 1:
+            return msgspec.structs.replace(last, path=name, to=folders.pop())
+        return _unknown(reference)  # here and there
+
+    def _below(self, name: str) -> list[str]:
+        prefix = name + "/"
+        if self._folders is None:
+            self._folders = {path[:place] for path in self.past.files for place, sign in enumerate(path) if sign == "/"}
+        return [path for path in self.past.files if path.startswith(prefix)] if name in self._folders else []
+
+    # -- symbols --------------------------------------------------------------------------------------------
+
+    def _symbol(self, reference: Reference, at: float) -> Finding:
+        name = reference.name
+        having = self._having.get(name, set())
+        lives = [version for blob in having for version in self._lives.get(blob, ())]
+        if any(version.end is None for version in lives):
+            return Finding(reference.kind, name, "fresh")
+        first, last = self.past.number_at(at), self.past.number_at(at + _SOON_S)
+        if not any((v.end or 0) > first and v.first <= last for v in lives):
+            return _unknown(reference)
+        latest = max(lives, key=lambda version: version.end or 0)
+        if self._loose is None or name in self._loose or not self.past.has(latest.blob, name):
+            return (
+                Finding(reference.kind, name, "fresh") if self._loose and name in self._loose else _unknown(reference)
+            )
+        return self._at(reference, "gone", latest.path, latest.end or 0)
+
+    @cached_property
+    def _loose(self) -> set[str] | None:
+        """The identifiers of files that are not as git's index has them, or not in it. None where there are too many to look into."""
+        found: set[str] = set()
+        looked = 0
+        for path in self._files_on_disk():
+            relative = os.path.relpath(path, self.root)
+            try:
+                info = os.lstat(path)
+                known = self._tracked.get(relative)
+                if known is not None and known[1] == info.st_size and abs(known[0] - info.st_mtime) < 1e-3:
+                    continue
+                looked += 1
+                if looked > _MAX_LOOSE:
+                    return None
+                found.update(_identifiers(inside.read(path, _MAX_FILE)))
+            except OSError:  # too large, no regular file, or gone meanwhile
+                continue
+        return found
+
+    def _files_on_disk(self) -> Iterator[str]:
+        for folder, folders, files in os.walk(self.root):
+            folders[:] = [name for name in folders if name not in _MADE]
+            yield from (os.path.join(folder, name) for name in files)
+
+    # -- commands -------------------------------------------------------------------------------------------
+
+    def _command(self, reference: Reference, at: float) -> Finding:
+        words = reference.name.split()
+        program = words[0]
+        if script := _script(words):
+            found = self._file(Reference("file", script), at)
+            return _as_command(found, reference)
+        if program in ("python", "python3"):
+            return self._module(reference, words[words.index("-m") + 1], at)
+        target = next((w for w in words[2 if "run" in words[:2] else 1 :] if not w.startswith("-")), "")
+        if not target or "/" in target or program not in _DEFINERS:
+            return _unknown(reference)
+        names, defines = _DEFINERS[program]
+        files = [path for name in names for path in self.past.by_name.get(name, ())]
+        versions = [
+            version
+            for path in files
+            for version in self.past.files[path]
+            if target in self._defined(defines, version.blob)
+        ]
+        if any(version.end is None for version in versions) or any(
+            self._defined_on_disk(defines, path, target) for path in files
+        ):
+            return _fresh(reference)
+        first, last = self.past.number_at(at), self.past.number_at(at + _SOON_S)
+        if not any((v.end or 0) > first and v.first <= last for v in versions):
+            return _unknown(reference)
+        latest = max(versions, key=lambda version: version.end or 0)
+        return self._at(reference, "gone", latest.path, latest.end or 0)
+
+    def _module(self, reference: Reference, module: str, at: float) -> Finding:
+        base = module.replace(".", "/")
+        for path in (f"{base}.py", f"{base}/__main__.py", f"src/{base}.py", f"src/{base}/__main__.py"):
+            if self._is_there(path):
+                return _fresh(reference)
+            if self._around(path, at):
+                found = self._file(Reference("file", path), at)
+                return _as_command(found, reference)
+        return _unknown(reference)
+
+    @cache  # noqa: B019 - it lives as long as one run
+    def _defined(self, defines: Callable[[bytes], set[str]], blob: bytes) -> set[str]:
+        return defines(self.past.content(blob))
+
+    def _defined_on_disk(self, defines: Callable[[bytes], set[str]], path: str, target: str) -> bool:
+        try:
+            return target in defines(inside.read(os.path.join(self.root, path), _MAX_FILE))
+        except OSError:
+            return False
+
+    # -- commits and branches -------------------------------------------------------------------------------
+
+    def _commit(self, reference: Reference, at: float) -> Finding:
+        known = self._is_known(reference.name)
+        return (
+            _unknown(reference)
+            if known is None
+            else _fresh(reference)
+            if known
+            else Finding("commit", reference.name, "gone")
+        )
+
+    def _named_branch(self, reference: Reference, at: float) -> Finding:
+        state = self._branch(reference.name)
+        return Finding(
+            "branch", reference.name, "fresh" if state == "there" else "gone" if state == "gone" else "unknown"
+        )
+
+
+def _unknown(reference: Reference) -> Finding:
+    return Finding(reference.kind, reference.name, "unknown")
+
+
+def _fresh(reference: Reference) -> Finding:
+    return Finding(reference.kind, reference.name, "fresh")
+
+
+def _as_command(found: Finding, reference: Reference) -> Finding:
+    """How a command stands whose file was found so: one that has changed runs."""
+    if found.state == "changed":
+        return _fresh(reference)
+    return msgspec.structs.replace(found, kind="command", name=reference.name)
+
+
+def _counts(path: str) -> bool:
+    """Whether what a file has counts as being there: notes that are committed have every name that they ever named."""
+    return not path.startswith(".memsearch/") and "/.memsearch/" not in path
+
+
+def _identifiers(text: bytes) -> set[str]:
+    if not names_in(text).size:
+        return set()
+    return {word.decode() for word in re.findall(rb"[A-Za-z_$][A-Za-z0-9_$]{3,}", text)}
+
+
+def _script(words: list[str]) -> str:
+    """The file that a command runs; '' where it names none."""
+    if words[0].startswith("./"):
+        return words[0].removeprefix("./")
+    if words[0] in ("bash", "sh", "zsh"):
+        return next((word.removeprefix("./") for word in words[1:] if word.endswith(".sh")), "")
+    return ""
+
+
+def _make_targets(text: bytes) -> set[str]:
+    return {name.decode() for line in _TARGET.finditer(text) for name in line[0].rstrip(b":").split()}
+
+
+def _recipes(text: bytes) -> set[str]:
+    return {name.decode() for name in _RECIPE.findall(text)}
+
+
+def _scripts(text: bytes) -> set[str]:
+    try:
+        manifest = msgspec.json.decode(text)
+    except msgspec.DecodeError:
+        return set()
+    scripts = manifest.get("scripts") if isinstance(manifest, dict) else None
+    return set(scripts) if isinstance(scripts, dict) else set()
+
+
+_Definer = tuple[Iterable[str], Callable[[bytes], set[str]]]
+_DEFINERS: dict[str, _Definer] = {
+    "make": (_MAKEFILES, _make_targets),
+    "just": (_JUSTFILES, _recipes),
+    **dict.fromkeys(("npm", "yarn", "pnpm", "bun"), (("package.json",), _scripts)),
+}

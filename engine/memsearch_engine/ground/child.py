@@ -1,0 +1,112 @@
+"""``python -m memsearch_engine.ground.child``: reads what is asked from stdin, answers on stdout, says on stderr how far it is (JSON each).
+
+It ends with whoever asked, and is nice to others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from dulwich.index import read_index
+from dulwich.object_store import DiskObjectStore
+
+from memsearch_engine import inside, repository
+from memsearch_engine.ground.ask import Answer, Asked
+from memsearch_engine.ground.branches import Branches
+from memsearch_engine.ground.check import Checker, Note
+from memsearch_engine.ground.finding import Checked, Reference, Standing
+from memsearch_engine.ground.past import Past
+from memsearch_engine.ground.references import find
+
+_MAX_INDEX = 256 * 1024 * 1024
+_ALONE_S = 2.0
+
+
+def main() -> None:
+    with contextlib.suppress(OSError):
+        os.nice(19)
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=Asked)
+    sys.stdout.buffer.write(msgspec.json.encode(answer(asked, _report)))
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(_ALONE_S)  # there is no portable event for it
+    os._exit(1)
+
+
+def _report(what: str, done: int, total: int) -> None:
+    sys.stderr.write(msgspec.json.encode([what, done, total]).decode() + "\n")
+    sys.stderr.flush()
+
+
+def answer(asked: Asked, report: Any) -> Answer:
+    """How notes stand. ``problem`` says why nothing can be said of them."""
+    found: list[list[Reference]] = [
+        find(note.text) if note.references is None else note.references for note in asked.notes
+    ]
+    if not repository.is_ours(asked.common_dir):
+        return _nothing(asked, found, "the repository is another user's, or holds more than files")
+    store: Any = DiskObjectStore(os.path.join(asked.common_dir, "objects"))
+    past = Past(store, Path(asked.database))
+    try:
+        shallow = repository.shallow(asked.common_dir)
+        branches = Branches(store, asked.common_dir, past, shallow)
+        if not branches.head:
+            return _nothing(asked, found, "it has no commit yet")
+        past.read(branches.head, shallow, min((note.at for note in asked.notes), default=time.time()), report)
+        checker = Checker(past, asked.root, _tracked(asked.common_dir), report, branches.has_commit, branches.state)
+        notes = [Note(note.at, references) for note, references in zip(asked.notes, found)]
+        return Answer(
+            branches.head.decode(),
+            [
+                Checked(note.entry_id, note.hash, references, Standing(findings, _unmerged(branches, note.branch)))
+                for note, references, findings in zip(asked.notes, found, checker.check(notes))
+            ],
+        )
+    except (
+        KeyError,
+        ValueError,
+        AssertionError,
+        NotImplementedError,
+    ) as error:  # dulwich's words for what is damaged or made up
+        return _nothing(asked, found, f"its repository can't be read ({type(error).__name__}: {error})")
+    finally:
+        past.close()
+        store.close()
+
+
+def _nothing(asked: Asked, found: list[list[Reference]], why: str) -> Answer:
+    notes = [Checked(n.entry_id, n.hash, references, Standing()) for n, references in zip(asked.notes, found)]
+    return Answer("", notes, why)
+
+
+def _unmerged(branches: Branches, name: str) -> str:
+    """The branch of a note that was not merged. Who works on it is told so by nobody."""
+    return name if name != branches.current and branches.merged(name) == "unmerged" else ""
+
+
+def _tracked(common_dir: str) -> dict[str, tuple[float, int]]:
+    """path -> (mtime, size), as git's index has them."""
+    try:
+        entries = list(read_index(io.BytesIO(inside.read(os.path.join(common_dir, "index"), _MAX_INDEX))))
+    except (OSError, ValueError, AssertionError, KeyError):
+        return {}
+    return {entry.name.decode("utf-8", "replace"): (_seconds(entry.mtime), entry.size) for entry in entries}
+
+
+def _seconds(stamp: Any) -> float:
+    return float(stamp[0] + stamp[1] / 1e9) if isinstance(stamp, tuple) else float(stamp)
+
+
+if __name__ == "__main__":
+    main()

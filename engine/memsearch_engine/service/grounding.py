@@ -1,0 +1,152 @@
+"""When notes are compared with their projects' repositories (``ground``): after HEAD moved or notes came, at rest, one project at a time.
+
+The comparing is another process's work; here it is decided when, and what came of it is put into the catalog.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import threading
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from memsearch_engine.errors import MemsearchError, Unreachable
+from memsearch_engine.ground import ask
+from memsearch_engine.home import Home
+from memsearch_engine.index.catalog import Catalog, Compared
+from memsearch_engine.journal.model import path_said
+from memsearch_engine.projects import Project, locate
+from memsearch_engine.service.indexing import Indexer
+
+log = logging.getLogger("memsearch.service")
+_TICK_S, _FIRST_S = 5.0, 10.0
+#: How long after a comparing the next one of the project is made: where HEAD has moved, and where only notes came.
+_MOVED_S, _NOTED_S = 20.0, 300.0
+#: What git writes when HEAD moves (a commit, a checkout, a fetch).
+_MOVES = ("HEAD", "logs/HEAD", "packed-refs", "FETCH_HEAD", "ORIG_HEAD")
+
+Progress = Callable[[str, int, int], None]
+_Stamp = tuple[tuple[int, int], ...]
+
+
+class _Seen(msgspec.Struct):
+    """Of a project: when it was compared last (monotonic), and how git's files and the catalog stood then."""
+
+    at: float
+    stamp: _Stamp
+
+
+class Grounder:
+    """One thread; ``check`` may be called by others."""
+
+    def __init__(self, home: Home, indexer: Indexer, stopping: threading.Event, changed: Callable[[], None]) -> None:
+        self._home, self._indexer, self._stopping, self._changed = home, indexer, stopping, changed
+        self._seen: dict[str, _Seen] = {}
+        self._one = threading.Lock()
+        self.busy = False
+        self._thread = threading.Thread(target=self._work, name="ground", daemon=True)
+        self._thread.start()
+
+    def close(self) -> None:
+        self._thread.join(_TICK_S)
+
+    def _work(self) -> None:
+        self._stopping.wait(_FIRST_S)
+        while not self._stopping.wait(_TICK_S):
+            try:
+                project = self._due()
+                if project is not None:
+                    self.check(project)
+            except MemsearchError as error:
+                log.warning("notes are not compared with the repository: %s", error)
+            except Exception:
+                log.exception("notes are not compared with the repository")
+
+    def _due(self) -> Project | None:
+        """A project whose notes are to be compared; none while others wait for the index."""
+        if not self._indexer.settings.indexing.references or self._indexer.busy or not self._indexer.ready.is_set():
+            return None
+        now = time.monotonic()
+        for project in list(self._indexer.known.values()):
+            seen = self._seen.get(project.root)
+            if seen is not None and now - seen.at < _MOVED_S:
+                continue
+            common_dir = self._common_dir(project)
+            if not common_dir or self._indexer.is_behind([project]):
+                continue
+            if seen is None or seen.stamp != _stamp(common_dir):
+                return project
+            if now - seen.at > _NOTED_S and self._has_new(project):
+                return project
+        return None
+
+    def _common_dir(self, project: Project) -> str:
+        return locate(project.root, self._home).common_dir if os.path.isdir(project.root) else ""
+
+    def _has_new(self, project: Project) -> bool:
+        catalog = self._indexer.catalog
+        known = catalog.grounded(project.id)
+        return any((note.entry_id, note.hash) not in known for note in catalog.dated(project.id))
+
+    def check(
+        self,
+        project: Project,
+        progress: Progress = lambda what, done, total: None,
+        cancelled: Callable[[], bool] = lambda: False,
+    ) -> Compared:
+        """Compare the notes of a project now. Raises Unreachable: it has no repository, the process failed, or it was cancelled."""
+        common_dir = self._common_dir(project)
+        if not common_dir:
+            raise Unreachable(f"{project.root} has no git repository", "notes are compared with what git has kept")
+        with self._one:
+            self.busy = True
+            try:
+                return self._check(project, common_dir, progress, cancelled)
+            finally:
+                self.busy = False
+
+    def _check(self, project: Project, common_dir: str, progress: Progress, cancelled: Callable[[], bool]) -> Compared:
+        catalog, stamp = self._indexer.catalog, _stamp(common_dir)
+        notes = notes_of(catalog, project)
+        self._seen[project.root] = _Seen(time.monotonic(), stamp)
+        answer = ask.check(
+            project.root, common_dir, self._home.ground(project.id), notes,
+            progress=progress, stop=lambda: self._stopping.is_set() or cancelled(),
+        )  # fmt: skip
+        if answer is None:
+            raise Unreachable("cancelled")
+        compared = Compared(answer.head, time.time(), answer.problem)
+        catalog.put_ground(project.id, compared, answer.notes)
+        self._seen[project.root] = _Seen(time.monotonic(), stamp)
+        log.info("%d notes of %s compared with %s", len(notes), project.slug, answer.head[:10] or answer.problem)
+        self._changed()
+        return compared
+
+
+def notes_of(catalog: Catalog, project: Project) -> list[ask.Note]:
+    """All notes of a project's journal, as they are asked about: those that were looked at before with what they name, others with
+    their text."""
+    known = catalog.grounded(project.id)
+    found = []
+    for note in catalog.dated(project.id):
+        names = known.get((note.entry_id, note.hash))
+        text = catalog.text_of(note.id) if names is None else ""
+        branch = path_said(note.marks.get("branch", ""))
+        found.append(
+            ask.Note(note.entry_id, note.hash, ask.moment(note.day, note.time, note.marks), branch, names, text)
+        )
+    return found
+
+
+def _stamp(common_dir: str) -> _Stamp:
+    found = []
+    for name in _MOVES:
+        try:
+            info = os.stat(os.path.join(common_dir, name))
+            found.append((info.st_mtime_ns, info.st_size))
+        except OSError:
+            found.append((0, 0))
+    return tuple(found)

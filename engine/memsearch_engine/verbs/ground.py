@@ -1,0 +1,180 @@
+"""The verbs of how notes stand against their project's repository."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from datetime import datetime
+from typing import Any
+
+import msgspec
+
+from memsearch_engine.errors import MemsearchError, NotFound, Unreachable, UsageError
+from memsearch_engine.ground import ask
+from memsearch_engine.ground.finding import Finding, Standing
+from memsearch_engine.index.catalog import Compared
+from memsearch_engine.index.rows import Row
+from memsearch_engine.journal.model import path_said
+from memsearch_engine.memory import Memory
+from memsearch_engine.note import Note
+from memsearch_engine.projects import Project, locate
+from memsearch_engine.search.lexical import file_rows
+from memsearch_engine.search.sections import Section
+from memsearch_engine.service.answers import Verified
+
+_LONG_S = 24 * 3600.0
+_EDGE = r"[\w./-]"  # what a path is made of
+
+
+class Stale(msgspec.Struct, frozen=True):
+    """A note of which something is gone or elsewhere; its first chunk, and how what it names stands."""
+
+    row: Row
+    standing: Standing
+
+
+class Checked(msgspec.Struct):
+    """What came of comparing: which projects were compared with what, and the notes that are stale, newest first."""
+
+    projects: list[Verified]
+    stale: list[Stale]
+
+
+class Ground:
+    """Whether the files, symbols, settings, commands, commits and branches that notes name are still there.
+
+    >>> with Memory() as memory:
+    ...     Ground(memory).verify().stale
+    []
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    def verify(self, progress: Callable[[dict[str, Any]], None] | None = None) -> Checked:
+        """Compare the notes of the project (or of all) with its repository now; the service does so by itself when that changes.
+
+        Args:
+            progress: is given ``phase``, ``done`` and ``total`` now and then.
+        """
+        memory = self._memory
+        try:
+            projects = memory.call(
+                "verify", list[Verified], timeout_s=_LONG_S, progress=progress, place=memory.place_param,
+                all_projects=memory.everything,
+            )  # fmt: skip
+        except Unreachable:
+            return self._here(progress)
+        return Checked(projects, self.stale())
+
+    def stale(self, limit: int = -1) -> list[Stale]:
+        """The notes of which something is gone or elsewhere, as they were compared last, newest first. *limit*: of each project."""
+        catalog = self._memory.catalog
+        if catalog is None:
+            return []
+        found = [Stale(*pair) for name in {p.id for p in self._memory.projects} for pair in catalog.stale(name, limit)]
+        return sorted(found, key=lambda stale: (stale.row.day, stale.row.time), reverse=True)
+
+    def standing(self, name: str) -> Standing | None:
+        """How what a note names stood when it was compared last; None where it was not, or has changed since. Raises NotFound."""
+        section = self._memory.section(name)
+        return self.of(section)
+
+    def of(self, section: Section) -> Standing | None:
+        """The same of a section that was read already."""
+        catalog, project = self._memory.catalog, section.project or self._memory.project
+        return catalog.standing(project.id, section.entry.id, section.entry.hash) if catalog else None
+
+    def compared(self) -> Compared | None:
+        """With which commit, and when, this project's notes were compared last; None where they never were."""
+        return self._memory.catalog.ground(self._memory.project.id) if self._memory.catalog else None
+
+    # -- what the owner says --------------------------------------------------------------------------------
+
+    def holds(self, name: str) -> Note:
+        """Say that a note is still true: what went before now does not count against it any more. Undoable."""
+        return self._memory.mark(name, "verified", datetime.now().strftime("%Y-%m-%dT%H:%M:%S"))
+
+    def overtaken(self, name: str) -> Note:
+        """Say that a note is not true any more: it comes later in searches, and sessions are not told it. Undoable.
+
+        Raises UsageError where nothing of it is gone: what overtakes it is another note then (``Memory.mark``).
+        """
+        gone = [finding for finding in self._stale_of(name) if finding.state in ("gone", "moved")]
+        return self._memory.mark(name, "superseded-by", f"commit-{gone[0].commit}" if gone[0].commit else "repository")
+
+    def moved(self, name: str) -> Note:
+        """Put the new paths of files that moved into a note. Undoable.
+
+        Raises UsageError where no file that it names has moved, or its text has none of their names.
+        """
+        moved = [f for f in self._stale_of(name) if f.state == "moved" and f.kind == "file"]
+        section = self._memory.section(name)
+        text = section.entry.body
+        for finding in sorted(moved, key=lambda finding: -len(finding.name)):
+            to = _as_named(finding)
+            text = to.join(re.split(rf"(?<!{_EDGE}){re.escape(finding.name)}(?![\w/-]|\.\w)", text))
+        if text == section.entry.body:
+            raise UsageError(f"{section.entry.id} names no file that has moved", f"memsearch verify {section.entry.id}")
+        return self._memory.edit(section.entry.id, text, if_match=section.entry.hash, path=section.path)
+
+    def _stale_of(self, name: str) -> list[Finding]:
+        standing = self.standing(name)
+        if standing is None or not standing.stale:
+            raise UsageError(f"nothing that {name} names is gone or elsewhere", "`memsearch verify` looks anew")
+        return standing.stale
+
+    # -- without the service --------------------------------------------------------------------------------
+
+    def _here(self, progress: Callable[[dict[str, Any]], None] | None) -> Checked:
+        """The same in this process, from the files; nothing of it is kept but what is known of the histories."""
+        checked = Checked([], [])
+        for project in {p.id: p for p in self._memory.projects}.values():
+            head, problem = "", ""
+            try:
+                head, stale, problem = self._compare(project, progress)
+                checked.stale += stale
+            except (MemsearchError, OSError) as error:
+                problem = str(error)
+            checked.projects.append(Verified(project.id, project.slug, head, time.time(), problem))
+        checked.stale.sort(key=lambda stale: (stale.row.day, stale.row.time), reverse=True)
+        return checked
+
+    def _compare(
+        self, project: Project, progress: Callable[[dict[str, Any]], None] | None
+    ) -> tuple[str, list[Stale], str]:
+        from memsearch_engine.journal.files import list_days
+
+        common_dir = locate(project.root, self._memory.home).common_dir
+        if not common_dir:
+            raise NotFound(f"{project.root} has no git repository")
+        rows = {
+            (row.entry_id, row.hash): row
+            for file in list_days(project.memory)
+            for row in file_rows(project, file)
+            if row.part == 0
+        }
+        notes = [
+            ask.Note(
+                row.entry_id, row.hash, ask.moment(row.day, row.time, row.marks), path_said(row.marks.get("branch", "")), None, row.text
+            )
+            for row in rows.values()
+        ]  # fmt: skip
+        answer = ask.check(
+            project.root, common_dir, self._memory.home.ground(project.id), notes,
+            progress=lambda what, done, total: progress({"phase": what, "done": done, "total": total}) if progress else None,
+        )  # fmt: skip
+        assert answer is not None  # nobody stops it
+        found = [Stale(rows[(note.entry_id, note.hash)], note.standing) for note in answer.notes if note.standing.state]
+        return answer.head, found, answer.problem
+
+
+def _as_named(finding: Finding) -> str:
+    """The new path, as short as the old one was said where that still tells which file is meant: the same name in another folder is
+    written whole."""
+    folders = finding.name.rstrip("/").count("/")
+    to = finding.to + ("/" if finding.name.endswith("/") else "")
+    short = "/".join(to.rstrip("/").split("/")[-folders - 1 :])
+    is_short = finding.name != finding.path and short != finding.name
+    return short if is_short else to

@@ -1,0 +1,137 @@
+"""``memsearch verify``: notes against the repository that they speak of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import datetime
+
+import click
+import memsearch_engine as engine
+from memsearch_engine import GroundFinding, GroundStanding, Memory, Note, Stale
+
+from memsearch_tui.cli import output
+from memsearch_tui.cli.options import as_json, memory_at, scope
+from memsearch_tui.counted import many
+
+
+@click.command(
+    epilog="\b\nExamples:\n  memsearch verify                      compare all notes of this project now\n  memsearch verify 3fa9c1d2             everything that one note names, and how it stands\n"
+    "  memsearch verify 3fa9c1d2 --moved     put the new paths into it\n  memsearch verify 3fa9c1d2 --holds     it is still true: say no more of what went before now\n"
+    "  memsearch verify 3fa9c1d2 --overtaken it is not true any more\n  memsearch search 'is:stale redis'     search among them"
+)
+@click.argument("names", nargs=-1, metavar="[ENTRY]...")
+@click.option("--holds", "said", flag_value="holds", help="The notes are still true.")
+@click.option("--overtaken", "said", flag_value="overtaken", help="The notes are not true any more.")
+@click.option("--moved", "said", flag_value="moved", help="Put the new paths of what moved into the notes.")
+@scope
+@as_json
+def verify(names: tuple[str, ...], said: str | None, project: str | None, everything: bool, json_: bool) -> int:
+    """Find notes whose files, symbols, settings or commands are gone from the project's repository, or elsewhere.
+
+    Only what git's history shows is claimed. Nothing is changed without your word, and `memsearch undo` takes that back.
+    """
+    memory = memory_at(project, everything)
+    ground = engine.Ground(memory)
+    if said:
+        if not names:
+            raise click.UsageError("of which notes? Name their ids")
+        return _say(ground, names, said, json_)
+    if names:
+        return _one_by_one(memory, ground, names, json_)
+    progress = output.Progress()
+    checked = ground.verify(progress)
+    progress.close()
+    if json_:
+        output.emit(
+            {"projects": checked.projects, "notes": [_json(s.row.entry_id, s.standing, s) for s in checked.stale]}
+        )
+        return 0
+    _print(checked.stale)
+    compared = [project for project in checked.projects if not project.problem]
+    for project_ in checked.projects:
+        if project_.problem:
+            output.say(f"! {output.safe(project_.name)}: {output.safe(project_.problem)}")
+    if compared and not checked.stale:
+        output.say(
+            f"nothing that the notes name is gone or elsewhere ({', '.join(output.safe(p.name) for p in compared)})"
+        )
+    elif checked.stale:
+        first = checked.stale[0].row.entry_id
+        output.say(
+            f"{many(len(checked.stale), 'note')} - `memsearch verify {first}` shows all that the first one names; "
+            "--holds, --overtaken or --moved says what to do"
+        )
+    return 0 if compared else 5
+
+
+def _print(stale: list[Stale]) -> None:
+    room = output.width()
+    for note in stale:
+        row = note.row
+        facts = "  ".join([row.agent or row.kind, row.entry_id])
+        output.echo(f"{output.style(f'{row.day} {row.time}', bold=True)}  {output.style(facts, dim=True)}")
+        output.echo(f"    {output.clip(row.title, room - 4)}")
+        for finding in note.standing.stale:
+            output.echo(f"    {_sign(finding)} {output.clip(finding.words, room - 6)}")
+
+
+def _sign(finding: GroundFinding) -> str:
+    sign = {"gone": "✗", "moved": "→", "changed": "~", "fresh": "=", "unknown": "?"}[finding.state]
+    return output.style(sign, bold=finding.state in ("gone", "moved"))
+
+
+def _one_by_one(memory: Memory, ground: engine.Ground, names: tuple[str, ...], json_: bool) -> int:
+    sections = [memory.section(name) for name in names]
+    standings = [ground.of(section) for section in sections]
+    if any(standing is None for standing in standings):  # it came, or was changed, since they were compared
+        progress = output.Progress()
+        ground.verify(progress)
+        progress.close()
+        standings = [ground.of(section) for section in sections]
+    shown = [(section.entry.id, standing) for section, standing in zip(sections, standings)]
+    if json_:
+        output.emit({"notes": [_json(name, standing or GroundStanding()) for name, standing in shown]})
+        return 0
+    compared = ground.compared()
+    when = f"with {compared.head[:7]} on {datetime.fromtimestamp(compared.at):%Y-%m-%d %H:%M}" if compared else ""
+    for name, standing in shown:
+        output.echo(output.style(name, bold=True))
+        for finding in standing.findings if standing else ():
+            output.echo(f"    {_sign(finding)} {output.safe(finding.words)}")
+        if standing and standing.unmerged:
+            output.echo(f"    ! its branch {output.safe(standing.unmerged)} was not merged")
+        if not standing or not standing.findings:
+            output.say("    it names nothing that could be looked for")
+    if compared:
+        output.say(compared.problem or f"compared {when}")
+    return 0
+
+
+def _say(ground: engine.Ground, names: tuple[str, ...], said: str, json_: bool) -> int:
+    verbs: dict[str, tuple[Callable[[str], Note], str]] = {
+        "holds": (ground.holds, "still true"),
+        "overtaken": (ground.overtaken, "not true any more"),
+        "moved": (ground.moved, "has the new paths"),
+    }
+    verb, words = verbs[said]
+    notes = [verb(name) for name in names]
+    if json_:
+        output.emit({"notes": [{"entry_id": note.id, "hash": note.hash, "marks": note.marks} for note in notes]})
+    for note in () if json_ else notes:
+        output.say(f"{note.id}: {words} - `memsearch undo {note.id}` takes it back")
+    return 0
+
+
+def _json(name: str, standing: GroundStanding, stale: Stale | None = None) -> dict[str, object]:
+    found = [{**_finding(finding), "words": finding.words} for finding in standing.findings]
+    row = (
+        {"day": stale.row.day, "time": stale.row.time, "title": stale.row.title, "path": stale.row.path}
+        if stale
+        else {}
+    )
+    return {"entry_id": name, **row, "state": standing.state, "unmerged": standing.unmerged, "names": found}
+
+
+def _finding(finding: GroundFinding) -> dict[str, object]:
+    fields = ("kind", "name", "state", "path", "to", "commit", "day", "commits", "share")
+    return {field: getattr(finding, field) for field in fields}
