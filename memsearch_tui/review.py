@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from memsearch_engine import Held, Row
 
 _MAX_SHOWN = 40
+_MAX_STALE = 20  # notes: a repository that was rewritten leaves thousands
 Tone = str
 Line = list[tuple[str, Tone]]
 
@@ -34,7 +35,7 @@ class Case(msgspec.Struct, frozen=True):
         notes: ids of the entries that it is about; sessions: that it comes from. They can be opened.
     """
 
-    kind: Literal["longterm", "held", "repair", "amends", "secret", "draft", "unread"]
+    kind: Literal["longterm", "held", "repair", "amends", "stale", "secret", "draft", "unread"]
     key: str
     title: str
     detail: list[Line]
@@ -59,6 +60,7 @@ TITLES = {
     "held": "waits for your word",
     "repair": "could be mended",
     "amends": "a newer word?",
+    "stale": "still true?",
     "secret": "secret",
     "draft": "unsaved edit",
     "unread": "can't be read",
@@ -68,7 +70,7 @@ TITLES = {
 def cases(memory: Memory, secrets: bool = False) -> list[Case]:
     """Everything that wants a decision; *secrets*: looked for too, which takes seconds. Raises MemsearchError, OSError."""
     found = [*_proposed(memory), *_drafts(memory), *_held(memory), *_unread(memory)]
-    return found + (_secrets(memory) if secrets else []) + _repairs(memory) + _amendments(memory)
+    return found + (_secrets(memory) if secrets else []) + _repairs(memory) + _amendments(memory) + _stale(memory)
 
 
 def decide(memory: Memory, case: Case, yes: bool, text: str | None = None) -> Decision:
@@ -254,6 +256,46 @@ def _decide_amends(memory: Memory, case: Case, yes: bool, text: str | None) -> D
     return Decision(("noted: it amends" if yes else "noted: it is about something else") + " · u takes it back", back)
 
 
+def _stale(memory: Memory) -> list[Case]:
+    """The newest notes of which something is gone from the repository, or elsewhere."""
+    found = []
+    for note in engine.Ground(memory).stale(_MAX_STALE)[:_MAX_STALE]:
+        if "superseded-by" in note.row.marks:
+            continue
+        row, has_gone = note.row, any(finding.state == "gone" for finding in note.standing.findings)
+        detail: list[Line] = [[(f"{row.day} {row.time}  {row.agent or 'by hand'}  {row.entry_id[:8]}", "dim")], []]
+        detail += [
+            [("✗ " if finding.state == "gone" else "→ ", "warn"), (finding.words, "warn")]
+            for finding in note.standing.stale
+        ]
+        detail += [[], *([(line, "text")] for line in _said(row).splitlines()[:_MAX_SHOWN]), []]
+        what = "comes later in searches then, and sessions are not told it" if has_gone else "its text is changed then"
+        detail.append([(f"{what}; still true: it is not asked again for what went before today", "dim")])
+        yes = "overtaken" if has_gone else "put the new path in"
+        title = f"{row.day}  {note.standing.words}"
+        found.append(
+            Case(
+                "stale",
+                f"stale/{row.entry_id}",
+                title,
+                detail,
+                yes,
+                "still true",
+                subject=has_gone,
+                notes=(row.entry_id,),
+            )
+        )
+    return found
+
+
+def _decide_stale(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:
+    ground, (name,) = engine.Ground(memory), case.notes
+    verb = ground.holds if not yes else ground.overtaken if case.subject else ground.moved
+    verb(name)
+    said = "still true" if not yes else "overtaken" if case.subject else "it has the new path"
+    return Decision(f"{said} · u takes it back", partial(_undo, memory, name))
+
+
 # -- secrets ------------------------------------------------------------------------------------------------
 
 
@@ -334,6 +376,7 @@ _DECIDERS = {
     "held": _decide_held,
     "repair": _decide_repair,
     "amends": _decide_amends,
+    "stale": _decide_stale,
     "secret": _decide_secret,
     "draft": _decide_draft,
     "unread": lambda memory, case, yes, text: Decision(""),

@@ -882,7 +882,7 @@ class Memory:
         """Exactly what a new session of *agent* in this project would be told, and how many tokens that is."""
         from memsearch_engine.agents import registry
         from memsearch_engine.capture.context import build
-        from memsearch_engine.longterm.recall import told
+        from memsearch_engine.longterm.recall import outdated, told
         from memsearch_engine.settings import load
 
         if agent not in registry.names():
@@ -892,8 +892,9 @@ class Memory:
         kept = told(self.home, self.project.id, settings.longterm.max_tokens) if inject else ""
         most = settings.recall.max_tokens if inject else 0
         return build(
-            self.home, self.place.memory, registry.context_lines(agent), most, longterm=kept, origin=self.journal.origin
-        )
+            self.home, self.place.memory, registry.context_lines(agent), most, longterm=kept, origin=self.journal.origin,
+            outdated=outdated(self.home, self.project.id),
+        )  # fmt: skip
 
     def told_at(self, prompt: str, *, agent: str = "", session: str = "") -> Telling:
         """What a session would be told at *prompt*, and why the other notes found would not be; nothing is told by asking.

@@ -6,7 +6,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import click
-from memsearch_engine import LONGTERM_KINDS, Answer, Hit, Memory, Note, Unreachable, UsageError, dialect
+from memsearch_engine import LONGTERM_KINDS, Answer, Ground, Hit, Memory, Note, Unreachable, UsageError, dialect
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, by_the_peer, memory_at, scope, tolerated
@@ -242,12 +242,16 @@ def expand(
     found = memory.section(name)
     entry = found.entry
     memory.opened(entry.id, entry.agent, entry.session)
-    amendments = _amendments(memory, entry.id)
+    amendments, standing = _amendments(memory, entry.id), Ground(memory).of(found)
     newer = [pair for pair in amendments if pair.older.entry_id == entry.id]
     shown = {**note_json(Note.of(entry, found.path)), "chunk_hash": found.own_chunk, "heading": entry.heading}
     shown |= {
         "overtaken_by": [pair.newer.entry_id for pair in newer],
         "amends": [pair.older.entry_id for pair in amendments if pair not in newer],
+    }
+    shown |= {
+        "stale": [finding.words for finding in standing.stale] if standing else [],
+        "unmerged": standing.unmerged if standing else "",
     }
     if lines is not None or not section:
         shown |= _around(memory, found, lines or 0, section)
@@ -261,6 +265,10 @@ def expand(
     for pair in amendments:
         other, what = (pair.newer, "Overtaken by") if pair in newer else (pair.older, "Amends")
         output.echo(f"{what}: {other.entry_id} of {other.day}, {output.safe(other.title)} ({output.safe(pair.why)})")
+    for finding in standing.stale if standing else ():
+        output.echo(f"Since then: {output.safe(finding.words)}")
+    if standing and standing.unmerged:
+        output.echo(f"Unmerged: {output.safe(standing.unmerged)}")
     output.echo("")
     output.echo(shown["content"])
     if entry.anchor and entry.anchor.path:

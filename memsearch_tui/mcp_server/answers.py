@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import date
 from itertools import islice
 
-from memsearch_engine import Memory, MemsearchError, Note, NotFound, Turn, Unreachable, UsageError, fenced
+from memsearch_engine import Ground, Memory, MemsearchError, Note, NotFound, Turn, Unreachable, UsageError, fenced
 from memsearch_engine import estimate_tokens as estimate
 from memsearch_engine import parse_query as parse
 
@@ -27,7 +27,7 @@ _OWN = "other projects are not told here", "`memsearch config set mcp.projects a
 @dataclass
 class Found:
     """Where a note comes from. ``trust``: '' or why it waits for the owner's word; ``overtaken_by``: the id of the newer word on its
-    matter."""
+    matter; ``stale``: what that it names is gone from the repository, or elsewhere; ``unmerged``: its branch, where that was never merged."""
 
     id: str
     day: str
@@ -37,6 +37,8 @@ class Found:
     confidence: float | None = None
     trust: str = ""
     overtaken_by: str = ""
+    stale: str = ""
+    unmerged: str = ""
     marks: list[str] = field(default_factory=list)
     is_cut: bool = False
 
@@ -95,6 +97,7 @@ def recall(memory: Memory, query: str, limit: int, tokens: int) -> Notes:
             continue  # deleted since
         one = _found(memory, note)
         one.confidence, one.overtaken_by = hit.confidence, overtaken.get(hit.id, "")
+        one.stale, one.unmerged = hit.row.stale_why, hit.row.unmerged
         found.append((one, hit.text))
     return _within(memory, found, tokens, "; ".join(remarks))
 
@@ -157,6 +160,9 @@ def _opened(memory: Memory, note: Note, text: str, go_on: int | None, *, is_live
     with contextlib.suppress(Unreachable):  # a note can be read without it
         newer = [pair.newer for pair in memory.amendments(note.id) if pair.holds and pair.older.entry_id == note.id]
         facts += [f"OVERTAKEN by {row.entry_id} of {row.day}" for row in newer[:1]]
+        if (standing := Ground(memory).standing(note.id)) is not None:
+            facts += [f"since then: {standing.words}"] if standing.words else []
+            facts += [f"unmerged: {standing.unmerged}"] if standing.unmerged else []
     facts += [] if is_live else ["from the kept copy: its agent has it no more"]
     more = f"\n\n(the rest: start={go_on})" if go_on is not None else ""
     said = fence(memory, f"[mem:{note.id[:12]}] {' · '.join(facts)}\n{text}{more}")
@@ -214,6 +220,8 @@ def _facts(note: Found) -> str:
     facts = [note.day, note.time, note.agent or "by hand", note.project, *note.marks]
     facts += [f"waits for the owner's word: {note.trust}"] if note.trust else []
     facts += [f"OVERTAKEN by {note.overtaken_by}"] if note.overtaken_by else []
+    facts += [f"since then: {note.stale}"] if note.stale else []
+    facts += [f"unmerged: {note.unmerged}"] if note.unmerged else []
     facts += [f"{note.confidence:.0%} likely"] if note.confidence is not None else []
     return f"[mem:{note.id[:12]}] {' · '.join(fact for fact in facts if fact)}"
 

@@ -408,7 +408,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             (project, "accent"),
         ]
         row += [("~ ", "dim")] if item.by_meaning else []
-        row += render.signs(item.marks | ({"superseded-by": ""} if item.overtaken else {}))
+        row += render.signs(item.marks | _found_of(item))
         if item.doubtful:
             return [*row, (item.title, "dim")]
         if not self.query_text:
@@ -570,7 +570,14 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             f"conversation {evidence} · enter opens it" if evidence in ("live", "archived") else ""
         )
         self.reader.show(
-            render.entry_rows(self.entry, self.item.day, self.library.short(self.item.path), evidence, amendments),
+            render.entry_rows(
+                self.entry,
+                self.item.day,
+                self.library.short(self.item.path),
+                evidence,
+                amendments,
+                self.library.standing_of(self.entry, self.item.path),
+            ),
             marks=self._marks(),
             keep_place=bool(amendments),
         )
@@ -683,6 +690,17 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         self._preview()
         self._title_day()
         self.go("section")
+
+
+def _found_of(item: Item) -> dict[str, str]:
+    """What was found out about a note beside its marks, by the sign that it has in a row."""
+    found = {
+        "superseded-by": item.overtaken,
+        "gone": item.stale in ("gone", "partly"),
+        "moved": item.stale == "moved",
+        "unmerged": item.unmerged,
+    }
+    return {name: "" for name, is_so in found.items() if is_so}
 
 
 def _first_steps(agents: list[str]) -> list[str]:

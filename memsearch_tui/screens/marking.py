@@ -80,12 +80,15 @@ class Marking(_Base):
         chosen = self.chosen()
         if not chosen or self.editing:
             return
+        stale = {item.stale for item in chosen} - {""}
         have = set.intersection(*(set(item.marks) for item in chosen))
         choices = [
             Choice("pin", "Unpin" if "pin" in have else "Pin", "ranks higher, never fades"),
             Choice("expire", "Let it expire on a day", "ranks last from then on"),
             Choice("supersede", "Superseded by another note", "ranks last"),
             *(Choice(f"confidence {level}", f"Confidence: {level}", "agents are not told" * (level == "low")) for level in _LEVELS),
+            *([Choice("holds", "Still true", "what is gone from the repository does not count against it")] if stale else []),
+            *([Choice("paths", "Put the new paths in", "of files that moved")] if stale & {"moved", "partly"} else []),
             *(Choice(f"off {name}", f"Take back: {said}") for name, said in _SAID.items() if name in have),
             Choice("remember", "Remember as a fact", "every session of the project is told"),
             Choice("forget", "Forget facts", "out of the long-term memory"),
@@ -103,6 +106,25 @@ class Marking(_Base):
 
     def action_off(self, name: str) -> None:
         self.run_worker(self._mark(self.chosen(), name, None, f"no longer {_SAID[name]}"), group="edit")
+
+    def action_holds(self) -> None:
+        self._repaired(self.library.still_true, "still true")
+
+    def action_paths(self) -> None:
+        self._repaired(self.library.with_new_paths, "has the new paths")
+
+    def _repaired(self, work: Callable[[list[str]], None], said: str) -> None:
+        """Have something said or written of the chosen notes that is about their repository."""
+        chosen = self.chosen()
+
+        def done(_: object) -> None:
+            self.entries.clear_selection()
+            self.action_reload()
+            self.say(f"{said}: {many(len(chosen), 'note')} · u takes it back")
+
+        if chosen and not self.editing:
+            writing = self._write("writing", partial(work, [item.entry_id for item in chosen]), done)
+            self.run_worker(writing, group="edit")
 
     def action_expire(self) -> None:
         from memsearch_tui.screens.ask import AskScreen

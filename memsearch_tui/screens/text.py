@@ -19,7 +19,7 @@ from memsearch_tui.widgets.lines import Row, TextView
 _SEARCHING = """\
 Type / and words. Words answer at every key; meaning joins in when typing rests. Filters are words as well:
   agent:codex  project:name  after:7d  before:2026-02-01  day:yesterday  kind:note  session:1f3c
-  has:evidence  is:pinned  path:name  -word  "a phrase"
+  has:evidence  is:pinned  is:stale  path:name  branch:name  -word  "a phrase"
 tab completes a filter. up in the empty box brings back what was searched before; ctrl+s keeps a search, S lists what is kept.
 f keeps to the agent of this note, F looks in all projects.
 """
@@ -34,6 +34,7 @@ escape  in the editor: leaves it, what you typed is kept as a draft (ctrl+g drop
 
 In front of a row: {tags} me = {titles}, written by hand
   ◆ pinned   ! took in content from outside, or waits for your word   ◷ expires   ? low confidence
+  ✗ names what is gone from the repository   → names what has moved there   ⎇ its branch was not merged
   × superseded, or a hit above it is the newer word   … its summary is still to come
   ~ found by meaning alone   dim: only faintly alike
 

@@ -13,7 +13,7 @@ from memsearch_tui.widgets.diff import diff_tone, is_diff
 from memsearch_tui.widgets.lines import Row
 
 if TYPE_CHECKING:
-    from memsearch_engine import Amendment
+    from memsearch_engine import Amendment, GroundStanding
 
 _INLINE = re.compile(r"(`[^`]+`)|(\*\*[^*]+\*\*)|(https?://\S+)")
 _BULLET = re.compile(r"^(\s*)([-*+]|\d+\.)\s+")
@@ -21,6 +21,7 @@ _FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 _LONGEST_TABLE = 500  # rows
 _TOOL_LINES = 3
 _LONGEST = 2000  # characters of a line of a tool's
+_FINDINGS = 4  # of what a note names that are told
 _SEEN = 12  # cells that are left for a found word and what follows
 
 #: mark -> (what is shown, tone); ``{}`` is the mark's value
@@ -30,7 +31,8 @@ BADGES = {"pin": ("pinned", "accent"), "superseded-by": ("superseded", "dim"), "
 
 #: the same in front of a row, where there is no room for words; `?` explains them
 SIGNS = {"pin": ("◆", "accent"), "superseded-by": ("×", "dim"), "expires": ("◷", "dim"), "trust": ("!", "warn"),
-         "confidence": ("?", "dim"), "summary": ("…", "dim")}  # fmt: skip
+         "confidence": ("?", "dim"), "summary": ("…", "dim"), "gone": ("✗", "warn"), "moved": ("→", "warn"),
+         "unmerged": ("⎇", "dim")}  # fmt: skip
 
 
 def agent_tag(agent: str) -> str:
@@ -171,7 +173,9 @@ def inline(text: str) -> Row:
     return [*row, (text[position:], "text")]
 
 
-def entry_rows(entry: Entry, day: str, path: str, evidence: str, amendments: Sequence[Amendment] = ()) -> list[Row]:
+def entry_rows(
+    entry: Entry, day: str, path: str, evidence: str, amendments: Sequence[Amendment] = (), standing: GroundStanding | None = None
+) -> list[Row]:  # fmt: skip
     """L2: the whole section with what is known of it."""
     head: Row = [
         (f"{day} {entry.time or 'note'}  ", "strong"),
@@ -197,7 +201,18 @@ def entry_rows(entry: Entry, day: str, path: str, evidence: str, amendments: Seq
             (f"  {found.why}", "dim"),
         ]
         rows.append(row)
+    rows += _standing_rows(standing) if standing else []
     rows += [[], *markdown(entry.body), [], [(f"{path}:{entry.start_line}", "dim")], [(f"entry {entry.id}", "dim")]]
+    return rows
+
+
+def _standing_rows(standing: GroundStanding) -> list[Row]:
+    """What of that which a note names is not as it was, the weightiest first."""
+    changed = [finding for finding in standing.findings if finding.state == "changed"]
+    rows: list[Row] = [[SIGNS[found.state], (f" {found.words}", "warn")] for found in standing.stale[:_FINDINGS]]
+    rows += [[("~ ", "dim"), (found.words, "dim")] for found in changed[: _FINDINGS - len(rows)]]
+    if standing.unmerged:
+        rows.append([SIGNS["unmerged"], (f" its branch {standing.unmerged} was not merged", "warn")])
     return rows
 
 

@@ -10,7 +10,9 @@ import json
 import os
 import re
 import tempfile
+from collections.abc import Mapping
 from datetime import date
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -33,6 +35,9 @@ _DAYS = 2
 _LOOKED_AT = 14  # of the newest files: stubs without a bullet don't count as days
 _LINE = 240
 _HINT = "[memsearch] Memory available"
+#: (entry id, hash) -> words.
+Outdated = Mapping[tuple[str, str], str]
+NOTHING: Outdated = MappingProxyType({})
 
 
 class Context(msgspec.Struct):
@@ -53,6 +58,7 @@ def build(
     longterm: str = "",
     origin: Origin | None = None,
     today: date | None = None,
+    outdated: Outdated = NOTHING,
 ) -> Context:
     """The cold-start context of a memory folder.
 
@@ -61,6 +67,7 @@ def build(
         max_tokens: a cap on all but *longterm*, which has its own.
         longterm: what the long-term memory tells a session of this project.
         origin: knows what this home wrote and its owner released; nothing else is told. None: everything is this home's.
+        outdated: what to say beside a note whose repository has moved on.
     """
     files = list_days(memory)
     newest = sorted(files, key=lambda file: file.day, reverse=True)
@@ -68,7 +75,7 @@ def build(
     left_out = 0
     room = lines
     for file in newest[:_LOOKED_AT]:
-        bullets, skipped = _bullets(memory, file, today or date.today(), origin)
+        bullets, skipped = _bullets(memory, file, today or date.today(), origin, outdated)
         left_out += skipped
         if bullets and len(days) < _DAYS and room > 0:
             kept = bullets[-room:]
@@ -106,7 +113,9 @@ def fenced(text: str, home: Home) -> tuple[str, int]:
     return f'<memsearch-memory id="{digest(text, size=6)}">\n{text}\n</memsearch-memory>', estimate(text)
 
 
-def _bullets(memory: str, file: DayFile, today: date, origin: Origin | None) -> tuple[list[str], int]:
+def _bullets(
+    memory: str, file: DayFile, today: date, origin: Origin | None, outdated: Outdated
+) -> tuple[list[str], int]:
     """Lines of a day that a session may be told, and how many entries were held back."""
     try:
         entries = read_end(file.path).entries
@@ -124,12 +133,15 @@ def _bullets(memory: str, file: DayFile, today: date, origin: Origin | None) -> 
             continue
         waiting = set() if entry.id in released else set(orders(entry.body, his_words=False))
         held += bool(waiting)
+        begin = len(found)
         for line in plain(entry.body).splitlines():
             text = line.strip()
             if text in waiting or text.startswith("- Taken from: "):
                 continue
             if text.startswith(("- ", "* ", "+ ")) and len(text) > 4:
                 found.append("- " + _clip(unfenced(text[2:].strip())))
+        if len(found) > begin and (words := outdated.get((entry.id, entry.hash))):
+            found[-1] += f" (since then: {_clip(unfenced(plain(words)))})"
     return found, held
 
 
@@ -161,6 +173,7 @@ def prebuild(
     *,
     longterm: str,
     hint: bool,
+    outdated: Outdated = NOTHING,
     wait_ms: int = 0,
     carry_ms: int = 0,
     act_ms: int = 0,
@@ -174,7 +187,7 @@ def prebuild(
     texts: dict[str, str] = {}
     origin = Origin(home)
     for lines in sorted({agent.context_lines for agent in registry.everyone()}):
-        context = build(home, memory, lines, max_tokens, longterm=longterm, origin=origin)
+        context = build(home, memory, lines, max_tokens, longterm=longterm, origin=origin, outdated=outdated)
         if context.text:
             texts[str(lines)] = context.text
     origin.close()

@@ -548,6 +548,11 @@ class Catalog:
         )
         return [(Row.of(row[:-1]), _decode_standing(row[-1])) for row in rows]
 
+    def outdated(self, project: str) -> dict[tuple[str, str], str]:
+        """(entry id, hash) -> what of that which it names is gone or elsewhere, in words."""
+        rows = self.query("SELECT entry_id, hash, words FROM grounded WHERE project=? AND stale<>''", (project,))
+        return {(name, hash_): words for name, hash_, words in rows}
+
     def dated(self, project: str) -> list[Dated]:
         """Every note of the journal of a project with its time and marks."""
         rows = self.query(
@@ -698,7 +703,10 @@ class Catalog:
             " WHERE file=? ORDER BY start_line",
             known[0],
         )
-        return [Title(*row[:5], decode_marks(row[5]), *row[6:]) for row in rows]
+        return [
+            Title(name, of, at, by, title, decode_marks(marks), stale, unmerged)
+            for name, of, at, by, title, marks, stale, unmerged in rows
+        ]
 
     def agents(self, projects: Iterable[str]) -> list[tuple[str, int, str]]:
         """(agent, number of entries, day and time of the newest), the one with most first; '' is who wrote by hand."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 import contextlib
 import os
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Literal
 
 import msgspec
 
 from memsearch_engine.capture.context import prebuild
-from memsearch_engine.errors import Conflict, NotFound, UsageError
+from memsearch_engine.errors import Conflict, NotFound, Unreachable, UsageError
 from memsearch_engine.home import Home
 from memsearch_engine.index.analyze import terms
 from memsearch_engine.index.catalog import Catalog
@@ -67,8 +68,21 @@ def prepare(home: Home, settings: Settings, memory: str, project: str) -> bool:
     return prebuild(
         home, memory, recall.max_tokens if recall.inject else 0, longterm=kept, hint=recall.hint,
         wait_ms=recall.wait_ms if recall.prompt else 0, carry_ms=2 * recall.wait_ms if recall.compaction else 0,
-        act_ms=recall.wait_ms if recall.action else 0,
+        act_ms=recall.wait_ms if recall.action else 0, outdated=outdated(home, project) if recall.inject else {},
     )  # fmt: skip
+
+
+def outdated(home: Home, project: str) -> Mapping[tuple[str, str], str]:
+    """What is known of notes whose repository has moved on (``capture.context.Outdated``); nothing where there is no catalog."""
+    catalog = Catalog.open_readonly(home.cache_db)
+    if catalog is None:
+        return {}
+    try:
+        return catalog.outdated(project)
+    except Unreachable:  # damaged: the notes are told without it
+        return {}
+    finally:
+        catalog.close()
 
 
 def refresh(home: Home, settings: Settings) -> None:

@@ -36,7 +36,8 @@ _MAX_NOTES = 3
 _MIN_TERMS = 3  # "continue", "yes, do that": nothing can be known to bear on it
 _NOTE_TOKENS = 80
 _FENCE_TOKENS = 25
-_EARLIER = 120  # characters of what a newer note replaces
+_EARLIER = 120  # characters of what a newer note replaces, or of what is gone that it names
+_BRANCH = 60  # characters of a branch's name
 _NO_WORD = "-"  # what a prompt and a note have in common that have no word in common
 #: Commands of the agent's or the shell's, and prompts that no person wrote.
 _NOT_SAID = re.compile(r"/[\w:.-]+(?:\s|$)|!|<(?:task-notification|command-|local-command|system-reminder|bash-)")
@@ -178,6 +179,10 @@ def _put(hit: Hit, entry: Entry, terms: set[str], answer: Answer, files: notes.F
     lines = notes.outcome(entry.body)
     head = f"- {' '.join(filter(None, (hit.day or 'long-term memory', hit.agent)))}: "
     tail = f" [mem:{hit.id}]"
+    if hit.row.stale:  # as long as the note stands as it was compared
+        tail = f" (since then: {notes.clipped(hit.row.stale_why, _EARLIER)}){tail}"
+    if hit.row.unmerged:
+        tail = f" [unmerged: {notes.clipped(hit.row.unmerged, _BRANCH)}]{tail}"
     for older in answer.hits:
         standing = files.standing(older.row) if older.id in hit.overtakes else None
         if standing is not None and not files.held(standing):
