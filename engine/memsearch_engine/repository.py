@@ -17,6 +17,7 @@ from memsearch_engine import inside
 
 _MAX_S = 10.0
 _MAX_INDEX, _MAX_LINE = 256 * 1024 * 1024, 8192
+_ON_BRANCH = "ref: refs/heads/"
 _LOOSE = ("HEAD", "config", "packed-refs", "shallow")
 
 
@@ -152,6 +153,24 @@ def _remote(folder: str) -> str:
         return ConfigFile.from_file(io.BytesIO(text)).get((b"remote", b"origin"), b"url").decode("utf-8", "replace")
     except (OSError, KeyError, ValueError):
         return ""
+
+
+def current_branch(folder: str) -> str:
+    """The branch that is checked out where *folder* lies (also in a linked worktree); '' where none is."""
+    folder = os.path.realpath(folder)
+    while not os.path.lexists(os.path.join(folder, ".git")):
+        if folder == os.path.dirname(folder):
+            return ""
+        folder = os.path.dirname(folder)
+    git = os.path.join(folder, ".git")
+    try:
+        if not os.path.isdir(git):
+            line = inside.read(git, _MAX_LINE).decode("utf-8", "surrogateescape").partition("\n")[0]
+            git = os.path.join(folder, line.removeprefix("gitdir:").strip())
+        head = inside.read(os.path.join(git, "HEAD"), _MAX_LINE).decode("utf-8", "replace").strip()
+    except OSError:
+        return ""
+    return head.removeprefix(_ON_BRANCH) if head.startswith(_ON_BRANCH) else ""
 
 
 def came_along(path: str) -> bool:

@@ -25,10 +25,14 @@ from memsearch_engine.ids import digest
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.write import Journal, Skipped
 from memsearch_engine.projects import locate
+from memsearch_engine.repository import current_branch
 from memsearch_engine.settings import Settings
 from memsearch_engine.transcripts.evidence import Archive
 from memsearch_engine.transcripts.model import Session, Turn
 
+_JUST_S = 600.0
+#: What git allows as a branch's name (git-check-ref-format), and no longer than anybody writes one.
+_BRANCH = re.compile(r"[^\s\x00-\x1f\x7f~^:?*\[\\]{1,200}")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
 
 
@@ -89,6 +93,8 @@ class Keeper:
         by_model = summaries.chosen(self.settings, turn.agent).provider != "extractive"
         if by_model:
             marks["summary"] = "pending"
+        if branch := _branch(turn, cwd):
+            marks["branch"] = branch
         day, time = when.date().isoformat(), when.strftime("%H:%M")
         added = self.journal.append_turn(
             memory, day, time, body, anchor, marks, aliases=turn.aliases, times=noted_at(turn)
@@ -131,6 +137,14 @@ class Keeper:
         seen = SeenTurn(turn.agent, turn.session, turn.turn, day, cwd, kept.outcome, reason, started)
         self.ledger.note([seen])
         return kept
+
+
+def _branch(turn: Turn, cwd: str) -> str:
+    """The branch that a turn ran on: the one that is checked out where it has just ended, else what its agent has noted."""
+    ended = local_time(turn.ended) or local_time(turn.started)
+    is_new = ended is not None and abs((datetime.now().astimezone() - ended).total_seconds()) < _JUST_S
+    name = (current_branch(cwd) if is_new and os.path.isabs(cwd) else "") or turn.branch
+    return name if name != "HEAD" and _BRANCH.fullmatch(name) else ""
 
 
 def noted_at(turn: Turn) -> list[str]:

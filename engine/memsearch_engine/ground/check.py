@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, cached_property
 from typing import Any, NamedTuple
@@ -20,6 +21,7 @@ from memsearch_engine.ground.past import Past, Presence, names_in
 
 _SOON_S = 14 * 86400.0
 _MAX_MOVES = 20
+_MAX_VERSIONS = 40  # of files that had a symbol, in which its definition is looked for
 _MAX_LOOSE, _MAX_FILE = 20_000, 512 * 1024
 #: What in a work tree is nobody's own text.
 _MADE = frozenset(
@@ -88,7 +90,7 @@ class Checker:
             return self._folder(reference, name.rstrip("/"), at)
         files = self._meant(name)
         now = [path for path in files if self._is_there(path)]
-        then = [found for path in files if (found := self._around(path, at))]
+        then = self._then(files, at)
         if name in now or len(now) == 1 == len(files):
             path = name if name in now else now[0]
             return self._changed(reference, path, self._around(path, at))
@@ -122,6 +124,11 @@ class Checker:
             if (version.end is None or version.end > first) and version.first <= last:
                 return version
         return None
+
+    def _then(self, files: Iterable[str], at: float) -> list[Presence]:
+        """Those of *files* that were there at a time; where none was, those that came soon after it."""
+        found = [version for path in files if (version := self._around(path, at))]
+        return [version for version in found if version.first <= self.past.number_at(at)] or found
 
     def _last_of(self, version: Presence) -> Presence:
         """The content that the file had when it went, or has now."""
@@ -168,20 +175,24 @@ class Checker:
     def _folder(self, reference: Reference, name: str, at: float) -> Finding:
         inside_it = [path for path in self._below(name) if path]
         if any(map(self._is_there, inside_it)) or self._on_disk(name):
-            return Finding(reference.kind, reference.name, "fresh", name)
-        then = [found for path in inside_it if (found := self._around(path, at))]
+            return Finding(reference.kind, reference.name, "fresh", f"{name}/")
+        then = self._then(inside_it, at)
         if not then:
             return _unknown(reference)
         went = [self._went(reference, found) for found in then]
         if any(found.state == "unknown" for found in went):
             return _unknown(reference)
-        last = max(went, key=lambda found: found.day)
-        moved = [(found.path, found.to) for found in went if found.state == "moved"]
-        if not moved:
-            return msgspec.structs.replace(last, path=name)
-        folders = {to[: -len(path) + len(name)] for path, to in moved if to.endswith(path[len(name) :])}
-        if len(moved) == len(went) and len(folders) == 1:
-            return msgspec.structs.replace(last, path=name, to=folders.pop())
+        if not any(found.state == "moved" for found in went):
+            return msgspec.structs.replace(max(went, key=lambda found: found.day), path=f"{name}/")
+        folders = Counter(
+            found.to[: len(found.to) - len(found.path) + len(name)]
+            for found in went
+            if found.state == "moved" and found.to.endswith(found.path[len(name) :])
+        )
+        for to, count in folders.most_common(1):
+            if 2 * count > len(went):
+                first = min((found for found in went if found.to.startswith(to + "/")), key=lambda found: found.day)
+                return msgspec.structs.replace(first, path=f"{name}/", to=f"{to}/")
         return _unknown(reference)  # here and there
 
     def _below(self, name: str) -> list[str]:
@@ -202,10 +213,13 @@ class Checker:
         if not any((v.end or 0) > first and v.first <= last for v in lives):
             return _unknown(reference)
         latest = max(lives, key=lambda version: version.end or 0)
-        if self._loose is None or name in self._loose or not self.past.has(latest.blob, name):
-            return (
-                Finding(reference.kind, name, "fresh") if self._loose and name in self._loose else _unknown(reference)
-            )
+        if self._loose is not None and name in self._loose:
+            return _fresh(reference)
+        newest = sorted(having, key=lambda blob: -max(version.end or 0 for version in self._lives[blob]))[
+            :_MAX_VERSIONS
+        ]
+        if self._loose is None or not any(_defines(self.past.content(blob), name) for blob in newest):
+            return _unknown(reference)  # a library's, say, that nobody uses any more
         return self._at(reference, "gone", latest.path, latest.end or 0)
 
     @cached_property
@@ -241,7 +255,7 @@ class Checker:
         if script := _script(words):
             found = self._file(Reference("file", script), at)
             return _as_command(found, reference)
-        if program in ("python", "python3"):
+        if program in ("python", "python3") and "-m" in words[:-1]:
             return self._module(reference, words[words.index("-m") + 1], at)
         target = next((w for w in words[2 if "run" in words[:2] else 1 :] if not w.startswith("-")), "")
         if not target or "/" in target or program not in _DEFINERS:
@@ -303,6 +317,18 @@ class Checker:
         )
 
 
+def _defines(text: bytes, name: str) -> bool:
+    """Whether a file gives a name its meaning: a function, a class, a constant, a key of a configuration."""
+    word = rf"(?<![\w$]){re.escape(name)}(?![\w$])"
+    patterns = (
+        rf"\b(?:def|class|function\*?|func|fn|fun|const|let|var|val|type|interface|enum|struct|trait|module|object|record|static|define|sub|proc)\b[^\n(={{]{{0,60}}{word}",
+        rf"""^[ \t]*(?:export[ \t]+)?(?:[\w$]+\.)*["']?{word}["']?[ \t]*(?:\??:|:?=(?!=))""",
+        rf"^[ \t]*(?:[\w$<>\[\],?*&]+[ \t]+){{0,4}}{word}[ \t]*\([^;\n]*\)[^;\n]*\{{[ \t]*$",
+    )
+    found = text.decode("utf-8", "replace")
+    return any(re.search(pattern, found, re.MULTILINE) for pattern in patterns)
+
+
 def _unknown(reference: Reference) -> Finding:
     return Finding(reference.kind, reference.name, "unknown")
 
@@ -333,9 +359,12 @@ def _script(words: list[str]) -> str:
     """The file that a command runs; '' where it names none."""
     if words[0].startswith("./"):
         return words[0].removeprefix("./")
-    if words[0] in ("bash", "sh", "zsh"):
-        return next((word.removeprefix("./") for word in words[1:] if word.endswith(".sh")), "")
-    return ""
+    ends = _RUNS.get(words[0])
+    return next((w.partition("::")[0].removeprefix("./") for w in words[1:] if ends and _ends(w, ends)), "")
+
+
+def _ends(word: str, ends: tuple[str, ...]) -> bool:
+    return "/" in word and word.partition("::")[0].endswith(ends)
 
 
 def _make_targets(text: bytes) -> set[str]:
@@ -355,6 +384,13 @@ def _scripts(text: bytes) -> set[str]:
     return set(scripts) if isinstance(scripts, dict) else set()
 
 
+#: Programs that are given a file to run, and how that ends.
+_RUNS = {
+    **dict.fromkeys(("bash", "sh", "zsh"), (".sh",)),
+    **dict.fromkeys(("python", "python3", "pytest", "uv", "poetry"), (".py",)),
+    **dict.fromkeys(("node", "deno", "bun"), (".js", ".mjs", ".cjs", ".ts")),
+    "ruby": (".rb",),
+}
 _Definer = tuple[Iterable[str], Callable[[bytes], set[str]]]
 _DEFINERS: dict[str, _Definer] = {
     "make": (_MAKEFILES, _make_targets),

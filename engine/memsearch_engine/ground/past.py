@@ -239,14 +239,11 @@ class Past:
     def having(
         self, names: Iterable[str], counts: Callable[[str], bool], report: Callable[[str, int, int], None]
     ) -> dict[str, set[bytes]]:
-        """name -> the contents of files (whose path *counts*) that seem to have it; one of them may not (``has`` looks)."""
+        """name -> the contents of files (whose path *counts*) that seem to have it; by chance, one may not."""
         if self._names is None:
             self._read_names(counts, report)
             self._names = _Names(self._db)
         return self._names.having(names)
-
-    def has(self, blob: bytes, name: str) -> bool:
-        return name.encode() in _IDENTIFIER.findall(self.content(blob))
 
     def _read_names(self, counts: Callable[[str], bool], report: Callable[[str, int, int], None]) -> None:
         """Look into every content that was not looked into yet."""

@@ -20,8 +20,8 @@ _SENTENCE = re.compile(r"\n|(?<=[.;!?])\s+")
 #: Words of a sentence that says itself that what it names went, moved or is no more what it was.
 _TELLS = re.compile(
     r"\b(?:remov\w+|delet\w+|drop(?:s|ped|ping)?|gone|renam\w+|mov(?:e|ed|es|ing)|replac\w+|retir\w+|no longer|used to|instead of|rather than"
-    r"|previously|formerly|former|legacy|the old|obsolete|deprecat\w+|split|merg\w+ into|folded into|inlin\w+|extract\w+|g[eo]t rid|kill(?:ed|s)?"
-    r"|clean(?:ed|s)? up|unused|dead|revert\w*|supersed\w*|git (?:rm|mv)|rm|mv|entfern\w+|gelöscht|umbenannt|verschoben|ersetzt|elimin\w+"
+    r"|previously|formerly|former|obsolete|deprecat\w+|split|merg\w+ into|folded into|inlin\w+|extract\w+|g[eo]t rid|kill(?:ed|s)?|becomes?|became"
+    r"|from now on|clean(?:ed|s)? up|goes from|revert\w*|supersed\w*|git (?:rm|mv)|rm|mv|entfern\w+|gelöscht|umbenannt|verschoben|ersetzt|elimin\w+"
     r"|supprim\w+|renomm\w+|déplac\w+)\b|删除|移除|重命名|移动|替换",
     re.IGNORECASE,
 )
@@ -38,12 +38,13 @@ _URL = re.compile(r"\b\w+://\S+")
 _NAME = r"[A-Za-z_$][\w$]*"
 _QUALIFIED = re.compile(rf"(?:{_NAME}(?:\.|::|#|->))*({_NAME})(\(.{{0,60}}\))?")
 _IN_PROSE = re.compile(
-    r"(?<![\w/.@:$-])((?:[a-z_][a-z0-9]*_[a-z0-9_]+|[A-Z][A-Z0-9]*_[A-Z0-9_]+))(?:\(\))?(?![\w/-]|\.\w)"
+    r"(?<![\w/.@:$-])([a-z_][a-z0-9]*_[a-z0-9_]+|[A-Z][A-Z0-9]*_[A-Z0-9_]+|[A-Za-z][a-z0-9]+(?:[A-Z]+[a-z0-9]+)+)(?:\(\))?(?![\w/-]|\.\w)"
 )
 _UPPER = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+")
 _ASSIGNED = re.compile(r"([A-Za-z_][\w.-]{2,60})\s*(?:=|:(?!:))\s*\S.*")
 _COMMAND = re.compile(
-    r"(?:make|just)(?:\s+-\S+)*\s+[\w.:/-]+|(?:npm|yarn|pnpm|bun)\s+(?:run\s+|test\b)[\w.:/-]*|python3?\s+-m\s+[\w.]+.*|(?:bash|sh|zsh)\s+\S+\.sh.*|\./\S+.*"
+    r"(?:make|just)(?:\s+-\S+)*\s+[\w.:/-]+|(?:npm|yarn|pnpm|bun)\s+(?:run\s+|test\b)[\w.:/-]*|python3?\s+-m\s+[\w.]+.*"
+    r"|(?:pytest|python3?|node|deno|bun|ruby|(?:uv|poetry)\s+run)\s+\S+.*|(?:bash|sh|zsh)\s+\S+\.sh.*|\./\S+.*"
 )
 _COMMIT = re.compile(r"(?<![\w/.#-])(?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{7,40}(?![\w/-])")
 _COMMIT_WORDS = re.compile(r"\b(?:commit|sha|rev|revision|cherry|bisect|revert|fixup|merge)", re.IGNORECASE)

@@ -93,6 +93,7 @@ class Turn(msgspec.Struct):
         status: ``done``, ``interrupted`` (no answer came) or ``failed`` (the model or its API refused).
         outside: a tool brought in content from outside the machine (web, MCP).
         aliases: other ids by which notes may call it: of its lines, of older versions, of memsearch. Not kept in evidence.
+        branch: of the repository that it worked in, as its agent has noted it; '' where it did not.
         spoken: of each piece of the answer: how many tools were called before it, and its length.
     """
 
@@ -109,6 +110,7 @@ class Turn(msgspec.Struct):
     outside: bool = False
     aliases: list[str] = []
     spoken: list[tuple[int, int]] = []
+    branch: str = ""
 
     def call(self, call: ToolCall) -> None:
         """Add a tool call; what brings in words from elsewhere makes the turn one with outside content."""

@@ -45,7 +45,7 @@ class Ground:
     """Whether the files, symbols, settings, commands, commits and branches that notes name are still there.
 
     >>> with Memory() as memory:
-    ...     Ground(memory).verify().stale
+    ...     Ground(memory).stale()
     []
     """
 
@@ -174,7 +174,6 @@ def _as_named(finding: Finding) -> str:
     """The new path, as short as the old one was said where that still tells which file is meant: the same name in another folder is
     written whole."""
     folders = finding.name.rstrip("/").count("/")
-    to = finding.to + ("/" if finding.name.endswith("/") else "")
-    short = "/".join(to.rstrip("/").split("/")[-folders - 1 :])
-    is_short = finding.name != finding.path and short != finding.name
-    return short if is_short else to
+    short = "/".join(finding.to.split("/")[-folders - 1 :])
+    is_short = finding.name != finding.path and short != finding.name and not finding.to.endswith("/")
+    return short if is_short else finding.to

@@ -78,6 +78,7 @@ class _Line(msgspec.Struct):
     timestamp: Any = None
     sessionId: Any = None
     cwd: Any = None
+    gitBranch: Any = None
     version: Any = None
     message: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
@@ -236,6 +237,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
                     cwd=text_of(line.cwd),
                     user=prompt,
                     tools=[],
+                    branch=text_of(line.gitBranch),
                     status="interrupted",
                     aliases=_aliases(line),
                 )

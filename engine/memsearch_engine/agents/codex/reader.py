@@ -149,6 +149,8 @@ class _Scanner:
         self.facts["session"] = text_of(payload.get("id")) or text_of(payload.get("session_id"))
         self.facts["version"] = text_of(payload.get("cli_version"))
         self.facts["cwd"] = text_of(payload.get("cwd"))
+        git = payload.get("git")
+        self.facts["branch"] = text_of(git.get("branch")) if isinstance(git, dict) else ""
 
 
 def _named(turn: str, facts: dict[str, str], stamp: str) -> str:
@@ -227,6 +229,7 @@ def _new(turn: str, facts: dict[str, str], stamp: str = "") -> Turn:
         started=stamp,
         ended=stamp,
         cwd=facts.get("cwd", ""),
+        branch=facts.get("branch", ""),
         tools=[],
         status="interrupted",
     )

@@ -131,14 +131,15 @@ class _Scanner:
             self.unknown[str(line.type)[:40]] = self.unknown.get(str(line.type)[:40], 0) + 1
         if kind == "session.start":
             self.facts.update(
-                session=text_of(line.get("sessionId")), version=text_of(line.get("copilotVersion")), cwd=_cwd(line)
-            )
+                session=text_of(line.get("sessionId")), version=text_of(line.get("copilotVersion")),
+                cwd=_context(line, "cwd"), branch=_context(line, "branch"),
+            )  # fmt: skip
         return (_name(line), offset) if _begins(line) else None
 
 
-def _cwd(line: _Line) -> str:
+def _context(line: _Line, name: str) -> str:
     context = line.get("context")
-    return text_of(context.get("cwd")) if isinstance(context, dict) else ""
+    return text_of(context.get(name)) if isinstance(context, dict) else ""
 
 
 def _begins(line: _Line) -> bool:
@@ -185,7 +186,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             turns.append(
                 Turn(
                     AGENT.name, facts.get("session", ""), _name(line), stamp, stamp, facts.get("cwd", ""),
-                    _words(line), status="interrupted",
+                    _words(line), status="interrupted", branch=facts.get("branch", ""),
                 )
             )  # fmt: skip
         elif not turns:

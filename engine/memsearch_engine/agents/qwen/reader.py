@@ -48,6 +48,7 @@ class _Line(msgspec.Struct):
     timestamp: Any = None
     provenance: Any = None
     cwd: Any = None
+    gitBranch: Any = None
     version: Any = None
     isSidechain: Any = None
     systemPayload: Any = None
@@ -188,7 +189,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
             turns.append(
                 Turn(
                     AGENT.name, facts.get("session") or text_of(line.sessionId), _name(line), stamp, stamp, text_of(line.cwd),
-                    typed or _words(line), status="interrupted",
+                    typed or _words(line), status="interrupted", branch=text_of(line.gitBranch),
                 )
             )  # fmt: skip
             typed, is_answered = "", False
