@@ -35,7 +35,7 @@ class Case(msgspec.Struct, frozen=True):
         notes: ids of the entries that it is about; sessions: that it comes from. They can be opened.
     """
 
-    kind: Literal["longterm", "held", "repair", "amends", "stale", "secret", "draft", "unread"]
+    kind: Literal["longterm", "held", "repair", "amends", "contradicts", "stale", "secret", "draft", "unread"]
     key: str
     title: str
     detail: list[Line]
@@ -60,6 +60,7 @@ TITLES = {
     "held": "waits for your word",
     "repair": "could be mended",
     "amends": "a newer word?",
+    "contradicts": "can't both hold",
     "stale": "still true?",
     "secret": "secret",
     "draft": "unsaved edit",
@@ -70,7 +71,14 @@ TITLES = {
 def cases(memory: Memory, secrets: bool = False) -> list[Case]:
     """Everything that wants a decision; *secrets*: looked for too, which takes seconds. Raises MemsearchError, OSError."""
     found = [*_proposed(memory), *_drafts(memory), *_held(memory), *_unread(memory)]
-    return found + (_secrets(memory) if secrets else []) + _repairs(memory) + _amendments(memory) + _stale(memory)
+    return (
+        found
+        + (_secrets(memory) if secrets else [])
+        + _repairs(memory)
+        + _amendments(memory)
+        + _contradictions(memory)
+        + _stale(memory)
+    )
 
 
 def decide(memory: Memory, case: Case, yes: bool, text: str | None = None) -> Decision:
@@ -256,6 +264,29 @@ def _decide_amends(memory: Memory, case: Case, yes: bool, text: str | None) -> D
     return Decision(("noted: it amends" if yes else "noted: it is about something else") + " · u takes it back", back)
 
 
+def _contradictions(memory: Memory) -> list[Case]:
+    found = []
+    for pair in memory.contradictions():
+        detail: list[Line] = [
+            [(pair.name, "strong"), (" has two values, and no note says that it was changed", "warn")]
+        ]
+        for what, stated in (("newer", pair.newer), ("older", pair.older)):
+            row = stated.row
+            detail += [
+                [],
+                [(f"{what}  {row.day} {row.time}  {row.entry_id[:8]}  ", "strong"), (stated.written, "match")],
+            ]
+            detail += [[(f"  {line}", "text")] for line in _said(row).splitlines()[:12]]
+        detail += [[], [("the older one comes after the newer word then; both hold: it is not asked again", "dim")]]
+        names = (pair.newer.row.entry_id, pair.older.row.entry_id)
+        title = f"{pair.newer.row.day}  {pair.name}: {pair.older.written} or {pair.newer.written}?"
+        key = f"contradicts/{pair.name}/{'/'.join(names)}"
+        found.append(
+            Case("contradicts", key, title, detail, "the newer holds", "both hold", subject=names, notes=names)
+        )
+    return found
+
+
 def _stale(memory: Memory) -> list[Case]:
     """The newest notes of which something is gone from the repository, or elsewhere."""
     found = []
@@ -376,6 +407,7 @@ _DECIDERS = {
     "held": _decide_held,
     "repair": _decide_repair,
     "amends": _decide_amends,
+    "contradicts": _decide_amends,
     "stale": _decide_stale,
     "secret": _decide_secret,
     "draft": _decide_draft,

@@ -39,6 +39,7 @@ _PUBLIC = {
     "Conflict": "errors",
     "Context": "capture.context",
     "count_entries": "journal.files",
+    "Contradiction": "search.contradictions",
     "Coverage": "capture.coverage",
     "DayFile": "journal.files",
     "Digest": "documents.compact",
@@ -181,6 +182,7 @@ if TYPE_CHECKING:
     from memsearch_engine.recall.prompt import Telling
     from memsearch_engine.receipts import Receipt
     from memsearch_engine.search.chains import Word
+    from memsearch_engine.search.contradictions import Contradiction
     from memsearch_engine.search.explain import Absence
     from memsearch_engine.search.hits import Answer, Hit
     from memsearch_engine.search.linked import Amendment

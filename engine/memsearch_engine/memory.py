@@ -38,7 +38,9 @@ if TYPE_CHECKING:  # a search through the service needs none of these
     from memsearch_engine.note import Note
     from memsearch_engine.recall.prompt import Telling
     from memsearch_engine.receipts import Receipt
+    from memsearch_engine.search.as_of import Then
     from memsearch_engine.search.chains import Word
+    from memsearch_engine.search.contradictions import Contradiction
     from memsearch_engine.search.explain import Absence
     from memsearch_engine.search.linked import Amendment
     from memsearch_engine.search.sections import Section
@@ -232,8 +234,11 @@ class Memory:
         Args:
             wait: start the service if needed and give it ``HYBRID_WAIT_S``; else answer from what is here now.
         """
+        return self._as_of(self._search(query, limit, mode, fusion, wait), query, limit)
+
+    def _search(self, query: str, limit: int, mode: str, fusion: str, wait: bool) -> Answer:
         if mode == "lexical" and not wait:
-            return self.lexical(query, limit)
+            return self._lexical(query, limit)
         if os.environ.get("MEMSEARCH_OFFLINE", "") not in ("", "0") and (reason := self._would_leave()):
             return self._fallback(query, limit, reason)
         start = time.monotonic()
@@ -277,6 +282,33 @@ class Memory:
 
     def lexical(self, query: str, limit: int = 10) -> Answer:
         """The lexical answer, made in this process from the catalog and the files."""
+        return self._as_of(self._lexical(query, limit), query, limit)
+
+    def _as_of(self, answer: Answer, query: str, limit: int) -> Answer:
+        """*answer*, with the notes as they stood on the day that the query asks for, where it does (``as-of:``)."""
+        if "as-of:" not in query.lower():
+            return answer
+        from memsearch_engine.search.as_of import put_back
+        from memsearch_engine.search.query import parse
+
+        parsed = parse(query)
+        if parsed.as_of:
+            scope = self._scope(parsed.projects)
+            put_back(self.catalog, answer, parsed, self.then(parsed.as_of, scope), scope, limit)
+        return answer
+
+    def then(self, day: str, projects: list[Project] | None = None) -> Then:
+        """What of the notes of these projects (of this one, by default) was changed after the end of *day* (``YYYY-MM-DD``), as it stood then.
+
+        Raises:
+            Unreachable: the history can't be read.
+        """
+        from memsearch_engine.search.as_of import Then
+
+        memories = {os.path.abspath(project.memory) for project in projects or self.projects}
+        return Then(self.journal.history, sorted(memories), day)
+
+    def _lexical(self, query: str, limit: int) -> Answer:
         from memsearch_engine.search import lexical
         from memsearch_engine.search.query import parse
 
@@ -285,7 +317,7 @@ class Memory:
         return lexical.search(self.catalog, self._scope(parsed.projects), parsed, limit)
 
     def _fallback(self, query: str, limit: int, reason: str) -> Answer:
-        answer = self.lexical(query, limit)
+        answer = self._lexical(query, limit)
         answer.reason = "; ".join(dict.fromkeys(part for part in (reason, answer.reason, self.shortfall) if part))
         return answer
 
@@ -503,16 +535,26 @@ class Memory:
 
         return self.note(turn_id(turn.agent, turn.session, turn.turn))
 
-    def entries(self, day: str = "", *, agent: str = "", limit: int | None = None) -> list[Note]:
-        """Notes of one *day* (``YYYY-MM-DD``) or of all, newest day first, each day as its file has it."""
+    def entries(
+        self, day: str = "", *, agent: str = "", limit: int | None = None, last: str = "", as_of: str = ""
+    ) -> list[Note]:
+        """Notes of one *day* (``YYYY-MM-DD``) or of all, newest day first, each day as its file has it.
+
+        Args:
+            last: with *day*: the last of several days, *day* being the first.
+            as_of: a day, at whose end notes are looked at: as they stood then, as far as the history goes back.
+        """
         from memsearch_engine.note import Note
 
         found: list[Note] = []
+        then = self.then(as_of) if as_of else None
         for file in self.days():
-            if day and file.day != day:
+            if day and not day <= file.day <= (last or day) or as_of and file.day > as_of:
                 continue
             with contextlib.suppress(OSError):
-                found += [Note.of(e, file.path) for e in self.read(file) if not agent or e.agent == agent]
+                now = self.read(file)
+                entries = then.read(file, now) if then else now
+                found += [Note.of(entry, file.path) for entry in entries if not agent or entry.agent == agent]
             if limit is not None and len(found) >= limit:
                 break
         return found[:limit]
@@ -612,6 +654,16 @@ class Memory:
         project = section.project or self.project
         found = linked.of_note(self.catalog, said(self.home), project.id, section.entry.id)[:limit]
         return heeded(found, project.memory, self.journal.origin) if found else []
+
+    def contradictions(self, *, limit: int = 20) -> list[Contradiction]:
+        """Pairs of notes that give one setting two values with no word of a change, and on which the owner has said nothing
+        (``amends``), the newest first."""
+        from memsearch_engine.amendments import said
+        from memsearch_engine.search import contradictions
+
+        if self.catalog is None:
+            return []
+        return contradictions.undecided(self.catalog, said(self.home), sorted({p.id for p in self.projects}), limit)
 
     # -- what was done --------------------------------------------------------------------------------------
 

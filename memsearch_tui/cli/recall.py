@@ -65,7 +65,7 @@ def search(
 ) -> int:
     """Find memories by meaning and words.
 
-    Filters: agent: project: session: day: after: before: kind: has:evidence is:pinned is:stale path: branch: -word "a phrase".
+    Filters: agent: project: session: day: after: before: kind: has:evidence is:pinned is:stale path: branch: as-of: -word "a phrase".
     """
     memory = memory_at(project, everything)
     text = " ".join(query)
@@ -427,30 +427,42 @@ def days(limit: int, project: str | None, everything: bool, json_: bool) -> int:
     return 0 if rows else 1
 
 
-@click.command(epilog="\b\nExamples:\n  memsearch entries -n 20\n  memsearch entries --day 2026-02-09 --json")
-@click.option("--day", help="Only this day (2026-02-09, today, 3d).")
-@click.option("--agent", help="Only this agent's.")
-@click.option("--limit", "-n", default=50, type=click.IntRange(1), show_default=True)
-@scope
-@as_json
-def entries(day: str | None, agent: str | None, limit: int, project: str | None, everything: bool, json_: bool) -> int:
-    """List entries, newest day first, read from the files themselves."""
+def _span(day: str | None) -> tuple[str, str]:
+    """The first and last day that a word names; '' for none."""
     from datetime import date
 
     from memsearch_engine import parse_date
 
-    span = parse_date(day, date.today()) if day else None
-    if day and span is None:
+    if not day:
+        return "", ""
+    if (span := parse_date(day, date.today())) is None:
         raise UsageError(f"{day!r} is no day", "write 2026-02-09, today, yesterday or 3d")
+    return span
+
+
+@click.command(
+    epilog="\b\nExamples:\n  memsearch entries -n 20\n  memsearch entries --day 2026-02-09 --json\n  memsearch entries --as-of 2026-03-01   as they stood then"
+)
+@click.option("--day", help="Only this day (2026-02-09, today, 3d).")
+@click.option("--agent", help="Only this agent's.")
+@click.option("--as-of", help="As they stood at the end of a day: what was edited or deleted since is put back.")
+@click.option("--limit", "-n", default=50, type=click.IntRange(1), show_default=True)
+@scope
+@as_json
+def entries(
+    day: str | None,
+    agent: str | None,
+    as_of: str | None,
+    limit: int,
+    project: str | None,
+    everything: bool,
+    json_: bool,
+) -> int:
+    """List entries, newest day first, read from the files themselves."""
+    first, last = _span(day)
+    _, then = _span(as_of)
     memory = Memory(everything=everything, project=project)
-    rows = []
-    for file in memory.days():
-        if span and not span[0] <= file.day <= span[1]:
-            continue
-        rows += [Note.of(entry, file.path) for entry in memory.read(file) if not agent or entry.agent == agent]
-        if len(rows) >= limit:
-            break
-    rows = rows[:limit]
+    rows = memory.entries(first, last=last, agent=agent or "", limit=limit, as_of=then)
     output.say_shortfall(memory)
     if json_:
         output.emit({"entries": [note_json(note) for note in rows]})

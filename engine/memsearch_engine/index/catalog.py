@@ -553,6 +553,16 @@ class Catalog:
         rows = self.query("SELECT entry_id, hash, words FROM grounded WHERE project=? AND stale<>''", (project,))
         return {(name, hash_): words for name, hash_, words in rows}
 
+    def likely_to_state(self, project: str) -> list[Row]:
+        """Dated chunks of a project that may give a name a value: with an underscore, a dot or code in them, and a sign or a word for it."""
+        rows = self.query(
+            f"SELECT {HIT_COLUMNS} FROM {HIT_FROM} WHERE e.project=? AND e.day<>''"
+            " AND (c.text LIKE '%=%' OR c.text LIKE '%` is %' OR c.text LIKE '%` stays%' OR c.text LIKE '% set to %' OR c.text LIKE '%defaults to %'"
+            " OR c.text LIKE '%\\_% is %' ESCAPE '\\' OR c.text LIKE '%: %`%')",
+            (project,),
+        )
+        return [Row.of(row) for row in rows]
+
     def dated(self, project: str) -> list[Dated]:
         """Every note of the journal of a project with its time and marks."""
         rows = self.query(

@@ -298,6 +298,17 @@ class History:
         where, values = _scope(memory, "")
         return self._select(f"{where} ORDER BY seq DESC LIMIT ?", (*values, limit))
 
+    def first_since(self, memory: str, at: float) -> list[Change]:
+        """Of each entry of a memory folder that was changed after *at* (seconds since 1970) the first of these changes, as far as they stand
+        and are kept. That it was written down is none, unless it had been deleted."""
+        if self._connection is None and not self._path.exists():
+            return []
+        return self._select(
+            "seq IN (SELECT min(seq) FROM changes c WHERE memory=? AND at>? AND state='done' AND (op<>'add' OR EXISTS (SELECT 1 FROM changes d"
+            " WHERE d.entry_id=c.entry_id AND d.op='delete' AND d.seq<c.seq)) GROUP BY entry_id) ORDER BY seq",
+            (memory, at),
+        )
+
     def get(self, seq: int) -> Change | None:
         return next(iter(self._select("seq=?", (seq,))), None)
 

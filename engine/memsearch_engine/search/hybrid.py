@@ -123,7 +123,7 @@ def _fused(
     second: Space | None,
     rerank: CrossEncoder | None,
 ) -> Answer:
-    today = date.today().isoformat()
+    today = query.as_of or date.today().isoformat()
     fetch = max(_OVERFETCH, limit * 4) * (10 if query.is_picky else 1)
     terms, corrected = lexical.correct(catalog, analyze.query_terms(query.text), query)
     asked = [(space, space.ask(query.text))] if mode in ("hybrid", "dense") else []

@@ -17,6 +17,7 @@ from memsearch_engine.index.catalog import HIT_FROM, Catalog, CatalogBroken
 from memsearch_engine.index.chunk import chunks_of, with_asked
 from memsearch_engine.index.rows import APART, Filter, Row
 from memsearch_engine.journal.files import DayFile, list_files
+from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.parse import parse as parse_day
 from memsearch_engine.projects import Project
 from memsearch_engine.search.hits import Answer, Hit
@@ -41,7 +42,7 @@ def search(
         check_files: compare the catalog with the files first (a client without the service must; the service, which
             watches them, need not).
     """
-    today = date.today().isoformat()
+    today = query.as_of or date.today().isoformat()
     found: list[Hit] = []
     corrected: dict[str, list[str]] = {}
     lacking: list[str] = []
@@ -359,34 +360,37 @@ def file_rows(project: Project, file: DayFile) -> list[Row]:
         data = inside.read(file.path)
     except OSError:
         return []
-    rows = []
-    for entry in parse_day(data, Path(file.path).stem).entries:
-        title = entry.title  # decodes the whole entry: once, not per chunk
-        for chunk in chunks_of(entry):
-            rows.append(
-                Row(
-                    id=0,
-                    chunk_id=chunk.chunk_id,
-                    text=chunk.text,
-                    embedded=chunk.embedded,
-                    start_line=chunk.start_line,
-                    end_line=chunk.end_line,
-                    part=chunk.part,
-                    entry_id=entry.id,
-                    hash=entry.hash,
-                    project=project.id,
-                    day=file.day,
-                    time=entry.time,
-                    agent=entry.agent,
-                    session=entry.session,
-                    turn=entry.turn,
-                    kind=entry.kind,
-                    heading=entry.heading,
-                    level=entry.level,
-                    title=title,
-                    anchors=entry.anchors,
-                    marks=entry.marks,
-                    path=file.path,
-                )
-            )
-    return rows
+    entries = parse_day(data, Path(file.path).stem).entries
+    return [row for entry in entries for row in rows_of(project.id, entry, file.path, file.day)]
+
+
+def rows_of(project: str, entry: Entry, path: str, day: str) -> list[Row]:
+    """The chunks of an entry that is not, or not so, in the catalog. *project*: its id."""
+    title = entry.title  # decodes the whole entry: once, not per chunk
+    return [
+        Row(
+            id=0,
+            chunk_id=chunk.chunk_id,
+            text=chunk.text,
+            embedded=chunk.embedded,
+            start_line=chunk.start_line,
+            end_line=chunk.end_line,
+            part=chunk.part,
+            entry_id=entry.id,
+            hash=entry.hash,
+            project=project,
+            day=day,
+            time=entry.time,
+            agent=entry.agent,
+            session=entry.session,
+            turn=entry.turn,
+            kind=entry.kind,
+            heading=entry.heading,
+            level=entry.level,
+            title=title,
+            anchors=entry.anchors,
+            marks=entry.marks,
+            path=path,
+        )
+        for chunk in chunks_of(entry)
+    ]

@@ -120,4 +120,9 @@ def _as_written(note: Row, terms: set[str]) -> Iterator[str]:
 
 def changes(note: Row) -> list[str]:
     """The words of change that a note's first chunk has, and what its user asked, each once."""
-    return list(dict.fromkeys(found.lower() for found in _CHANGE.findall(f"{note.asked} {note.embedded}")))
+    return changes_in(f"{note.asked} {note.embedded}")
+
+
+def changes_in(text: str) -> list[str]:
+    """The words of change in a text, each once."""
+    return list(dict.fromkeys(found.lower() for found in _CHANGE.findall(text)))

@@ -2,7 +2,7 @@
 
 ``redis ttl agent:codex after:7d -draft "exact phrase"``. Filters: ``agent:``, ``project:`` (``*`` = all),
 ``session:``, ``day:``, ``after:``, ``before:`` (dates, ``7d``, ``yesterday``), ``kind:``, ``has:evidence``,
-``is:pinned``, ``path:``, ``branch:``. A word that only looks like a filter (unknown key, impossible value) is text.
+``is:pinned``, ``path:``, ``branch:``, ``as-of:`` (a date: notes as they stood then). A word that only looks like a filter (unknown key, impossible value) is text.
 """
 
 from __future__ import annotations
@@ -31,10 +31,11 @@ _VALUES = {
     "day": _DATES,
     "after": _DATES,
     "before": _DATES,
+    "as-of": _DATES,
 }
-FILTER_KEYS = ("agent", "project", "session", "day", "after", "before", "kind", "has", "is", "path", "branch")
+FILTER_KEYS = ("agent", "project", "session", "day", "after", "before", "kind", "has", "is", "path", "branch", "as-of")
 
-_TOKEN = re.compile(r'(?P<neg>-)?(?:(?P<key>[a-z]+):)?(?:"(?P<quoted>[^"]*)"|(?P<word>[^\s"]+))')
+_TOKEN = re.compile(r'(?P<neg>-)?(?:(?P<key>[a-z]+(?:-[a-z]+)?):)?(?:"(?P<quoted>[^"]*)"|(?P<word>[^\s"]+))')
 _RELATIVE = re.compile(r"(\d{1,4})(d|w|m|y)$")
 #: Words that ask for the present state: newer notes win among equals.
 _NOW = re.compile(
@@ -66,6 +67,7 @@ class Query(msgspec.Struct):
     branches: list[str] = []
     not_filters: list[tuple[str, str]] = []
     misread: list[str] = []  # what looks like a filter and is searched as text
+    as_of: str = ""  # the day (ISO) at whose end notes are looked at
     last_is_partial: bool = False
     cut: bool = False
     is_prompt: bool = (
@@ -233,10 +235,14 @@ def _apply(query: Query, fields: dict[str, Any], key: str, value: str, negative:
     if key == "is" and not negative and lower in IS:
         query.flags.append(lower)
         return True
-    if key in ("day", "after", "before"):
+    if key in ("day", "after", "before", "as-of"):
         span = parse_date(lower, today)
         if span is None:
             return False
+        if key == "as-of":
+            query.as_of = min(query.as_of or span[1], span[1])
+            fields["last_day"] = min(fields["last_day"] or span[1], span[1])
+            return not negative
         if key == "day" and negative:
             query.not_filters.append(("day", span[0]))
             return True

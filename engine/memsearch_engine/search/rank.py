@@ -100,10 +100,10 @@ def order(query: Query, found: list[Hit], limit: int, today: str) -> list[Hit]:
         if is_expired(marks, today) and "expired" not in query.flags:
             hit.score += 2 * _SUPERSEDED * top
             hit.reasons.append(f"expired on {marks['expires']}")
-        if hit.row.stale == "gone" and "stale" not in query.flags and not query.about_then:
+        if hit.row.stale == "gone" and not query.as_of and "stale" not in query.flags and not query.about_then:
             hit.score += _GONE * top
             hit.reasons.append(f"what it names is gone: {hit.row.stale_why}")
-        if hit.row.unmerged and not query.branches and "unmerged" not in query.flags:
+        if hit.row.unmerged and not query.as_of and not query.branches and "unmerged" not in query.flags:
             hit.score += _UNMERGED * top
             hit.reasons.append(f"its branch {hit.row.unmerged} was not merged")
         if bonus := newest.get(hit.row.day):

@@ -1,0 +1,114 @@
+"""Notes as they stood at the end of a day: what was edited, marked or deleted since is put back in its place.
+
+What a note says of when it was made is its own day, whenever it was written down. What the history has forgotten stays as it is now, and
+what keeps no history by design, the long-term memory, is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import date, datetime, timedelta
+
+import msgspec
+
+from memsearch_engine.index import analyze
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.rows import Row
+from memsearch_engine.journal.files import DayFile, day_of
+from memsearch_engine.journal.history import Change, History
+from memsearch_engine.journal.model import Entry
+from memsearch_engine.journal.parse import parse
+from memsearch_engine.projects import Project
+from memsearch_engine.search.hits import Answer, Hit
+from memsearch_engine.search.lexical import rows_of
+from memsearch_engine.search.query import Query
+from memsearch_engine.search.rarity import weights
+
+_ENOUGH = 0.5  # of what was asked that a note has to have, to come in by its words alone
+
+
+def end_of(day: str) -> float:
+    """The end of an ISO day here, in seconds since 1970."""
+    return (datetime.combine(date.fromisoformat(day), datetime.min.time()) + timedelta(days=1)).timestamp()
+
+
+class Then:
+    """The notes of some memory folders at the end of *day* (``YYYY-MM-DD``), as far as they were changed since.
+
+    Attributes:
+        entries: id -> (path, the entry as it stood); None in its place where it was not there.
+    """
+
+    def __init__(self, history: History, memories: Iterable[str], day: str) -> None:
+        self.day = day
+        self.entries: dict[str, tuple[str, Entry | None]] = {}
+        for memory in memories:
+            for change in history.first_since(memory, end_of(day)):
+                if len(day_of(change.path)) > 0 and day_of(change.path) <= day:
+                    self._put(change)
+
+    def _put(self, change: Change) -> None:
+        if change.before:
+            stood = parse(change.before, day_of(change.path)).entries
+            if stood:
+                # an entry that has no id of its own is known by what it says: by what it says now
+                self.entries[change.entry_id] = change.path, msgspec.structs.replace(stood[0], id=change.entry_id)
+        else:  # it had been deleted, and was brought back
+            self.entries[change.entry_id] = change.path, None
+
+    def read(self, file: DayFile, now: list[Entry]) -> list[Entry]:
+        """The entries of a day's file as they stood, *now* being how they stand."""
+        found = []
+        known = {entry.id for entry in now}
+        for entry in now:
+            stood = self.entries.get(entry.id)
+            if stood is None:
+                found.append(entry)
+            elif stood[1] is not None:
+                found.append(stood[1])
+        back = [
+            e for name, (path, e) in self.entries.items() if path == file.path and e is not None and name not in known
+        ]
+        return sorted(found + back, key=lambda entry: entry.time or "99") if back else found
+
+
+def put_back(
+    catalog: Catalog | None, answer: Answer, query: Query, then: Then, projects: list[Project], limit: int
+) -> None:
+    """Make *answer*, which was found among the notes as they are, that of the day that *query* asks for; in place."""
+    answer.hits = [hit for hit in answer.hits if hit.day]
+    places = {hit.id: hit for hit in answer.hits}
+    idf = weights(catalog, sorted(set(analyze.query_terms(query.text)))) if catalog is not None else {}
+    most = sum(idf.values()) or 1.0
+
+    def covered(row: Row) -> float:
+        return sum(idf[term] for term in idf.keys() & set(analyze.terms(row.embedded))) / most
+
+    kept = [hit for hit in answer.hits if hit.id not in then.entries]
+    for hit in kept:
+        hit.row.stale = hit.row.stale_why = hit.row.unmerged = ""  # of the repository as it is now
+    for name, (path, entry) in then.entries.items():
+        project = next((p for p in projects if path.startswith(p.memory)), None)
+        rows = rows_of(project.id, entry, path, day_of(path)) if project and entry is not None else []
+        rows = [row for row in rows if query.admits(row, then.day)]
+        if not rows:
+            continue
+        best = max(rows, key=covered)
+        coverage, before = covered(best), places.get(name)
+        why = [f"as it stood on {then.day}"]
+        if before is not None:
+            kept.append(
+                Hit(0, before.score, best, before.ranks, before.scores, [*before.reasons, *why], before.confidence)
+            )
+        elif query.is_empty or coverage >= _ENOUGH:
+            beside = next((hit for hit in kept if not query.is_empty and covered(hit.row) < coverage), None)
+            score = beside.score if beside else min((hit.score for hit in kept), default=1.0)
+            kept.append(Hit(0, score, best, {"lexical": 1}, {"coverage": round(coverage, 4)}, why))
+    if query.is_empty:
+        kept.sort(key=lambda hit: (hit.day, hit.time), reverse=True)
+    else:
+        kept.sort(key=lambda hit: -hit.score)
+    answer.hits = kept[:limit]
+    for rank, hit in enumerate(answer.hits, 1):
+        hit.rank = rank
+        hit.overtakes = [name for name in hit.overtakes if name in {other.id for other in answer.hits}]

@@ -1,0 +1,142 @@
+"""Notes that can't both hold: they give one setting two values, and nothing says that it was changed.
+
+Only what is written as a value counts: ``name = value``, or a name that is nothing but a name with a number, a switch or a piece of code
+behind "is", "set to", "defaults to". What one says of staging and another of production is no contradiction, nor is what was tried.
+Plain reading of the catalog: no vector and no model is opened.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
+
+import msgspec
+
+from memsearch_engine.amendments import Said
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.rows import LONGTERM_KINDS, Row
+from memsearch_engine.journal.model import DIGEST
+from memsearch_engine.search.linked import ENOUGH, changes_in
+
+_SENTENCE = re.compile(r"\n|(?<=[.;!?])\s+")
+_SKIPPED = re.compile(r"^\s*[-*+]?\s*(?:User asked|Errors met|Files changed|Commands|Taken from): ")
+_NAME = r"[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*"
+_ASSIGNED = re.compile(rf"`({_NAME})(?:\s*=(?!=)\s*|:\s+)([^`\n]{{1,60}})`")
+_VALUE = r"""`[^`\n]{1,40}`|"[^"\n]{1,40}"|-?\d[\d_,.]*\s?(?:ms|s|sec(?:onds?)?|min(?:utes?)?|h(?:ours?)?|d(?:ays?)?|kb|mb|gb|kib|mib|gib|%)?\b|true|false|on|off|enabled|disabled"""
+_STATED = re.compile(
+    rf"(?:`({_NAME})`|(?<![\w/.`-])([A-Za-z]\w*_\w+))\s+(?:is|are|stays(?:\s+at)?|equals|defaults\s+to|(?:is\s+)?set\s+to|(?:is|stands)\s+at|=)\s+"
+    rf"(?:now\s+|always\s+|by\s+default\s+)?({_VALUE})(?!\w)",
+    re.IGNORECASE,
+)
+#: Where, or for whom, something holds.
+_PLACE = re.compile(
+    r"\b(staging|stage|prod(?:uction)?|live|dev(?:elopment)?|local(?:ly|host)?|test(?:s|ing)?|ci|canary|preview|sandbox|default|docker|linux|macos|windows"
+    r"|eu|us|[a-z0-9-]+-(?:service|worker|api|db|cluster|job))\b",
+    re.IGNORECASE,
+)
+#: Words of what was not decided, or not for good.
+_TRIED = re.compile(
+    r"\b(?:tr(?:y|ied|ies)|maybe|perhaps|would|could|should|might|experiment\w*|temporar\w+|for now|benchmark\w*|measured|compared|suggest\w*|propos\w*"
+    r"|e\.g\.|for example|instead|if|unless|when|was|were|had been|until)\b|\?",
+    re.IGNORECASE,
+)
+_SECONDS = {"ms": 0.001, "s": 1, "sec": 1, "second": 1, "seconds": 1, "min": 60, "minute": 60, "minutes": 60, "h": 3600, "hour": 3600, "hours": 3600, "d": 86400, "day": 86400, "days": 86400}  # fmt: skip
+_BYTES = {"kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 1024, "mib": 1024**2, "gib": 1024**3}
+_SWITCH = {"true": "on", "on": "on", "enabled": "on", "false": "off", "off": "off", "disabled": "off"}
+_NUMBER = re.compile(r"(-?\d[\d_,]*(?:\.\d+)?)\s?([a-z%]*)")
+_PLAIN = re.compile(r"[\w./:@+-]{1,40}")
+
+
+class Stated(msgspec.Struct, frozen=True):
+    """A setting that a note gives a value. ``value``: as it is compared; ``written``: as it stands there; ``places``: where it holds."""
+
+    name: str
+    value: str
+    written: str
+    places: frozenset[str]
+    row: Row
+
+
+class Contradiction(msgspec.Struct, frozen=True):
+    """Two notes, the older one first, of which only one can hold: ``name`` has another value in each."""
+
+    name: str
+    older: Stated
+    newer: Stated
+
+
+def undecided(catalog: Catalog, said: Said, projects: Iterable[str], limit: int) -> list[Contradiction]:
+    """Contradictions on which the owner has said nothing, the newest first. What amends what (``linked``) is none."""
+    found = [
+        pair
+        for project in projects
+        for pair in _in_project(catalog, project)
+        if (pair.older.row.entry_id, pair.newer.row.entry_id) not in said
+    ]
+    return sorted(found, key=lambda pair: (pair.newer.row.day, pair.newer.row.time), reverse=True)[:limit]
+
+
+def _in_project(catalog: Catalog, project: str) -> Iterator[Contradiction]:
+    by_name: dict[str, list[Stated]] = defaultdict(list)
+    for row in catalog.likely_to_state(project):
+        if row.kind in LONGTERM_KINDS.values() or row.heading.startswith(DIGEST) or "superseded-by" in row.marks:
+            continue
+        for stated in stated_in(row):
+            by_name[stated.name].append(stated)
+    amended = {(link.older, link.newer) for link in catalog.links(project) if link.sure >= ENOUGH}
+    for name, several in by_name.items():
+        several.sort(key=lambda stated: (stated.row.day, stated.row.time))
+        for places in {stated.places for stated in several}:
+            for older, newer in pairwise(stated for stated in several if stated.places == places):
+                names = older.row.entry_id, newer.row.entry_id
+                if older.value != newer.value and names[0] != names[1] and names not in amended:
+                    yield Contradiction(name, older, newer)
+
+
+def stated_in(row: Row) -> list[Stated]:
+    """What a note gives a value, each name once; one to which it gives two is in neither state."""
+    found: dict[str, Stated] = {}
+    twice: set[str] = set()
+    for sentence in _SENTENCE.split(row.text):
+        if _SKIPPED.match(sentence) or _TRIED.search(sentence):
+            continue
+        for name, written in _pairs(sentence):
+            value = _value(written)
+            if not value or not _is_telling(name):
+                continue
+            if changes_in(sentence):
+                twice.add(name)  # it says itself what was before
+            elif name in found and found[name].value != value:
+                twice.add(name)
+            else:
+                places = frozenset(word.lower() for word in _PLACE.findall(sentence))
+                found[name] = Stated(name, value, written.strip('`" '), places, row)
+    return [stated for name, stated in found.items() if name not in twice]
+
+
+def _pairs(sentence: str) -> Iterator[tuple[str, str]]:
+    yield from _ASSIGNED.findall(sentence)
+    for quoted, bare, value in _STATED.findall(sentence):
+        yield quoted or bare, value
+
+
+def _is_telling(name: str) -> bool:
+    """Whether a word is only ever a name."""
+    return "_" in name.strip("_") or "." in name or bool(re.search(r"[a-z0-9][A-Z]", name))
+
+
+def _value(written: str) -> str:
+    """A value as it is compared: numbers with their unit as one, switches as on and off; '' for what is no single value."""
+    text = written.strip("`\"' ,;").rstrip(".")
+    if (switch := _SWITCH.get(text.lower())) is not None:
+        return switch
+    if match := _NUMBER.fullmatch(text.lower()):
+        number, unit = float(match[1].replace("_", "").replace(",", "")), match[2]
+        if unit in _SECONDS:
+            return f"{number * _SECONDS[unit]:g} s"
+        if unit in _BYTES:
+            return f"{number * _BYTES[unit]:g} B"
+        return f"{number:g} {unit}".strip()
+    return text if _PLAIN.fullmatch(text) else ""
