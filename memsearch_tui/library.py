@@ -42,6 +42,7 @@ if TYPE_CHECKING:  # what the first frame does not need
         Project,
         Row,
         Target,
+        Then,
         Turn,
     )
 
@@ -74,6 +75,7 @@ class Item(msgspec.Struct, frozen=True):
     overtaken: bool = False  # a hit above is the newer word on its matter
     session: str = ""
     stale: str = ""  # whether something that it names is gone or elsewhere
+    as_of: str = ""  # the day (ISO) as of which it was asked for
     unmerged: str = ""  # the branch of its turn, where that was not merged
 
     @property
@@ -137,11 +139,12 @@ class Library:
         self._files: dict[str, list[DayFile]] = {}
         self._read: tuple[DayFile, Document] | None = None  # one day that is walked through is parsed once
         self._names: list[str] = []
+        self._then: Then | None = None  # what was changed since the day that was asked about last
         self._evidence: dict[tuple[str, str, str], str] = {}  # a cursor move must not search the agents' folders
 
     def days(self) -> list[tuple[str, int]]:
         """(day, number of entries), newest first. A file that is not indexed as it stands is counted by its headings: nearly right."""
-        self._files, self._evidence = {}, {}
+        self._files, self._evidence, self._then = {}, {}, None
         known: dict[str, tuple[int, int, int]] = {}
         if self.memory.catalog is not None:
             for project in {p.id for p in self.memory.projects}:
@@ -217,8 +220,9 @@ class Library:
         """Whether an entry's line is still the one that the list shows."""
         return entry.title[:_TITLE] == item.title[:_TITLE]
 
-    def items(self, answer: Answer) -> list[Item]:
-        overtaken = answer.overtaken
+    def items(self, answer: Answer, query: str = "") -> list[Item]:
+        """The hits of *query* as rows."""
+        overtaken, as_of = answer.overtaken, self._as_of(query)
         return [
             msgspec.structs.replace(
                 self._of_row(hit.row),
@@ -228,16 +232,21 @@ class Library:
                 text=hit.row.text,
                 overtaken=hit.id in overtaken,
                 session=hit.row.session,
+                as_of=as_of,
             )
             for hit in answer.hits
         ]
 
-    def talks(self, answer: Answer) -> list[Item]:
+    def _as_of(self, query: str) -> str:
+        """The day as of which a query asks; '' for how things are."""
+        return engine.parse_query(query).as_of if "as-of:" in query.lower() else ""
+
+    def talks(self, answer: Answer, query: str = "") -> list[Item]:
         """The same by the conversation that they come from."""
         order = {
             (hit.path, hit.id): place for place, hit in enumerate(h for talk in answer.by_session() for h in talk.hits)
         }
-        return sorted(self.items(answer), key=lambda item: order[item.key])
+        return sorted(self.items(answer, query), key=lambda item: order[item.key])
 
     def _of_row(self, row: Row) -> Item:
         project = next((p.name for p in self.memory.projects if p.id == row.project), "")
@@ -247,7 +256,13 @@ class Library:
         )  # fmt: skip
 
     def entry(self, item: Item) -> Entry:
-        """The entry as it stands in its file now. Raises NotFound, OSError."""
+        """The entry as it stands in its file now, or as it stood on the day that was asked about. Raises NotFound, OSError."""
+        if item.as_of:
+            if self._then is None or self._then.day != item.as_of:
+                self._then = self.memory.then(item.as_of)
+            stood = self._then.entries.get(item.entry_id, ("", None))[1]
+            if stood is not None:
+                return stood
         return self.entry_at(item.path, item.entry_id)
 
     def entry_at(self, path: str, entry_id: str) -> Entry:

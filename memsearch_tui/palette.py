@@ -21,7 +21,7 @@ _WORDS = {
     "pin": "star favourite keep important", "marks": "label tag flag", "copy": "clipboard yank",
     "copy.markdown": "clipboard yank source", "export": "save download json markdown", "transcript": "session chat turn original",
     "memory": "note of the turn", "filter.agent": "only narrow", "filter.projects": "everywhere everything",
-    "searches": "saved kept bookmarks queries", "related": "blame trace chain similar", "why": "explain rank reason",
+    "searches": "saved kept bookmarks queries", "search.asof": "time travel date slider past history then", "related": "blame trace chain similar", "why": "explain rank reason",
     "find": "search inside in text", "date": "day calendar jump turn number", "day.file": "raw source markdown",
     "unfold": "expand tools output", "reload": "refresh", "resume": "continue open agent", "connect": "install plugins hooks import setup agents claude codex opencode openclaw qwen gemini pi copilot kilo cline kimi vibe cursor goose crush aider zed",
     "quit": "exit close leave", "help": "keys shortcuts legend syntax", "projects": "switch open repository",

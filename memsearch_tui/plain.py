@@ -82,7 +82,7 @@ class Plain:
             remarks = [f"no note has {', '.join(answer.absent)}"] if answer.absent else []
             remarks += ["perhaps no note fits"] if answer.is_unsure else []
             remarks += [answer.reason] if answer.reason else []
-            self._list(self.library.items(answer), ", ".join([count, answer.mode, *remarks]))
+            self._list(self.library.items(answer, line[1:]), ", ".join([count, answer.mode, *remarks]))
         elif word.isdecimal():
             self._read(word)
         elif word in commands:

@@ -122,6 +122,7 @@ _PUBLIC = {
     "Talk": "search.sessions",
     "Target": "journal.write",
     "Telling": "recall.prompt",
+    "Then": "search.as_of",
     "ToolCall": "transcripts.model",
     "Trash": "longterm.recall",
     "Trust": "verbs.trust",
@@ -181,6 +182,7 @@ if TYPE_CHECKING:
     from memsearch_engine.recall.notes import outcome as outcomes_in
     from memsearch_engine.recall.prompt import Telling
     from memsearch_engine.receipts import Receipt
+    from memsearch_engine.search.as_of import Then
     from memsearch_engine.search.chains import Word
     from memsearch_engine.search.contradictions import Contradiction
     from memsearch_engine.search.explain import Absence

@@ -41,16 +41,15 @@ def verify(names: tuple[str, ...], said: str | None, project: str | None, everyt
     progress = output.Progress()
     checked = ground.verify(progress)
     progress.close()
-    if json_:
-        output.emit(
-            {"projects": checked.projects, "notes": [_json(s.row.entry_id, s.standing, s) for s in checked.stale]}
-        )
-        return 0
-    _print(checked.stale)
     compared = [project for project in checked.projects if not project.problem]
-    for project_ in checked.projects:
-        if project_.problem:
-            output.say(f"! {output.safe(project_.name)}: {output.safe(project_.problem)}")
+    if json_:
+        notes = [_json(stale.row.entry_id, stale.standing, stale) for stale in checked.stale]
+        output.emit({"projects": checked.projects, "notes": notes})
+        return 0 if compared else 5
+    _print(checked.stale)
+    for one in checked.projects:
+        if one.problem:
+            output.say(f"! {output.safe(one.name)}: {output.safe(one.problem)}")
     if compared and not checked.stale:
         output.say(
             f"nothing that the notes name is gone or elsewhere ({', '.join(output.safe(p.name) for p in compared)})"

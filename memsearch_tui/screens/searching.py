@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+from datetime import date
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,8 @@ class Searching(_Base):
         gone: set[Key]
         shown: Timeline | Hits
         level: str
+        timeline: Timeline
+        editing: bool
 
         def go(self, level: str) -> None: ...
         def say(self, text: str, *, for_s: float = 8) -> None: ...
@@ -131,7 +134,7 @@ class Searching(_Base):
     def _show_hits(self, answer) -> None:
         self._answer = answer
         grouped = bool(self.app.kept.get("by_session"))  # type: ignore[attr-defined]
-        items = self.library.talks(answer) if grouped else self.library.items(answer)
+        items = self.library.talks(answer, self.query_text) if grouped else self.library.items(answer, self.query_text)
         hits = Hits(items, by_session=grouped).without(self.gone)
         row = self.entries.cursor - self.entries.scroll_offset.y
         cursor = self.entries.key if self._moved else next((key for key in hits if not is_heading(key)), None)
@@ -246,10 +249,40 @@ class Searching(_Base):
     def action_filter_projects(self) -> None:
         self._toggle_word("project:*")
 
+    def action_as_of(self) -> None:
+        """Slide over the days: the search is answered as of each."""
+        from memsearch_tui.screens.as_of import AsOfScreen
+
+        counts, today = self.timeline.counts, self.library.today()
+        if self.editing or not counts:
+            return
+        before = self.query_text
+        chosen = next((word.partition(":")[2] for word in before.split() if word.startswith("as-of:")), "")
+
+        def moved(day: str) -> None:
+            words = [word for word in self.query_text.split() if not word.startswith("as-of:")]
+            self.search_for(" ".join([*words, f"as-of:{day}"] if day else words))
+
+        def decided(kept: bool | None) -> None:
+            if not kept:
+                self.search_for(before)
+
+        first = min(counts)
+        day = chosen if _is_day(chosen) else today
+        self.app.push_screen(AsOfScreen(min(first, today), today, day, moved), decided)
+
     def _toggle_word(self, word: str) -> None:
         """Put a filter into the query, or take it out; the query says what is filtered."""
         words = self.query_text.split()
         self.search_for(" ".join([w for w in words if w != word] if word in words else [*words, word]))
+
+
+def _is_day(text: str) -> bool:
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _nothing(text: str, absent: list[str]) -> list[str]:

@@ -19,7 +19,8 @@ from memsearch_tui.widgets.lines import Row, TextView
 _SEARCHING = """\
 Type / and words. Words answer at every key; meaning joins in when typing rests. Filters are words as well:
   agent:codex  project:name  after:7d  before:2026-02-01  day:yesterday  kind:note  session:1f3c
-  has:evidence  is:pinned  is:stale  path:name  branch:name  -word  "a phrase"
+  has:evidence  is:pinned  is:stale  path:name  branch:name
+  as-of:2026-03-01 (as it stood then)  -word  "a phrase"
 tab completes a filter. up in the empty box brings back what was searched before; ctrl+s keeps a search, S lists what is kept.
 f keeps to the agent of this note, F looks in all projects.
 """

@@ -28,9 +28,16 @@ _MADE = frozenset(
     ".git .hg .memsearch node_modules .venv venv __pycache__ .tox .nox .mypy_cache .ruff_cache .pytest_cache target dist build .next .gradle "
     ".idea .vscode .cache vendor Pods".split()
 )
+_MANIFESTS = frozenset(
+    "Cargo.toml Cargo.lock package.json package-lock.json yarn.lock pnpm-lock.yaml go.mod go.sum pyproject.toml poetry.lock uv.lock Pipfile "
+    "requirements.txt setup.cfg Gemfile Gemfile.lock composer.json composer.lock pom.xml build.gradle build.gradle.kts mix.exs pubspec.yaml".split()
+)
 _TARGET = re.compile(rb"^([\w./-]+)(?:\s+[\w./-]+)*\s*::?(?!=)", re.M)
 _RECIPE = re.compile(rb"^@?([\w-]+)[^:=\n]*:(?!=)", re.M)
-_MAKEFILES, _JUSTFILES = ("Makefile", "makefile", "GNUmakefile"), ("justfile", "Justfile", ".justfile")
+_MAKEFILES, _JUSTFILES = (
+    ("Makefile", "makefile", "GNUmakefile", "*.mk"),
+    ("justfile", "Justfile", ".justfile", "*.just"),
+)
 
 
 class Note(NamedTuple):
@@ -218,9 +225,17 @@ class Checker:
         newest = sorted(having, key=lambda blob: -max(version.end or 0 for version in self._lives[blob]))[
             :_MAX_VERSIONS
         ]
-        if self._loose is None or not any(_defines(self.past.content(blob), name) for blob in newest):
+        if self._loose is None or not self._is_defined(name, newest):
             return _unknown(reference)  # a library's, say, that nobody uses any more
         return self._at(reference, "gone", latest.path, latest.end or 0)
+
+    def _is_defined(self, name: str, blobs: list[bytes]) -> bool:
+        """Whether one of these contents gives a name its meaning. What a manifest lists is somebody else's."""
+        return any(
+            _defines(self.past.content(blob), name)
+            for blob in blobs
+            if any(os.path.basename(version.path) not in _MANIFESTS for version in self._lives[blob])
+        )
 
     @cached_property
     def _loose(self) -> set[str] | None:
@@ -261,7 +276,7 @@ class Checker:
         if not target or "/" in target or program not in _DEFINERS:
             return _unknown(reference)
         names, defines = _DEFINERS[program]
-        files = [path for name in names for path in self.past.by_name.get(name, ())]
+        files = [path for path in self.past.files if _is_called(path, names)]
         versions = [
             version
             for path in files
@@ -321,8 +336,9 @@ def _defines(text: bytes, name: str) -> bool:
     """Whether a file gives a name its meaning: a function, a class, a constant, a key of a configuration."""
     word = rf"(?<![\w$]){re.escape(name)}(?![\w$])"
     patterns = (
-        rf"\b(?:def|class|function\*?|func|fn|fun|const|let|var|val|type|interface|enum|struct|trait|module|object|record|static|define|sub|proc)\b[^\n(={{]{{0,60}}{word}",
-        rf"""^[ \t]*(?:export[ \t]+)?(?:[\w$]+\.)*["']?{word}["']?[ \t]*(?:\??:|:?=(?!=))""",
+        rf"\b(?:def|class|function\*?|func|fn|fun|const|let|var|val|type|interface|enum|struct|trait|module|object|record|static|define|sub|proc|rpc|message|service|table|view)\b[^\n(={{]{{0,60}}{word}",
+        rf"""^[ \t]*(?:export[ \t]+)?(?:[\w$]+\.)*["']?{word}["']?[ \t]*(?:\??:(?!:)|[:?+]?=(?!=))""",
+        rf"\bfunc[ \t]*\([^()\n]*\)[ \t]*{word}",
         rf"^[ \t]*(?:[\w$<>\[\],?*&]+[ \t]+){{0,4}}{word}[ \t]*\([^;\n]*\)[^;\n]*\{{[ \t]*$",
     )
     found = text.decode("utf-8", "replace")
@@ -335,6 +351,12 @@ def _unknown(reference: Reference) -> Finding:
 
 def _fresh(reference: Reference) -> Finding:
     return Finding(reference.kind, reference.name, "fresh")
+
+
+def _is_called(path: str, names: Iterable[str]) -> bool:
+    """Whether a file has one of these names, ``*.mk`` being any that ends so."""
+    base = os.path.basename(path)
+    return any(base.endswith(name[1:]) if name[0] == "*" else base == name for name in names)
 
 
 def _as_command(found: Finding, reference: Reference) -> Finding:

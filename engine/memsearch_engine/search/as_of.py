@@ -24,6 +24,7 @@ from memsearch_engine.search.lexical import rows_of
 from memsearch_engine.search.query import Query
 from memsearch_engine.search.rarity import weights
 
+_BEFORE = 1e-9
 _ENOUGH = 0.5  # of what was asked that a note has to have, to come in by its words alone
 
 
@@ -78,7 +79,8 @@ def put_back(
     """Make *answer*, which was found among the notes as they are, that of the day that *query* asks for; in place."""
     answer.hits = [hit for hit in answer.hits if hit.day]
     places = {hit.id: hit for hit in answer.hits}
-    idf = weights(catalog, sorted(set(analyze.query_terms(query.text)))) if catalog is not None else {}
+    terms = sorted(set(analyze.query_terms(query.text)))
+    idf = weights(catalog, terms) if catalog is not None else dict.fromkeys(terms, 1.0)
     most = sum(idf.values()) or 1.0
 
     def covered(row: Row) -> float:
@@ -102,7 +104,7 @@ def put_back(
             )
         elif query.is_empty or coverage >= _ENOUGH:
             beside = next((hit for hit in kept if not query.is_empty and covered(hit.row) < coverage), None)
-            score = beside.score if beside else min((hit.score for hit in kept), default=1.0)
+            score = beside.score + _BEFORE if beside else min((hit.score for hit in kept), default=1.0)
             kept.append(Hit(0, score, best, {"lexical": 1}, {"coverage": round(coverage, 4)}, why))
     if query.is_empty:
         kept.sort(key=lambda hit: (hit.day, hit.time), reverse=True)

@@ -481,8 +481,7 @@ class Engine:
         """Compare the notes of projects with their repositories now."""
         found = []
         for project in distinct(self._meant(place, all_projects)):
-            if self.indexer.is_behind([project]):
-                self.indexer.run(project, [], False, call)
+            self.indexer.read(project, call)  # what was written a moment ago
 
             def report(what: str, done: int, total: int, name: str = project.slug) -> None:
                 call.progress({"phase": what, "done": done, "total": total, "project": name})

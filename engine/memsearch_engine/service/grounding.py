@@ -19,6 +19,7 @@ from memsearch_engine.home import Home
 from memsearch_engine.index.catalog import Catalog, Compared
 from memsearch_engine.journal.model import path_said
 from memsearch_engine.projects import Project, locate
+from memsearch_engine.repository import current_branch
 from memsearch_engine.service.indexing import Indexer
 
 log = logging.getLogger("memsearch.service")
@@ -142,8 +143,9 @@ def notes_of(catalog: Catalog, project: Project) -> list[ask.Note]:
 
 
 def _stamp(common_dir: str) -> _Stamp:
+    """How git's files stand that change when HEAD moves, and the reference that it names."""
     found = []
-    for name in _MOVES:
+    for name in (*_MOVES, f"refs/heads/{current_branch(os.path.dirname(common_dir))}"):
         try:
             info = os.stat(os.path.join(common_dir, name))
             found.append((info.st_mtime_ns, info.st_size))

@@ -66,7 +66,7 @@ class Call(msgspec.Struct):
 
 
 class Job(msgspec.Struct):
-    """Index work for one project. ``done`` is set when it has run; ``result`` or ``error`` then tells.
+    """Index work for one project. ``was_read`` is set when its files were read, ``done`` when it has run; ``result`` or ``error`` then tells.
 
     Attributes:
         force: read files again that look as they were.
@@ -80,6 +80,7 @@ class Job(msgspec.Struct):
     call: Call | None = None
     anew: bool = False
     gone: bool = False
+    was_read: threading.Event = msgspec.field(default_factory=threading.Event)
     done: threading.Event = msgspec.field(default_factory=threading.Event)
     result: IndexResult | None = None
     error: Exception | None = None
@@ -198,6 +199,16 @@ class Indexer:
             for key in ("changed", "removed", "embedded", "deleted"):
                 setattr(job.result, key, getattr(job.result, key) + getattr(before, key))
         return job.result
+
+    def read(self, project: Project, call: Call) -> None:
+        """Have the files of a project read now, and return before their meaning is made."""
+        job = Job(project, [], call=call)
+        self.enqueue(job)
+        while not job.was_read.wait(0.5):
+            if call.cancelled():
+                raise Unreachable("cancelled")
+        if job.error:
+            raise job.error
 
     def _forget(self, project: Project) -> None:
         for (path,) in self.catalog.query("SELECT path FROM files WHERE project=?", (project.id,)):
@@ -447,6 +458,7 @@ class Indexer:
             job.error = error
             self._end(job)
             return
+        job.was_read.set()
         self._works.append(work)
         if not work.left():
             self._finish(work)
@@ -535,6 +547,7 @@ class Indexer:
     def _end(self, job: Job) -> None:
         if not self._works:
             self.progress = {}
+        job.was_read.set()
         job.done.set()
         self._changed()
 

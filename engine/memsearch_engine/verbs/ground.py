@@ -101,8 +101,15 @@ class Ground:
 
         Raises UsageError where nothing of it is gone: what overtakes it is another note then (``Memory.mark``).
         """
-        gone = [finding for finding in self._stale_of(name) if finding.state in ("gone", "moved")]
-        return self._memory.mark(name, "superseded-by", f"commit-{gone[0].commit}" if gone[0].commit else "repository")
+        commit = self._stale_of(name)[0].commit
+        section = self._memory.section(name)
+        entry = self._memory.journal.mark(
+            self._memory.memory_of(section.path),
+            section.target,
+            "superseded-by",
+            f"commit-{commit}" if commit else "repository",
+        )
+        return Note.of(entry, section.path)
 
     def moved(self, name: str) -> Note:
         """Put the new paths of files that moved into a note. Undoable.

@@ -1,0 +1,109 @@
+"""Searches and lists as of a day: what was edited, marked or deleted since is put back."""
+
+from __future__ import annotations
+
+import pytest
+from memsearch_engine import Memory, parse_query
+
+from tests.conftest import Box
+
+
+@pytest.fixture
+def memory(box: Box) -> Memory:
+    memory = Memory(box.project, home=box.home)
+    memory.add("The gateway speaks HTTP/2", day="2026-02-01", time="10:00")
+    memory.add("Redis TTL is 300 seconds", day="2026-02-02", time="10:00")
+    memory.add("Deploys are on Tuesdays", day="2026-03-02", time="10:00")
+    return memory
+
+
+def by_text(memory: Memory) -> dict[str, str]:
+    return {note.text: note.id for note in memory.entries()}
+
+
+def texts(answer) -> list[str]:
+    return [hit.text for hit in answer]
+
+
+@pytest.mark.parametrize("wait", [True, False])
+def test_notes_are_found_as_they_stood(memory, wait):
+    ids = by_text(memory)
+    memory.edit(ids["- Redis TTL is 300 seconds"], "- Redis TTL is 900 seconds")
+    memory.delete(ids["- The gateway speaks HTTP/2"])
+    memory.mark(ids["- Deploys are on Tuesdays"], "pin")
+    if wait:
+        memory.index()
+
+    def found(query: str) -> list[str]:
+        return texts(memory.search(query, wait=wait) if wait else memory.lexical(query))
+
+    assert found("redis ttl as-of:2026-02-10")[0] == "- Redis TTL is 300 seconds"
+    assert found("gateway http as-of:2026-02-10")[0] == "- The gateway speaks HTTP/2"
+    assert found("as-of:2026-02-28") == ["- Redis TTL is 300 seconds", "- The gateway speaks HTTP/2"]
+    assert found("as-of:2026-02-01") == ["- The gateway speaks HTTP/2"]
+    assert found("deploys tuesdays as-of:2026-02") in (
+        [],
+        ["- Redis TTL is 300 seconds"],
+        ["- Redis TTL is 300 seconds", "- The gateway speaks HTTP/2"],
+    )
+    assert "pin" not in memory.search("as-of:2026-03-02", wait=wait).hits[0].row.marks
+    assert found("redis ttl")[0] == "- Redis TTL is 900 seconds" and not any(
+        "gateway" in text for text in found("gateway")
+    )
+    assert any(
+        "as it stood on 2026-02-10" in reason
+        for reason in memory.search("redis as-of:2026-02-10", wait=wait).hits[0].reasons
+    )
+
+
+def test_lists_as_of_a_day(box, memory):
+    ids = by_text(memory)
+    memory.delete(ids["- The gateway speaks HTTP/2"])
+    memory.edit(ids["- Redis TTL is 300 seconds"], "- Redis TTL is 900 seconds")
+    assert [note.text for note in memory.entries(as_of="2026-02-28")] == [
+        "- Redis TTL is 300 seconds",
+        "- The gateway speaks HTTP/2",
+    ]
+    listed = box.ok("entries", "--as-of", "2026-02", "--json").json["entries"]
+    assert [entry["body"] for entry in listed] == ["- Redis TTL is 300 seconds", "- The gateway speaks HTTP/2"]
+    assert box.run("entries", "--as-of", "nonsense").code == 2
+
+
+def test_a_note_that_was_taken_back_or_brought_back_then(memory):
+    ids = by_text(memory)
+    name = ids["- The gateway speaks HTTP/2"]
+    memory.delete(name)
+    memory.undo()  # it stands: nothing is to be put back
+    assert [note.text for note in memory.entries(as_of="2026-02-01")] == ["- The gateway speaks HTTP/2"]
+    memory.edit(name, "- The gateway speaks HTTP/3")
+    memory.edit(name, "- The gateway speaks HTTP/4")
+    assert [note.text for note in memory.entries(as_of="2026-02-01")] == ["- The gateway speaks HTTP/2"]
+    change = memory.delete(name) and memory.history(name)[0]
+    memory.restore(change.seq)
+    assert [note.text for note in memory.entries(as_of="2026-02-01")] == ["- The gateway speaks HTTP/2"]
+
+
+def test_what_the_history_has_forgotten_is_as_it_is(memory):
+    name = by_text(memory)["- Redis TTL is 300 seconds"]
+    memory.edit(name, "- Redis TTL is 900 seconds")
+    memory.forget_changes(1e-9)
+    assert "- Redis TTL is 900 seconds" in [note.text for note in memory.entries(as_of="2026-02-28")]
+
+
+@pytest.mark.parametrize(
+    ("query", "as_of", "text"),
+    [
+        ("ttl as-of:2026-03-01", "2026-03-01", "ttl"), ("as-of:2026-03", "2026-03-31", ""), ("as-of:2025", "2025-12-31", ""),
+        ("as-of:2026-03-01 as-of:2026-02-01", "2026-02-01", ""), ("as-of:soon", "", "as-of:soon"), ("as-of:", "", "as-of:"),
+        ("as-was:2026-03-01", "", "as-was:2026-03-01"),
+    ],
+)  # fmt: skip
+def test_the_filter(query, as_of, text):
+    parsed = parse_query(query)
+    assert (parsed.as_of, parsed.text) == (as_of, text)
+    assert parsed.filter.last_day == as_of
+
+
+def test_the_filter_narrows_together_with_others():
+    parsed = parse_query("ttl after:2026-01-01 before:2026-02-01 as-of:2026-03-01")
+    assert (parsed.filter.first_day, parsed.filter.last_day, parsed.as_of) == ("2026-01-01", "2026-02-01", "2026-03-01")

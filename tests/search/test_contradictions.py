@@ -1,0 +1,84 @@
+"""Settings that two notes give two values."""
+
+from __future__ import annotations
+
+import pytest
+from memsearch_engine import Memory
+from memsearch_engine.search.contradictions import stated_in
+
+from memsearch_tui.review import cases, decide
+from tests.conftest import Box
+from tests.search.test_sessions import hit
+
+
+def stated(text: str) -> dict[str, str]:
+    row = hit(1, "s", None).row
+    row.text = text
+    return {found.name: found.value for found in stated_in(row)}
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("- `cache.ttl = 300`", {"cache.ttl": "300"}),
+        ("- `pool_size` is 20 and `MAX_ITEMS` defaults to 1,000", {"pool_size": "20", "MAX_ITEMS": "1000"}),
+        ("- read_timeout is set to 5 min", {"read_timeout": "300 s"}),
+        ("- `max_body` is 2 MB", {"max_body": "2e+06 B"}),
+        ("- `use_http2: true`, `useCache` is off", {"use_http2": "on", "useCache": "off"}),
+        ("- `log_level` is `debug`", {"log_level": "debug"}),
+        # no statement
+        ("- Tried `cache.ttl = 300`", {}),
+        ("- `cache.ttl` was 300", {}),
+        ("- Should `cache.ttl` be 300?", {}),
+        ("- raised `pool_size = 40`", {}),
+        ("- User asked: `pool_size = 40`", {}),
+        ("- Errors met: `pool_size = 40`", {}),
+        ("- `pool_size = 20`\n- `pool_size = 40`", {}),
+        ("- the pool size is 20", {}),
+        ("- `proxy.egress:3128` answers", {}),
+        ("- `count` is 3", {}),
+    ],
+)
+def test_what_states_a_value(text, found):
+    assert stated(text) == found
+
+
+def pairs(box: Box, *notes: str) -> list[tuple[str, str, str]]:
+    memory = Memory(box.project, home=box.home)
+    for number, text in enumerate(notes):
+        memory.add(text, day=f"2026-02-{number + 1:02d}", time="10:00")
+    memory.index()
+    return [(pair.name, pair.older.written, pair.newer.written) for pair in memory.contradictions()]
+
+
+def test_two_values_without_a_word_of_change(box):
+    assert pairs(box, "`pool_size` is 20 for the catalog", "Connections: `pool_size = 40` there") == [
+        ("pool_size", "20", "40")
+    ]
+
+
+@pytest.mark.parametrize(
+    "notes",
+    [
+        ("`pool_size` is 20", "`pool_size = 20` it is"),
+        ("`read_timeout` is 5 min", "`read_timeout` is 300 s"),
+        ("`pool_size` is 20 in staging", "`pool_size` is 40 in production"),
+        ("`pool_size` is 20", "We raised `pool_size` from 20 to 40", "`pool_size` is 20"),
+        ("`pool_size` is 20", "`other_size` is 40"),
+    ],
+)
+def test_what_is_none(box, notes):
+    assert pairs(box, *notes) == []
+
+
+def test_review_asks_and_remembers_the_answer(box):
+    assert pairs(box, "`pool_size` is 20 for the catalog", "Connections: `pool_size = 40` there")
+    memory = Memory(box.project, home=box.home)
+    (case,) = [case for case in cases(memory) if case.kind == "contradicts"]
+    assert case.title == "2026-02-02  pool_size: 20 or 40?" and len(case.notes) == 2
+    decided = decide(memory, case, False)
+    assert memory.contradictions() == []
+    assert decided.back is not None and decided.back() == "it waits again"
+    assert len(memory.contradictions()) == 1
+    decide(memory, case, True)
+    assert memory.contradictions() == [] and [pair.said for pair in memory.amendments(case.notes[0])] == [True]
