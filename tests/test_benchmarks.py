@@ -12,6 +12,7 @@ ROOT = Path(__file__).parent.parent
 SMALL = {
     "amendments.py": "--chunks 100",
     "app.py": "--days 20 --entries 200 --times 1 --queries 1 --idle 0.2",
+    "ground.py": "--files 60 --commits 30 --notes 20",
     "growth.py": "--sizes 20 30 40",
     "hook.py": "--times 1 --chunks 200",
     "index.py": "--chunks 120 --days 5 --times 1 --changes 1",

@@ -10,11 +10,12 @@ from datetime import date
 from pathlib import Path
 
 import click
-from memsearch_engine import Home, Memory, Service, all_agents
+from memsearch_engine import Ground, Home, Memory, Service, all_agents
 
 from memsearch_tui.cli import output
 from memsearch_tui.demo.history import build
 from memsearch_tui.demo.home import fill
+from memsearch_tui.demo.repository import make
 
 _QUERY = "could a voucher be used twice"
 _PROMPT = "deploy the hotfix to production tomorrow, friday"
@@ -39,6 +40,7 @@ def prepare(root: Path, *, fresh: bool, end: date | None = None) -> tuple[Home, 
             shutil.rmtree(root / name, ignore_errors=True)
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         made = build(root, end)
+        make(made.projects[_PROJECT], made.told, end)
         fill(root, made.told, made.projects, end)
         stamp.write_text(end.isoformat())
     os.environ["MEMSEARCH_HOME"] = str(home.root)
@@ -99,6 +101,10 @@ def run(*, open_app: bool, fresh: bool, json_: bool) -> int:
     for line in memory.told_at(_PROMPT).text.splitlines():
         if line.startswith("- "):
             click.echo(f"  {output.safe(line[2:])}")
+    stale = Ground(memory).verify().stale
+    click.echo("\nmemsearch verify")
+    for found in stale[:2]:
+        click.echo(f"  {found.row.day} {found.row.agent:11s}  {output.safe(output.clip(found.standing.words, 90))}")
     click.echo(f"\nmemsearch blame {_FILE}")
     for act in memory.blame(_FILE):
         note = memory.note(act.entry)

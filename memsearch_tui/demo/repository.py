@@ -1,0 +1,69 @@
+"""The repository of the demo's first project, so that its notes have something to be compared with: files come when a story names them, and
+later some of them move or go."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from datetime import date, datetime, time, timedelta
+from pathlib import Path
+
+from dulwich.repo import Repo
+from memsearch_engine.ground.references import find
+
+from memsearch_tui.demo.history import Story
+
+_WHO = b"Demo <demo@example.org>"
+_LINES = 30
+#: days before the end -> what moved (from, to) or went (from, '') then
+_LATER = {
+    70: [("scripts/switch_color.sh", "")],
+    40: [("app/catalog/cache.py", "app/core/cache.py"), ("docs/webhooks.md", "docs/guides/webhooks.md")],
+    12: [("app/payments/fx.py", ""), ("load/sale.js", "")],
+}
+
+
+def make(project: Path, told: Iterable[Story], end: date) -> None:
+    """Write the repository at *project*, whose stories are among *told*."""
+    repo = Repo.init(str(project), default_branch=b"main")
+    here = [story for story in told if story.project == project.name]
+    days: dict[int, list[tuple[str, str]]] = {}  # day -> (path, text)
+    named: set[str] = set()
+    for story in here:
+        references = [reference for bullet in story.bullets for reference in find(bullet)]
+        words = [reference.name for reference in references if reference.kind in ("symbol", "setting")]
+        for reference in references:
+            path = reference.name
+            if reference.kind == "file" and "/" in path and path[0] != "/" and path[-1] != "/" and path not in named:
+                named.add(path)
+                days.setdefault(story.day, []).append((path, _text(path, words)))
+    for day in sorted({*days, *_LATER}, reverse=True):
+        for path, text in days.get(day, []):
+            _write(project / path, text)
+        touched = [path for path, _ in days.get(day, [])]
+        for old, new in _LATER.get(day, []):
+            if old in named:
+                touched += [old, new] if new else [old]
+                _write(project / new, (project / old).read_text()) if new else None
+                (project / old).unlink()
+        _commit(repo, touched, datetime.combine(end - timedelta(days=day), time(8)))
+
+
+def _text(path: str, words: list[str]) -> str:
+    lines = [f"{word} = None" for word in words]
+    return "\n".join([*lines, *(f"# {path}, line {number}" for number in range(_LINES)), ""])
+
+
+def _write(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text, encoding="utf-8")
+
+
+def _commit(repo: Repo, paths: list[str], when: datetime) -> None:
+    work = repo.get_worktree()
+    work.stage([os.fspath(path) for path in paths])
+    seconds = int(when.timestamp())
+    work.commit(
+        b"demo", committer=_WHO, author=_WHO, commit_timestamp=seconds, author_timestamp=seconds, commit_timezone=0, author_timezone=0,
+        sign=False,
+    )  # fmt: skip

@@ -1,0 +1,117 @@
+"""The home screen on notes whose repository has moved on, and as of a day."""
+
+from __future__ import annotations
+
+import asyncio
+
+from memsearch_engine import Ground, Memory
+
+from memsearch_tui.app import MemsearchApp
+from memsearch_tui.library import Library
+from memsearch_tui.review import cases
+from tests.conftest import Box
+from tests.ground.repos import Project
+
+BODY = "".join(f"line {number} of a file that is long enough to be known again\n" for number in range(30))
+
+
+def stale(box: Box) -> Memory:
+    made = Project(box.project)
+    made.write("app/cache.py", BODY)
+    made.write("app/keep.py", BODY + "x = 1\n")
+    made.commit("2026-01-01 12:00")
+    made.move("app/keep.py", "lib/kept.py")
+    made.remove("app/cache.py")
+    made.commit("2026-03-01 12:00")
+    memory = Memory(box.project, home=box.home)
+    memory.add("The cache lives in `app/cache.py`", day="2026-01-15", time="10:00")
+    memory.add("The limits are in `app/keep.py`", day="2026-01-16", time="10:00")
+    memory.index()
+    Ground(memory).verify()
+    return memory
+
+
+def row_of(app: MemsearchApp, text: str) -> str:
+    rows = ["".join(piece for piece, _ in app.screen._item_row(n, 100)) for n in range(len(app.screen.entries.keys))]
+    return next(row for row in rows if text in row)
+
+
+async def until(pilot, done) -> None:
+    for _ in range(400):
+        if done():
+            return
+        await pilot.pause(0.05)
+    raise AssertionError("it did not come")
+
+
+def test_signs_the_note_and_what_can_be_said_of_it(box: Box):
+    memory = stale(box)
+    app = MemsearchApp(Library(memory), live=False)
+
+    async def steps() -> None:
+        async with app.run_test(size=(120, 40)) as pilot:
+            assert "✗ The cache" in row_of(app, "cache") and "→ The limits" in row_of(app, "limits")
+            assert "→ app/keep.py is lib/kept.py since 2026-03-01" in app.screen.reader.text()
+            await pilot.press("M")
+            await until(pilot, lambda: app.screen.__class__.__name__ == "ChooseScreen")
+            names = [str(key) for key in app.screen._list.keys]
+            assert "holds" in names and "paths" in names
+            for _ in range(names.index("paths")):
+                await pilot.press("down")
+            await pilot.press("enter")
+            await until(pilot, lambda: "lib/kept.py" in row_of(app, "limits"))
+            await pilot.press("u")
+            await until(pilot, lambda: "app/keep.py" in row_of(app, "limits"))
+
+    asyncio.run(steps())
+
+
+def test_review_offers_overtaken_still_true_and_the_new_path(box: Box):
+    memory = stale(box)
+    found = {case.yes: case for case in cases(memory) if case.kind == "stale"}
+    assert set(found) == {"overtaken", "put the new path in"} and {case.no for case in found.values()} == {"still true"}
+    app = MemsearchApp(Library(memory), live=False)
+
+    async def steps() -> None:
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.press("f5")
+            await until(pilot, lambda: len(getattr(app.screen, "_cases", {})) == 2)
+            await pilot.press("a")  # the newest: it moved
+            await until(pilot, lambda: len(app.screen._cases) == 1)
+            assert "lib/kept.py" in memory.note(found["put the new path in"].notes[0]).text
+            await pilot.press("x")
+            await until(pilot, lambda: not app.screen._cases)
+            assert "verified" in memory.note(found["overtaken"].notes[0]).marks
+            await pilot.press("u")
+            await until(pilot, lambda: len(app.screen._cases) == 1)
+            assert "verified" not in memory.note(found["overtaken"].notes[0]).marks
+
+    asyncio.run(steps())
+
+
+def test_the_slider_answers_as_of_each_day_and_is_taken_back(box: Box):
+    memory = Memory(box.project, home=box.home)
+    gone = memory.add("The gateway speaks HTTP/2", day="2026-02-01", time="10:00")
+    edited = memory.add("Redis TTL is 300 seconds", day="2026-02-02", time="10:00")
+    memory.edit(edited.id, "- Redis TTL is 900 seconds")
+    memory.delete(gone.id)
+    memory.index()
+    app = MemsearchApp(Library(memory), live=False)
+
+    async def steps() -> None:
+        async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.press("T", "home", "right")
+            await until(pilot, lambda: app.screen_stack[-2].query_text == "as-of:2026-02-02")
+            await pilot.press("enter")
+            await until(pilot, lambda: app.screen.__class__.__name__ == "BrowseScreen" and len(app.screen.shown) == 2)
+            assert "300 seconds" in row_of(app, "Redis") and "HTTP/2" in row_of(app, "gateway")
+            await until(
+                pilot, lambda: "300 seconds" in app.screen.reader.text() or "HTTP/2" in app.screen.reader.text()
+            )
+            await pilot.press("T", "left", "escape")
+            await until(pilot, lambda: app.screen.query_text == "as-of:2026-02-02")
+            await pilot.press("T", "end", "enter")  # today: as it is
+            await until(pilot, lambda: app.screen.__class__.__name__ == "BrowseScreen" and not app.screen.query_text)
+            assert "900 seconds" in row_of(app, "Redis")
+
+    asyncio.run(steps())
