@@ -35,7 +35,7 @@ class Case(msgspec.Struct, frozen=True):
         notes: ids of the entries that it is about; sessions: that it comes from. They can be opened.
     """
 
-    kind: Literal["longterm", "held", "repair", "amends", "contradicts", "stale", "secret", "draft", "unread"]
+    kind: Literal["longterm", "held", "repair", "amends", "contradicts", "stale", "page", "secret", "draft", "unread"]
     key: str
     title: str
     detail: list[Line]
@@ -62,6 +62,7 @@ TITLES = {
     "amends": "a newer word?",
     "contradicts": "can't both hold",
     "stale": "still true?",
+    "page": "page of the project",
     "secret": "secret",
     "draft": "unsaved edit",
     "unread": "can't be read",
@@ -70,7 +71,7 @@ TITLES = {
 
 def cases(memory: Memory, secrets: bool = False) -> list[Case]:
     """Everything that wants a decision; *secrets*: looked for too, which takes seconds. Raises MemsearchError, OSError."""
-    found = [*_proposed(memory), *_drafts(memory), *_held(memory), *_unread(memory)]
+    found = [*_proposed(memory), *_pages(memory), *_drafts(memory), *_held(memory), *_unread(memory)]
     return (
         found
         + (_secrets(memory) if secrets else [])
@@ -135,6 +136,62 @@ def _decide_longterm(memory: Memory, case: Case, yes: bool, text: str | None) ->
         return "it waits again" if waits else "it may be proposed again; another proposal waits by now"
 
     return Decision("rejected: it is not proposed again · u takes that back", back)
+
+
+def _pages(memory: Memory) -> list[Case]:
+    """Changes to PROJECT.md and USER.md that are proposed, and lines of them that nobody has accepted."""
+    pages, found = engine.Pages(memory), []
+    for state in pages.all():
+        name = os.path.basename(state.path)
+        for hunk in state.waiting:
+            sign = "~" if hunk.before and hunk.after else "+" if hunk.after else "-"
+            detail: list[Line] = [
+                [(name, "strong"), (f"  {hunk.section.lstrip('# ')}", "dim")],
+                [(state.reason, "dim")],
+                [],
+            ]
+            detail += [[(f"- {line}", "bad")] for line in hunk.before]
+            detail += [[(f"+ {line}", "good")] for line in hunk.after]
+            detail += [[]] + (
+                [[("from ", "dim"), (source, "agent")] for source in hunk.memories]
+                or [[("names no session that it comes from", "warn")]]
+            )
+            lines = hunk.after or hunk.before
+            sessions = tuple(source.partition("/")[2] for source in hunk.memories)
+            found.append(
+                Case(
+                    "page", f"page/{name}/{hunk.number}", f"{sign} {name}: {lines[0].lstrip('-*# ')}", detail, "accept", "reject",
+                    text=hunk.after[0] if len(hunk.after) == 1 else "", subject=(state.page, hunk.number), sessions=sessions,
+                )
+            )  # fmt: skip
+        if state.strange:
+            detail = [
+                [(name, "strong")],
+                [("you have not accepted these lines: sessions are not told them", "warn")],
+                [],
+            ]
+            detail += [[(line, "text")] for line in state.strange[:_MAX_SHOWN]]
+            title = f"{name}: {many(len(state.strange), 'line')} that you have not accepted"
+            found.append(Case("page", f"page/{name}/lines", title, detail, "release", subject=(state.page, 0)))
+    return found
+
+
+def _decide_page(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:
+    pages = engine.Pages(memory)
+    page, number = case.subject
+    if not number:
+        return Decision(f"{many(pages.release(page), 'line')} released: sessions may be told")
+    before = pages.draft(page)
+    pages.decide(page, "accepted" if yes else "rejected", [number], text=text)
+
+    def back() -> str:
+        if yes:
+            pages.undo(page)
+        if before is not None:
+            pages.reopen(before)
+        return "it waits again"
+
+    return Decision(("accepted: sessions are told" if yes else "rejected") + " · u takes it back", back)
 
 
 # -- notes --------------------------------------------------------------------------------------------------
@@ -409,6 +466,7 @@ _DECIDERS = {
     "amends": _decide_amends,
     "contradicts": _decide_amends,
     "stale": _decide_stale,
+    "page": _decide_page,
     "secret": _decide_secret,
     "draft": _decide_draft,
     "unread": lambda memory, case, yes, text: Decision(""),

@@ -91,6 +91,11 @@ _PUBLIC = {
     "NotFound": "errors",
     "Outcome": "capture.ledger",
     "outcomes_in": "recall.notes:outcome",
+    "PageDraft": "longterm.living:Draft",
+    "PageHunk": "longterm.review:Hunk",
+    "PagePatch": "agents.patches:Patch",
+    "Pages": "verbs.pages",
+    "PageState": "verbs.pages",
     "parse_date": "search.query",
     "parse_query": "search.query:parse",
     "Patch": "agents.patches",
@@ -142,6 +147,7 @@ if TYPE_CHECKING:
     from memsearch_engine.actions.index import Act
     from memsearch_engine.agents.discover import Here
     from memsearch_engine.agents.patches import Patch
+    from memsearch_engine.agents.patches import Patch as PagePatch
     from memsearch_engine.agents.registry import Agent
     from memsearch_engine.agents.registry import agent as agent_named
     from memsearch_engine.agents.registry import everyone as all_agents
@@ -168,9 +174,11 @@ if TYPE_CHECKING:
     from memsearch_engine.llm.spend import Spent
     from memsearch_engine.llm.tokens import estimate as estimate_tokens
     from memsearch_engine.longterm.facts import Fact
+    from memsearch_engine.longterm.living import Draft as PageDraft
     from memsearch_engine.longterm.pipeline import LongTermStatus
     from memsearch_engine.longterm.recall import Learned, Match, Trash
     from memsearch_engine.longterm.review import Hunk, Proposal
+    from memsearch_engine.longterm.review import Hunk as PageHunk
     from memsearch_engine.longterm.store import SessionMemory
     from memsearch_engine.memory import Memory
     from memsearch_engine.native_memories import NativeMemory, NativeSection
@@ -209,6 +217,7 @@ if TYPE_CHECKING:
     from memsearch_engine.verbs.longterm import LongTerm
     from memsearch_engine.verbs.models import Models
     from memsearch_engine.verbs.native import NativeMemories
+    from memsearch_engine.verbs.pages import Pages, PageState
     from memsearch_engine.verbs.repair import Repair
     from memsearch_engine.verbs.secrets import Secrets
     from memsearch_engine.verbs.setup import Configuration, Service

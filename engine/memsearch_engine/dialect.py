@@ -36,11 +36,12 @@ KEYS: dict[str, Any] = {
     "compact.llm_model": "",
     "compact.llm_provider": "openai",
     **{f"llm.{name}": "" for name in ("provider", "model", "base_url", "api_key")},
-    **{f"prompts.{name}": "" for name in ("compact", "summarize", *_TASKS)},
+    **{f"prompts.{name}": "" for name in ("compact", "summarize", "memory_to_skill")},
     **{
         f"plugins.{agent}.{task}.{name}": value
         for agent in _AGENTS
         for task, more in _TASKS.items()
+        if task == "memory_to_skill" or agent == "dsh"
         for name, value in {
             "enabled": False, "provider": "native", "model": "", "min_interval_hours": 24, "input_dir": ".memsearch/memory", **more,
         }.items()

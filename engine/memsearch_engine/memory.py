@@ -934,14 +934,15 @@ class Memory:
         """Exactly what a new session of *agent* in this project would be told, and how many tokens that is."""
         from memsearch_engine.agents import registry
         from memsearch_engine.capture.context import build
-        from memsearch_engine.longterm.recall import outdated, told
+        from memsearch_engine.longterm.recall import outdated, told, told_of_page
         from memsearch_engine.settings import load
 
         if agent not in registry.names():
             raise UsageError(f"no agent named {agent}", f"known: {', '.join(registry.names())}")
         settings = load(self.home)
         inject = settings.recall.inject
-        kept = told(self.home, self.project.id, settings.longterm.max_tokens) if inject else ""
+        page = told_of_page(self.home, settings, self.place.memory, self.project.id) if inject else ""
+        kept = told(self.home, self.project.id, settings.longterm.max_tokens, page) if inject else ""
         most = settings.recall.max_tokens if inject else 0
         return build(
             self.home, self.place.memory, registry.context_lines(agent), most, longterm=kept, origin=self.journal.origin,

@@ -112,10 +112,47 @@ class Capture(msgspec.Struct, kw_only=True):
     per_turn_tokens: Annotated[int, msgspec.Meta(ge=200)] = 6_000
 
 
+class Task(msgspec.Struct, kw_only=True):
+    """A page that a model keeps proposing changes to, each for the owner's word. Off until asked for.
+
+    Attributes:
+        provider: as of Summarize; native is the agent in whose table it stands.
+        min_interval_hours: the pause after each time. input_dir: where the notes lie; output_file: the page; both below the project,
+            '' where they are anyway.
+    """
+
+    enabled: bool = False
+    provider: str = "native"
+    model: str = ""
+    min_interval_hours: Annotated[float, msgspec.Meta(ge=0, le=8760)] = 24.0
+    input_dir: str = ""
+    output_file: str = ""
+
+
 class Plugin(msgspec.Struct, kw_only=True):
-    """memsearch's own table of an agent; its ``summarize`` goes before ``capture.summarize``."""
+    """memsearch's own table of an agent; its ``summarize`` goes before ``capture.summarize``. ``project_review`` keeps PROJECT.md,
+    ``user_profile`` USER.md."""
 
     summarize: Summarize | None = None
+    project_review: Task | None = None
+    user_profile: Task | None = None
+
+
+class Prompts(msgspec.Struct, kw_only=True):
+    """Files of yours with what models are asked to do, instead of the built-in words."""
+
+    project_review: str = ""
+    user_profile: str = ""
+
+
+class Documents(msgspec.Struct, kw_only=True):
+    """PROJECT.md and USER.md. ``daily_tokens``: what they may use in a day; ``input_tokens``: of notes that a model is shown; ``max_tokens``:
+    what a new session is told of PROJECT.md at most."""
+
+    daily_tokens: Annotated[int, msgspec.Meta(ge=0)] = 200_000
+    input_tokens: Annotated[int, msgspec.Meta(ge=1000, le=500_000)] = 20_000
+    answer_tokens: Annotated[int, msgspec.Meta(ge=500, le=20_000)] = 4_000
+    max_tokens: Annotated[int, msgspec.Meta(ge=0, le=10_000)] = 800
 
 
 class Provider(msgspec.Struct, kw_only=True):
@@ -261,6 +298,8 @@ class Settings(msgspec.Struct, kw_only=True):
     llm: Llm = msgspec.field(default_factory=Llm)
     plugins: dict[str, Plugin] = {}
     compact: Compact = msgspec.field(default_factory=Compact)
+    documents: Documents = msgspec.field(default_factory=Documents)
+    prompts: Prompts = msgspec.field(default_factory=Prompts)
     recall: Recall = msgspec.field(default_factory=Recall)
     evidence: Evidence = msgspec.field(default_factory=Evidence)
     longterm: Longterm = msgspec.field(default_factory=Longterm)
@@ -414,6 +453,8 @@ def _hint(key: str) -> Any:
         return typing.get_type_hints(Provider, include_extras=True).get(name)
     if re.fullmatch(r"plugins\.[^.]+\.summarize", table):
         return typing.get_type_hints(Summarize, include_extras=True).get(name)
+    if re.fullmatch(r"plugins\.[^.]+\.(?:project_review|user_profile)", table):
+        return typing.get_type_hints(Task, include_extras=True).get(name)
     return keys().get(key)
 
 
@@ -443,6 +484,9 @@ def _nameless_models(settings: Settings) -> list[str]:
     for agent, own in settings.plugins.items():
         if own.summarize:
             chosen[f"plugins.{agent}.summarize"] = own.summarize.provider
+        for name in ("project_review", "user_profile"):
+            if (task := getattr(own, name)) is not None and task.enabled:
+                chosen[f"plugins.{agent}.{name}"] = task.provider
     return [
         f"`{key}.provider` is {name!r}, and there is no `llm.providers.{name}`"
         for key, name in chosen.items()

@@ -80,7 +80,7 @@ COMMANDS = {
         "plugins": ("plugins", "plugins", "Install memsearch into your agents, and take it out again."),
         "config": ("setup", "config", "Read and change settings."),
         "service": ("setup", "service", "Start, stop and inspect the resident service."),
-        "project": ("setup", "project", "Show which project this folder belongs to."),
+        "project": ("setup", "project", "Which project this folder belongs to; its PROJECT.md and USER.md."),
         "demo": ("setup", "demo", "Try it on a sample year of memories."),
         "completion": ("setup", "completion", "Print a completion script for your shell."),
         "version": ("setup", "version", "Print the version."),

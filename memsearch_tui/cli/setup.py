@@ -12,7 +12,7 @@ import click
 import memsearch_engine as engine
 from memsearch_engine import Memory, MemsearchError, SettingsError, Unreachable, __version__, agent_names, all_agents
 
-from memsearch_tui.cli import output
+from memsearch_tui.cli import output, pages
 from memsearch_tui.cli.main import is_terminal
 from memsearch_tui.cli.options import as_json
 from memsearch_tui.counted import many
@@ -387,13 +387,13 @@ def service_logs(lines: int, json_: bool) -> int:
 
 @click.group(
     invoke_without_command=True,
-    epilog="\b\nExamples:\n  memsearch project\n  memsearch project --all\n  memsearch project forget ~/old/website",
+    epilog="\b\nExamples:\n  memsearch project\n  memsearch project --all\n  memsearch project forget ~/old/website\n  memsearch project review       have PROJECT.md proposed",
 )
 @click.option("--all", "-a", "everything", is_flag=True, help="All known projects.")
 @as_json
 @click.pass_context
 def project(ctx: click.Context, everything: bool, json_: bool) -> None:
-    """Show which project this folder belongs to, its memory folder and its collection."""
+    """Show which project this folder belongs to, its memory folder and its collection; keep its PROJECT.md and USER.md."""
     if ctx.invoked_subcommand is not None:
         return
     memory = Memory(everything=everything)
@@ -434,6 +434,10 @@ def project_forget(name: str, yes: bool, json_: bool) -> None:
         output.emit({"forgotten": {"id": gone.id, "name": gone.name, "root": gone.root, "memory": gone.memory}})
         return
     output.say(f"{output.safe(gone.root)} is forgotten; working in it makes it known again")
+
+
+for _command in (pages.review, pages.show, pages.accept, pages.reject, pages.undo, pages.trust, pages.propose):
+    project.add_command(_command)
 
 
 @click.command(

@@ -1,4 +1,4 @@
-"""A digest by the agents' own command lines: the notes go in, a cited digest comes back, and no session of the agent's is left."""
+"""A digest and a project's page by the agents' own command lines: the notes go in, a cited digest comes back, and no session of the agent's is left."""
 
 from __future__ import annotations
 
@@ -35,3 +35,34 @@ def test_an_agent_writes_the_digest(lab: Lab, agent: str, program: str) -> None:
         (lab.user / ".codex" / "sessions").rglob("*.jsonl")
     )
     assert "Memory Compact" in lab.ok("show", "today").out
+
+
+@pytest.mark.parametrize(("agent", "program"), [("claude-code", "claude"), ("codex", "codex")])
+def test_an_agent_proposes_what_a_projects_page_says(lab: Lab, agent: str, program: str) -> None:
+    lab.have(program)
+
+    def replies(request):
+        text = json.dumps(request, ensure_ascii=False)
+        if "You keep PROJECT.md" not in text:
+            return None
+        (name,) = set(re.findall(r"\[mem:([0-9a-f]{12})\] \d{4}", text))
+        content = f"## Decisions\n\n- Staging runs Postgres 17 [mem:{name}]\n- Made up [mem:000000000000]\n"
+        return json.dumps({"action": "replace", "reason": "new", "content": content})
+
+    lab.model.replies = replies
+    lab.ok("add", "Decided: staging runs Postgres 17")
+    asked = lab.ok("project", "review", "--provider", agent, "--json").json
+    assert asked["state"] == "review" and [change["after"][0][:27] for change in asked["changes"]] == [
+        "- Staging runs Postgres 17 "
+    ]
+    lab.ok("project", "accept")
+    assert (
+        (lab.project / ".memsearch" / "PROJECT.md")
+        .read_text()
+        .startswith("## Decisions\n\n- Staging runs Postgres 17 [mem:")
+    )
+    assert "Staging runs Postgres 17" in lab.ok("context").out
+    assert {row["purpose"] for row in lab.ok("spend", "--json").json["days"]} == {"documents"}
+    assert not list((lab.user / ".claude" / "projects").rglob("*.jsonl")) and not list(
+        (lab.user / ".codex" / "sessions").rglob("*.jsonl")
+    )

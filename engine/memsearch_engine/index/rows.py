@@ -9,7 +9,9 @@ import msgspec
 from memsearch_engine.journal.model import Anchor
 
 #: Of what is derived for a project (``longterm.searchable``, ``native_memories``): file -> what its entries are.
-LONGTERM_KINDS = {"memory.md": "memory", "facts.md": "fact", "sessions.md": "summary", "native.md": "native"}
+LONGTERM_KINDS = {
+    "memory.md": "memory", "facts.md": "fact", "sessions.md": "summary", "project.md": "project", "user.md": "user", "native.md": "native",
+}  # fmt: skip
 #: Kinds that are found by who asks for them alone: agents have read these themselves.
 APART = frozenset({"native"})
 _anchors = msgspec.json.Decoder(list[Anchor])

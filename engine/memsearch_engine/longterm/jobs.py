@@ -4,7 +4,8 @@ A claim is taken in one immediate transaction and proved by a token. Its owner k
 have it stolen, which costs the job one of its tries. Nothing is finished by somebody whose lease has ended.
 
 States: ``running``, ``done``, ``error``; a job that was never claimed has no row. Kinds: ``extract`` (key: agent and session;
-the watermark is the session's time of change) and ``consolidate`` (one for all).
+the watermark is the session's time of change), ``consolidate`` (one for all), ``project_review`` and ``user_profile`` (key: the project; the
+watermark is when its notes were changed last).
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ from memsearch_engine.errors import Conflict, MemsearchError
 from memsearch_engine.home import Home
 from memsearch_engine.state import transaction, using
 
-Kind = Literal["extract", "consolidate"]
+Kind = Literal["extract", "consolidate", "project_review", "user_profile"]
 #: The outcome of a job that had nothing to do: no pause follows it.
 NOTHING_TO_DO = "nothing to do"
 LEASE_S = 600.0
@@ -51,7 +52,7 @@ class Refusal(StrEnum):
     RUNNING = "running"
     FULL = "as many as allowed are running"
     BACKOFF = "failed, waits before it is tried again"
-    EXHAUSTED = "failed too often; new turns in the session try it again"
+    EXHAUSTED = "failed too often; what is new in it tries it again"
     COOLDOWN = "done a short while ago"
 
 
@@ -150,11 +151,11 @@ class Jobs:
         )
         if paused and cooldown_s:
             return Refusal.COOLDOWN
-        if job.kind == "extract" and job.done_watermark >= watermark:
+        if job.kind != "consolidate" and job.done_watermark >= watermark:
             return Refusal.UP_TO_DATE
         if job.state == "error" and (job.kind == "consolidate" or watermark <= job.watermark):
             if (
-                job.kind == "extract" and job.tries_left <= 0
+                job.kind != "consolidate" and job.tries_left <= 0
             ):  # consolidation is needed for as long as there is something new
                 return Refusal.EXHAUSTED
             if now < job.retry_at <= now + RETRY_S + _SLACK_S:  # later than that, the clock has been set back

@@ -9,6 +9,7 @@ import contextlib
 import os
 import time
 from collections.abc import Mapping
+from itertools import accumulate, takewhile
 from pathlib import Path
 from typing import Literal
 
@@ -21,31 +22,53 @@ from memsearch_engine.index.analyze import terms
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.llm.tokens import estimate
-from memsearch_engine.longterm import review, searchable, workspace
+from memsearch_engine.longterm import living, review, searchable, workspace
 from memsearch_engine.longterm.facts import facts as remembered
 from memsearch_engine.longterm.store import DAY_S, SCHEMA, Store, id_of, plain_line
+from memsearch_engine.projects import Project
 from memsearch_engine.registry import Registry
 from memsearch_engine.settings import Settings
 from memsearch_engine.state import transaction, using
-from memsearch_engine.usage import totals
+from memsearch_engine.usage import totals, without_citations
 
 _HEAD = (
     "Long-term memory, checked by the user. Where a line of it helps, end your reply with its citation, such as "
     "[mem:3f9a2c1b]: what is cited is kept, what is never used is forgotten. More of it: `memsearch search 'kind:memory WORDS'`, "
     "recaps of sessions: `kind:summary`."
 )
+_PAGE_HEAD = "PROJECT.md, where this project stands, as its owner accepted it (`memsearch search 'kind:project WORDS'` has all of it):"
 TRASH = """
 CREATE TABLE IF NOT EXISTS longterm_trash (
   id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, query TEXT NOT NULL, body BLOB NOT NULL, restored REAL NOT NULL);
 """
 
 
-def told(home: Home, project: str, max_tokens: int) -> str:
+def told(home: Home, project: str, max_tokens: int, page: str = "") -> str:
     """What a new session is told, within a cap; '' where there is nothing. Reads files only.
 
     Args:
-        project: the identity of the session's project.
+        project: the identity of the session's project. page: what it is told of the project's PROJECT.md (``told_of_page``).
     """
+    return "\n\n".join(part for part in (page, _learned(home, project, max_tokens)) if part)
+
+
+def told_of_page(home: Home, settings: Settings, memory: str, project: str) -> str:
+    """What a new session is told of PROJECT.md, within its cap. *memory*: the project's memory folder."""
+    root = os.path.dirname(os.path.dirname(memory))
+    with contextlib.suppress(Unreachable):
+        lines = living.told(home, Project(project, "", "", root, memory), "project").splitlines()
+        left = settings.documents.max_tokens - estimate(_PAGE_HEAD)
+        kept = list(
+            takewhile(lambda size: size >= 0, accumulate((-estimate(line) - 1 for line in lines), initial=left))
+        )
+        lines = lines[: len(kept) - 1]
+        while lines and (lines[-1].startswith("#") or not lines[-1].strip()):
+            lines.pop()
+        return without_citations("\n".join([_PAGE_HEAD, *lines])) if lines else ""
+    return ""
+
+
+def _learned(home: Home, project: str, max_tokens: int) -> str:
     scope = project[:8]
     facts = [f"- {fact.text} [mem:{fact.id}]" for fact in reversed(remembered(home)) if fact.scope in ("", scope)]
     lines = ["Noted by the user, the newest first:", *facts] if facts else []
@@ -64,7 +87,8 @@ def told(home: Home, project: str, max_tokens: int) -> str:
 def prepare(home: Home, settings: Settings, memory: str, project: str) -> bool:
     """Keep ready what hooks tell new sessions of the project with this memory folder. Returns whether it changed."""
     recall = settings.recall
-    kept = told(home, project, settings.longterm.max_tokens) if recall.inject else ""
+    page = told_of_page(home, settings, memory, project) if recall.inject else ""
+    kept = told(home, project, settings.longterm.max_tokens, page) if recall.inject else ""
     return prebuild(
         home, memory, recall.max_tokens if recall.inject else 0, longterm=kept, hint=recall.hint,
         wait_ms=recall.wait_ms if recall.prompt else 0, carry_ms=2 * recall.wait_ms if recall.compaction else 0,

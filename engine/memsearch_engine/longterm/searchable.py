@@ -1,7 +1,7 @@
 """The long-term memory as files that the index reads: what was paid for can be found, opened and told.
 
 For each project there is a folder in the home with what holds there and everywhere: accepted bullets of MEMORY.md, remembered facts, recaps
-of the sessions that were weighed. They are made of the workspace and follow it; nobody edits them (the journal refuses it), and what was
+of the sessions that were weighed, and what of PROJECT.md and USER.md may be told. They are made of the workspace and follow it; nobody edits them (the journal refuses it), and what was
 forgotten is not in them.
 """
 
@@ -17,13 +17,14 @@ from memsearch_engine.ids import digest
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.text import escape_block
-from memsearch_engine.longterm import workspace
+from memsearch_engine.longterm import living, workspace
 from memsearch_engine.longterm.facts import facts
 from memsearch_engine.longterm.store import Store
+from memsearch_engine.projects import Project
 from memsearch_engine.usage import without_citations
 
 #: Of those, what was accepted or written by the owner.
-_OWNERS = ("memory.md", "facts.md")
+_OWNERS = ("memory.md", "facts.md", "project.md", "user.md")
 
 
 def folder(home: Home, project: str) -> Path:
@@ -31,12 +32,20 @@ def folder(home: Home, project: str) -> Path:
     return home.longterm_search / project[:8]
 
 
-def write(home: Home, project: str, origin: Origin) -> Path:
-    """Bring a project's files up to what the workspace says now. Returns their folder. Raises OSError, MemsearchError."""
+def write(home: Home, project: str, origin: Origin, place: Project | None = None) -> Path:
+    """Bring a project's files up to what the workspace says now. Returns their folder. Raises OSError, MemsearchError.
+
+    Args:
+        place: where its PROJECT.md and USER.md lie; without it, what is searched of them stays.
+    """
     target = folder(home, project)
-    for name, entries in (
-        ("memory.md", _bullets(home, project)), ("facts.md", _facts(home, project)), ("sessions.md", _recaps(home, project)),
-    ):  # fmt: skip
+    texts = [
+        ("memory.md", _bullets(home, project)),
+        ("facts.md", _facts(home, project)),
+        ("sessions.md", _recaps(home, project)),
+    ]
+    texts += [(f"{page}.md", _page(home, place, page)) for page in living.PAGES] if place else []
+    for name, entries in texts:
         text = "\n".join(entries)
         path = target / name
         if put(path, text) and name in _OWNERS and text:
@@ -73,6 +82,12 @@ def _facts(home: Home, project: str) -> Iterator[str]:
     for fact in facts(home):
         if fact.scope in ("", project[:8]):
             yield _entry("fact", "Remembered", f"- {fact.text}")
+
+
+def _page(home: Home, place: Project, page: living.Page) -> Iterator[str]:
+    for heading, lines in living.sections(living.told(home, place, page)).items():
+        if text := "\n".join(line for line in lines if not line.startswith("# ")).strip():
+            yield _entry(page, f"{living.FILES[page]}, {heading.lstrip('# ')}".rstrip(", "), text)
 
 
 def _recaps(home: Home, project: str) -> Iterator[str]:

@@ -20,7 +20,7 @@ from memsearch_engine.journal.model import UNTRUSTED, path_said
 
 AGENTS = registry.names()
 _AGENT_NAMES = {other: agent.name for agent in registry.everyone() for other in agent.also_called}
-KINDS = ("turn", "note", "memory", "fact", "summary", "native")
+KINDS = ("turn", "note", "memory", "fact", "summary", "project", "user", "native")
 IS = ("pinned", "superseded", "expired", "pending", "untrusted", "stale", "unmerged")
 _DATES = "2026-02-09, 2026-02, 7d, today, yesterday"
 _VALUES = {

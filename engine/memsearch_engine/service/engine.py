@@ -33,7 +33,7 @@ from memsearch_engine.index.catalog import Compared
 from memsearch_engine.index.embed import OtherLength
 from memsearch_engine.index.rows import IndexResult
 from memsearch_engine.journal.write import Journal
-from memsearch_engine.longterm import pipeline, review
+from memsearch_engine.longterm import living, pipeline, review
 from memsearch_engine.longterm.recall import prepare
 from memsearch_engine.longterm.workspace import MEMORY, NOTES, SUMMARY
 from memsearch_engine.projects import Place, Project, locate
@@ -205,8 +205,20 @@ class Engine:
             try:
                 if not self._paused and pipeline.due(self.home, self.settings):
                     self._remember(background=True)
+                self._keep_pages()
             except MemsearchError as error:
                 log.warning("long-term memory: %s", error)
+
+    def _keep_pages(self) -> None:
+        """Have changes to PROJECT.md and USER.md proposed where that is enabled, notes have come, and the pause is over."""
+        pages = [] if self._paused or self._remembering else living.due(self.settings)
+        for project in distinct(self._registered()) if pages else ():
+            for page in pages:
+                if not self.stopping.is_set() and os.path.isdir(project.memory):
+                    result = living.run(self.home, self.settings, project, page, stop=self.stopping.is_set)
+                    if result.state != "skipped":
+                        log.info("%s of %s: %s", living.FILES[page], project.slug, msgspec.json.encode(result).decode())
+                        self._bump()
 
     def _remember(self, **how: Any) -> None:
         """Run the pipeline in a thread of its own; the service does not exit meanwhile."""
@@ -776,14 +788,17 @@ class Engine:
         """Who is captured and since when, whose turns don't arrive, and how many decisions the owner owes."""
         projects = self._meant(place, all_projects)
         proposal = review.pending(self.home)
-        proposed = review.decisions(proposal) if proposal else []
+        proposed = len(review.decisions(proposal)) if proposal else 0
+        proposed += sum(
+            len(draft.waiting) for project in distinct(projects) for draft in living.pending(self.home, project)
+        )
         with self._counting:
             held = self._waiting.count(
                 sorted({project.memory for project in projects}), lambda: call.cancelled() or self.stopping.is_set()
             )
         keeper = Keeper(self.home, self.journal)
         try:
-            return Standing(keeper.ledger.captured_since(), self._alarms(), held + len(proposed))
+            return Standing(keeper.ledger.captured_since(), self._alarms(), held + proposed)
         finally:
             keeper.close()
 

@@ -36,7 +36,7 @@ from memsearch_engine.index.space import Space, complete_spaces
 from memsearch_engine.index.sync import Scan, scan
 from memsearch_engine.index.watch import Watcher
 from memsearch_engine.journal.origin import Origin
-from memsearch_engine.longterm import searchable
+from memsearch_engine.longterm import living, searchable
 from memsearch_engine.projects import Project
 from memsearch_engine.registry import Registry
 from memsearch_engine.service.comparing import Comparer
@@ -147,6 +147,7 @@ class Indexer:
         self._jobs: queue.Queue[Job | None] = queue.Queue()
         self._queued: set[str] = set()
         self._native_stamps: dict[str, tuple[tuple[str, int, int], ...]] = {}  # root -> of the agents' own memories
+        self._page_stamps: dict[str, tuple[tuple[int, int], ...]] = {}  # root -> of PROJECT.md and USER.md
         self.given_up: dict[str, str] = {}  # root -> why its newest notes have no meaning yet
         self._again: dict[str, float] = {}  # root -> when its meaning is tried again (monotonic)
         self._opened_with: tuple[Embedding, Milvus] | None = None
@@ -695,7 +696,7 @@ class Indexer:
         """Where what a project may know of the long-term memory lies, up to date."""
         origin = Origin(self.home)
         try:
-            return str(searchable.write(self.home, project.id, origin))
+            return str(searchable.write(self.home, project.id, origin, project))
         except (MemsearchError, OSError) as error:  # the notes are found without it
             log.warning("the long-term memory is not searched in %s: %s", project.slug, error)
             return str(searchable.folder(self.home, project.id))
@@ -719,10 +720,15 @@ class Indexer:
         return native_memories.sources(project.root, folders) if is_wanted else {}
 
     def look_at_native(self) -> None:
-        """Notice that agents have written to their own memories: nobody tells of it."""
+        """Notice that agents have written to their own memories, or somebody to PROJECT.md or USER.md: nobody tells of it."""
         folders = AgentFolders.from_env(seen=known_folders(self.home))
         for project in list(self.known.values()):
-            if self._native_stamps.get(project.root, ()) != native_memories.stamps(self._native(project, folders)):
+            pages, known = living.stamp(project), self._page_stamps.get(project.root)
+            self._page_stamps[project.root] = pages
+            is_native = self._native_stamps.get(project.root, ()) != native_memories.stamps(
+                self._native(project, folders)
+            )
+            if is_native or known not in (None, pages):
                 self.refresh(project)
 
     def _settings_of(self, project: Project) -> tuple[Settings, list[tuple[str, str]]]:

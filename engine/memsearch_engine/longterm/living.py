@@ -1,0 +1,683 @@
+"""PROJECT.md and USER.md: where a project stands, and how its developer likes to work; one page each in the project's ``.memsearch``.
+
+A model proposes changes from the newest notes, as a leased job, where the owner has enabled it (memsearch's tasks ``project_review`` and
+``user_profile``) or asks for it. Nothing takes effect without the owner's word on each piece. What he wrote by hand is never changed by a
+proposal. Sessions are told, and searches find, only lines that he accepted or released: the file may have come with a clone.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+import re
+import sqlite3
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+
+from memsearch_engine import inside
+from memsearch_engine.agents import registry
+from memsearch_engine.capture.suspicion import orders
+from memsearch_engine.errors import Conflict, MemsearchError, NotFound, SettingsError, Unreachable, UsageError
+from memsearch_engine.home import Home
+from memsearch_engine.journal.disk import append, locked, replace
+from memsearch_engine.journal.text import plain
+from memsearch_engine.llm import native, spend, tools
+from memsearch_engine.llm.providers import complete
+from memsearch_engine.llm.reply import ModelError, Reply
+from memsearch_engine.llm.tokens import estimate
+from memsearch_engine.longterm import reading
+from memsearch_engine.longterm.jobs import NOTHING_TO_DO, Claim, Jobs, Refusal
+from memsearch_engine.longterm.reading import Material
+from memsearch_engine.longterm.review import Hunk, units
+from memsearch_engine.projects import Project
+from memsearch_engine.secrets.scan import redact
+from memsearch_engine.settings import Settings, Task
+from memsearch_engine.state import transaction, using
+from memsearch_engine.usage import cited
+
+Page = Literal["project", "user"]
+PAGES: tuple[Page, ...] = ("project", "user")
+FILES: dict[Page, str] = {"project": "PROJECT.md", "user": "USER.md"}
+TASKS: dict[Page, Literal["project_review", "user_profile"]] = {"project": "project_review", "user": "user_profile"}
+PURPOSE = "documents"
+_MAX_PAGE, _MAX_LINE, _MAX_LINES = 24_000, 600, 200  # characters and lines of a page
+_MAX_FILE = 256 * 1024
+_SOURCES = {"project": 1, "user": 2}  # sessions that a bullet has to rest on
+_VERSIONS = 20  # of a page that can be taken back
+_LEADS = 5
+_REWORDED = 0.5  # how alike two lines are that say the same
+_MAX_TURNS = 8
+_TRIES = 2
+_BULLET = re.compile(r"^\s*[-*+]\s")
+_RULE = re.compile(r"^\s{0,3}(?:-{3,}|={3,}|_{3,}|\*{3,})\s*$|^\s*(?:```+|~~~+)")
+_JSON = re.compile(r"\A\s*(?:```(?:json)?\s*\n)?(\{.*\})\s*(?:\n```)?\s*\Z", re.S)
+SCHEMA = """
+CREATE TABLE IF NOT EXISTS living_waiting (
+  project TEXT NOT NULL, page TEXT NOT NULL, body BLOB NOT NULL, PRIMARY KEY (project, page)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS living_lines (
+  project TEXT NOT NULL, page TEXT NOT NULL, line TEXT NOT NULL, how TEXT NOT NULL, PRIMARY KEY (project, page, line)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS living_versions (
+  id INTEGER PRIMARY KEY AUTOINCREMENT, project TEXT NOT NULL, page TEXT NOT NULL, at REAL NOT NULL, before TEXT, after TEXT NOT NULL);
+"""
+Progress = Callable[[str], None]
+
+
+class Answer(msgspec.Struct, forbid_unknown_fields=True):
+    """What a model has to answer, key by key."""
+
+    action: Literal["none", "replace"]
+    reason: str
+    content: str = ""
+
+
+class Draft(msgspec.Struct):
+    """What is proposed for a page. ``at``: seconds since 1970; ``reason``: the model's; ``left_out``: bullets that rested on too little, and
+    changes to lines of the owner's."""
+
+    project: str
+    page: Page
+    path: str
+    at: float
+    hunks: list[Hunk]
+    reason: str
+    provider: str
+    left_out: int = 0
+
+    @property
+    def waiting(self) -> list[Hunk]:
+        return [hunk for hunk in self.hunks if hunk.state == "open"]
+
+
+class Result(msgspec.Struct):
+    """What a run came to. ``state``: ``review`` (changes wait), ``unchanged``, ``skipped``, ``failed``."""
+
+    page: Page
+    state: str
+    reason: str = ""
+    hunks: int = 0
+    tokens: int = 0
+
+
+# -- where, and whose ---------------------------------------------------------------------------------------
+
+
+def path_of(project: Project, page: Page, task: Task | None = None) -> str:
+    """The page's file, in the project's ``.memsearch`` or where the owner's settings say (below the project). Raises SettingsError."""
+    if task is None or not task.output_file:
+        return os.path.join(os.path.dirname(project.memory), FILES[page])
+    path = os.path.normpath(os.path.join(project.root, task.output_file))
+    if not path.startswith(project.root + os.sep) or not path.endswith(".md"):
+        raise SettingsError(f"`{TASKS[page]}.output_file` {task.output_file!r} is no markdown file in the project")
+    return path
+
+
+def chosen(settings: Settings, page: Page) -> tuple[str, Task] | None:
+    """The agent whose table enables a page, and that table; None where none does."""
+    for agent in registry.names():
+        plugin = settings.plugins.get(agent)
+        task = getattr(plugin, TASKS[page], None) if plugin else None
+        if task is not None and task.enabled:
+            return agent, task
+    return None
+
+
+def read(project: Project, page: Page, task: Task | None = None) -> str:
+    """The page as it stands; '' where there is none. Raises Unreachable."""
+    path = path_of(project, page, task)
+    try:
+        return inside.read(path, _MAX_FILE).decode("utf-8", "replace")
+    except FileNotFoundError:
+        return ""
+    except OSError as error:
+        raise Unreachable(f"{path} can't be read: {error.strerror or error}") from error
+
+
+def lines_of(home: Home, project: Project, page: Page) -> dict[str, str]:
+    """line -> ``made`` (it was proposed, and accepted) or ``released`` (the owner's word for what he or others wrote)."""
+    with using(home, SCHEMA) as db:
+        rows = db.execute(
+            "SELECT line, how FROM living_lines WHERE project=? AND page=?", (project.id, page)
+        ).fetchall()
+    return dict(rows)
+
+
+def stamp(project: Project) -> tuple[tuple[int, int], ...]:
+    """Changes with the pages' files."""
+    found = []
+    for page in PAGES:
+        try:
+            info = os.lstat(path_of(project, page))
+            found.append((info.st_mtime_ns, info.st_size))
+        except OSError:
+            found.append((0, 0))
+    return tuple(found)
+
+
+def told(home: Home, project: Project, page: Page, task: Task | None = None) -> str:
+    """The page as far as it may be told: headings, and lines that the owner accepted or released and that read like no order."""
+    text = read(project, page, task)
+    if not text.strip():
+        return ""
+    known = lines_of(home, project, page)
+    kept: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("#"):
+            while kept and kept[-1].startswith("#"):
+                kept.pop()  # a heading with nothing under it
+            kept.append(line)
+        elif line.strip() and line in known and not orders(line, his_words=False):
+            kept.append(line)
+    while kept and kept[-1].startswith("#"):
+        kept.pop()
+    return "\n".join(kept)
+
+
+def strange(home: Home, project: Project, page: Page) -> list[str]:
+    """Lines of a page that nobody has accepted or released: they are told to no session."""
+    known = lines_of(home, project, page)
+    return [
+        line
+        for line in read(project, page).splitlines()
+        if line.strip() and not line.startswith("#") and line not in known
+    ]
+
+
+def release(home: Home, project: Project, page: Page) -> int:
+    """The owner's word for all lines of a page as it stands. How many it was."""
+    lines = strange(home, project, page)
+    with using(home, SCHEMA) as db, transaction(db):
+        _note_lines(db, project, page, lines, "released")
+    return len(lines)
+
+
+def _note_lines(db: sqlite3.Connection, project: Project, page: Page, lines: Iterable[str], how: str) -> None:
+    rows = [(project.id, page, line, how) for line in lines if line.strip()]
+    db.executemany("INSERT OR REPLACE INTO living_lines (project, page, line, how) VALUES (?,?,?,?)", rows)
+
+
+# -- making -------------------------------------------------------------------------------------------------
+
+
+def due(settings: Settings) -> list[Page]:
+    """The pages that some agent's table enables."""
+    return [page for page in PAGES if chosen(settings, page)]
+
+
+def run(
+    home: Home,
+    settings: Settings,
+    project: Project,
+    page: Page,
+    *,
+    force: bool = False,
+    provider: str = "",
+    model: str = "",
+    stop: Callable[[], bool] = lambda: False,
+    clock: Callable[[], float] = time.time,
+) -> Result:
+    """Have a page proposed anew, if notes have come since the last time and its pause is over.
+
+    Args:
+        force: the owner asks: neither counts. provider, model: whom to ask instead of what the settings say.
+
+    Raises:
+        SettingsError: nobody may be asked, or the task's files are none.
+    """
+    agent, task = chosen(settings, page) or ("", Task())
+    task = msgspec.structs.replace(
+        task, provider=provider or task.provider, model=model or ("" if provider else task.model)
+    )
+    if not provider and not agent:
+        raise SettingsError(
+            f"no model may be asked for {FILES[page]}",
+            f"memsearch config set plugins.claude-code.{TASKS[page]}.enabled true, or name one: --provider NAME",
+        )
+    folder = reading.folder_of(project, task.input_dir)
+    jobs = Jobs(home, clock)
+    claim = jobs.claim(
+        TASKS[page], project.id, reading.newest(folder), cooldown_s=task.min_interval_hours * 3600, force=force, cap=2
+    )
+    if isinstance(claim, Refusal):
+        return Result(page, "skipped", str(claim))
+    work = _Run(home, settings, project, page, agent, task, folder, jobs, claim, stop, clock)
+    try:
+        with jobs.kept_alive(claim) as lost:
+            work.lost = lost.is_set
+            return work.work()
+    except SettingsError as error:
+        jobs.fail(claim, str(error), again=False)
+        raise
+    except (MemsearchError, OSError) as error:
+        jobs.fail(claim, str(error))
+        return Result(page, "failed", str(error), tokens=work.tokens)
+    except BaseException:
+        jobs.release(claim, "interrupted")
+        raise
+
+
+class _Run:
+    def __init__(
+        self, home: Home, settings: Settings, project: Project, page: Page, agent: str, task: Task, folder: str, jobs: Jobs, claim: Claim,
+        stop: Callable[[], bool], clock: Callable[[], float],
+    ) -> None:  # fmt: skip
+        self.home, self.settings, self.project, self.page, self.agent, self.task = (
+            home,
+            settings,
+            project,
+            page,
+            agent,
+            task,
+        )
+        self.folder, self.jobs, self.claim, self.stop, self.clock = folder, jobs, claim, stop, clock
+        self.lost: Callable[[], bool] = lambda: False
+        self.tokens = 0
+
+    def work(self) -> Result:
+        material = reading.collect(self.home, self.project, self.folder, self.settings.documents.input_tokens)
+        if not material.notes:
+            return self._end(Result(self.page, "unchanged", "there is no note that a model may be shown"), None)
+        before = read(self.project, self.page, self.task)
+        own = [line for line in before.splitlines() if line.strip() and line not in self._made()]
+        answer = self._ask(self._question(material, before, own), material)
+        if answer.action == "none" or not answer.content.strip():
+            return self._end(Result(self.page, "unchanged", answer.reason[:300]), None)
+        after, left_out = checked(self.home, answer.content, self.page, material)
+        hunks = hunks_between(before, after)
+        allowed = [one for hunk in hunks if (one := without_owners(hunk, set(own))) is not None]
+        for number, hunk in enumerate(allowed, 1):
+            hunk.number = number
+            hunk.memories = sorted(
+                {material.notes[name].session for name in cited("\n".join(hunk.after)) if name in material.notes} - {""}
+            )
+        if not allowed:
+            return self._end(Result(self.page, "unchanged", "nothing of it could be proposed"), None)
+        path = path_of(self.project, self.page, self.task)
+        draft = Draft(
+            self.project.id, self.page, path, self.clock(), allowed, plain(answer.reason)[:300], self.task.provider,
+            left_out + len(hunks) - sum(hunk in hunks for hunk in allowed),
+        )  # fmt: skip
+        return self._end(Result(self.page, "review", draft.reason, len(allowed)), draft)
+
+    def _made(self) -> set[str]:
+        return {line for line, how in lines_of(self.home, self.project, self.page).items() if how == "made"}
+
+    def _end(self, result: Result, draft: Draft | None) -> Result:
+        def keep(db: sqlite3.Connection) -> None:
+            values = (self.project.id, self.page)
+            db.execute("DELETE FROM living_waiting WHERE project=? AND page=?", values)
+            if draft is not None:
+                db.execute(
+                    "INSERT INTO living_waiting (project, page, body) VALUES (?,?,?)",
+                    (*values, msgspec.json.encode(draft)),
+                )
+
+        result.tokens = self.tokens
+        outcome = result.state if self.tokens else NOTHING_TO_DO
+        if not self.jobs.succeed(self.claim, outcome, keep if draft is not None else None, SCHEMA):
+            raise ModelError("another process took the job over", again=True)
+        return result
+
+    def _question(self, material: Material, before: str, own: list[str]) -> str:
+        parts = [f"Bring {FILES[self.page]} up to date.", "", f"<page>\n{redact(before, self.home)[0]}\n</page>"]
+        if own:
+            parts += ["the owner's own lines:", *(redact(line, self.home)[0] for line in own)]
+        if material.longterm:
+            parts += ["", f"<longterm>\n{material.longterm}\n</longterm>"]
+        return "\n".join([*parts, "", f"<notes>\n{material.text}\n</notes>"])
+
+    def _ask(self, question: str, material: Material) -> Answer:
+        system = _prompt(self.settings, self.page)
+        for attempt in range(_TRIES):
+            if self.lost() or self.stop():
+                raise ModelError("it was told to stop", again=True)
+            text = self._reply(system, question, material)
+            try:
+                return parsed(text)
+            except ModelError:
+                if attempt == _TRIES - 1:
+                    raise
+        raise AssertionError("unreachable")
+
+    def _reply(self, system: str, question: str, material: Material) -> str:
+        """The model's last words. One behind an API may look things up; a command line is asked once."""
+        limits, provider, llm = self.settings.documents, self.task.provider, self.settings.llm
+        by_command = provider == "native" or (native.can(provider) and provider not in llm.providers)
+        if not by_command:
+            return tools.work(
+                llm, provider, self.task.model, system, question, reading.tools_for(material), max_turns=_MAX_TURNS,
+                before_turn=self._before_turn, after_turn=self._after_turn,
+            )  # fmt: skip
+        if provider == "native" and not self.agent:
+            raise SettingsError("whose own model? name the agent", f"--provider {' or '.join(native.those())}")
+        booked = self._reserve(estimate(system + question) + limits.answer_tokens)
+        try:
+            reply = complete(
+                llm,
+                provider,
+                system,
+                question,
+                agent=self.agent,
+                model=self.task.model,
+                max_tokens=limits.answer_tokens,
+            )
+        except ModelError as error:
+            spend.settle(self.home, llm, booked, provider, error)
+            raise
+        spend.settle(self.home, llm, booked, provider, reply)
+        self.tokens += reply.input_tokens + reply.output_tokens
+        return reply.text
+
+    def _reserve(self, tokens: int) -> int:
+        cap = self.settings.documents.daily_tokens
+        booked = spend.reserve(
+            self.home,
+            purpose=PURPOSE,
+            provider=self.task.provider,
+            model=self.task.model,
+            agent=self.agent,
+            tokens=tokens,
+            cap=cap,
+        )
+        if not booked:
+            raise ModelError(
+                f"the day's {cap:,} tokens (documents.daily_tokens) don't suffice: {tokens:,} may be needed", again=True
+            )
+        return booked
+
+    def _before_turn(self) -> None:
+        cap = self.settings.documents.daily_tokens
+        if self.lost():
+            raise ModelError("another process took the job over", again=True)
+        if self.stop():
+            raise ModelError("it was told to stop", again=True)
+        if (used := spend.today(self.home, PURPOSE)) >= cap:
+            raise ModelError(
+                f"the day's {cap:,} tokens (documents.daily_tokens) are used up ({used:,} used)", again=True
+            )
+
+    def _after_turn(self, reply: Reply) -> None:
+        self.tokens += reply.input_tokens + reply.output_tokens
+        spend.note(
+            self.home,
+            self.settings.llm,
+            reply,
+            purpose=PURPOSE,
+            provider=self.task.provider,
+            model=self.task.model,
+            agent=self.agent,
+        )
+
+
+def _prompt(settings: Settings, page: Page) -> str:
+    """The owner's own (``prompts.<task>``, a file), else ours. Raises SettingsError."""
+    path = getattr(settings.prompts, TASKS[page])
+    file = Path(path).expanduser() if path else Path(__file__).parent / "prompts" / f"{TASKS[page]}.md"
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise SettingsError(
+            f"`prompts.{TASKS[page]}` {path} can't be read: {getattr(error, 'strerror', '') or error}"
+        ) from error
+
+
+def parsed(text: str) -> Answer:
+    """A model's answer: one JSON object with the keys that were asked for. Raises ModelError."""
+    match = _JSON.match(text)
+    try:
+        return msgspec.json.decode(match[1] if match else text, type=Answer)
+    except (msgspec.DecodeError, UnicodeEncodeError) as error:
+        raise ModelError(f"the answer is not the JSON that was asked for: {error}", again=True) from error
+
+
+def checked(home: Home, text: str, page: Page, material: Material) -> tuple[str, int]:
+    """What a model wrote, as it may be proposed, and how many bullets were left out: no secret, comment, fence or rule; citations of
+    nothing but what it was given; each bullet resting on enough sessions."""
+    lines: list[str] = []
+    left_out = 0
+    skipping = False
+    for line in redact(plain(text), home)[0][:_MAX_PAGE].splitlines():
+        if _RULE.match(line) or "<!--" in line or "memsearch-memory" in line or orders(line, his_words=False):
+            left_out += bool(_BULLET.match(line))
+            continue
+        line = line.rstrip()[:_MAX_LINE]
+        if line.startswith("#"):
+            line = f"{'#' * min(3, len(line) - len(line.lstrip('#')))} {line.lstrip('# ').strip()}"
+            skipping = False
+        elif _BULLET.match(line):
+            names = [name for name in cited(line) if name in material.notes]
+            sessions = {material.notes[name].session or name for name in names}
+            skipping = len(sessions) < _SOURCES[page]
+            left_out += skipping
+            line = f"{_without_citations(line)} [mem:{', '.join(names)}]" if names else line
+        if not skipping:
+            lines.append(line)
+    while lines and not lines[0].strip():
+        lines.pop(0)
+    kept = [line for n, line in enumerate(lines[:_MAX_LINES]) if line.strip() or (n and lines[n - 1].strip())]
+    return redact("\n".join(kept).rstrip(), home)[0] + "\n", left_out
+
+
+def _without_citations(line: str) -> str:
+    return re.sub(r"\s*\[mem:[^\]]*\]", "", line).rstrip()
+
+
+# -- pieces -------------------------------------------------------------------------------------------------
+
+
+def sections(text: str) -> dict[str, list[str]]:
+    """heading -> its lines; '' for what stands before the first. One that stands twice is one."""
+    found: dict[str, list[str]] = {"": []}
+    heading = ""
+    for line in text.splitlines():
+        if line.startswith("## ") or (line.startswith("# ") and not heading):
+            heading = line.strip() if line.startswith("## ") else ""
+            found.setdefault(heading, [])
+            if not heading:
+                found[""].append(line)
+        else:
+            found[heading].append(line)
+    return found
+
+
+def hunks_between(before: str, after: str) -> list[Hunk]:
+    """What leads from one page to another, bullet by bullet within sections."""
+    old, new = sections(before), sections(after)
+    found: list[Hunk] = []
+    for heading in [*old, *(name for name in new if name not in old)]:
+        was, now = units(old.get(heading, [])), units(new.get(heading, []))
+        for tag, i, j, k, m in difflib.SequenceMatcher(None, was, now, autojunk=False).get_opcodes():
+            for step in range(max(j - i, m - k) if tag != "equal" else 0):
+                gone = list(was[i + step]) if i + step < j and was[i + step] not in now else []
+                come = list(now[k + step]) if k + step < m and now[k + step] not in was else []
+                if gone or come:
+                    lead = [line for unit in now[: k + step] for line in unit if line.strip()]
+                    found.append(Hunk(len(found) + 1, "", heading, lead[::-1][:_LEADS], gone, come, []))
+    return found
+
+
+def without_owners(hunk: Hunk, own: set[str]) -> Hunk | None:
+    """A change as it may be proposed: one that would take a line of the owner's away adds at most what is new; None where that only says
+    his line in other words."""
+    if not own & set(hunk.before):
+        return hunk
+    was, now = "\n".join(hunk.before), _without_citations("\n".join(hunk.after))
+    if not hunk.after or difflib.SequenceMatcher(None, was, now, autojunk=False).ratio() > _REWORDED:
+        return None
+    return Hunk(hunk.number, hunk.path, hunk.section, [*reversed(hunk.before), *hunk.leads], [], hunk.after, [])
+
+
+def applied(hunk: Hunk, text: str) -> str:
+    """A page with a change in it. Raises Conflict where what it changes is not there any more."""
+    found = sections(text)
+    lines = found.setdefault(hunk.section, [])
+    if hunk.before:
+        place = _place(lines, hunk.before)
+        if place < 0:
+            if hunk.after and _place(lines, hunk.after) >= 0:
+                return text
+            raise Conflict(
+                f"what it changes is not there any more: {hunk.before[0][:80]}",
+                "reject it, or wait for the next review",
+            )
+        lines[place : place + len(hunk.before)] = hunk.after
+    elif _place(lines, hunk.after) < 0:
+        place = next((lines.index(lead) + 1 for lead in hunk.leads if lead in lines), -1)
+        if place < 0:
+            place = len(lines)
+            while place and not lines[place - 1].strip():
+                place -= 1
+        lines[place:place] = hunk.after
+    return _joined(found)
+
+
+def _place(lines: list[str], wanted: list[str]) -> int:
+    return next((n for n in range(len(lines) - len(wanted) + 1) if lines[n : n + len(wanted)] == wanted), -1)
+
+
+def _joined(found: dict[str, list[str]]) -> str:
+    parts = []
+    for heading, lines in found.items():
+        body = "\n".join(lines).strip("\n")
+        if heading and body.strip():
+            parts.append(f"{heading}\n\n{body}")
+        elif body.strip():
+            parts.append(body)
+    return "\n\n".join(parts) + "\n" if parts else ""
+
+
+# -- the owner's word ---------------------------------------------------------------------------------------
+
+
+def pending(home: Home, project: Project) -> list[Draft]:
+    """What waits for the owner's word in a project."""
+    with using(home, SCHEMA) as db:
+        rows = db.execute("SELECT body FROM living_waiting WHERE project=? ORDER BY page", (project.id,)).fetchall()
+    return [msgspec.json.decode(body, type=Draft) for (body,) in rows]
+
+
+def decide(
+    home: Home,
+    project: Project,
+    page: Page,
+    verdict: Literal["accepted", "rejected"],
+    numbers: Iterable[int] = (),
+    *,
+    text: str | None = None,
+) -> list[Hunk]:
+    """Accept or reject changes of a page; none named: all that wait. Accepting writes the file, all of them or none.
+
+    Args:
+        text: accept one change with these words instead.
+
+    Raises:
+        NotFound: nothing waits, or not that number. Conflict: the page changed there. UsageError: the words can't stand there.
+    """
+    path = next((draft.path for draft in pending(home, project) if draft.page == page), "")
+    if not path:
+        raise NotFound(
+            f"nothing waits for {FILES[page]}", "`memsearch project review` looks whether there is anything to propose"
+        )
+    with locked(home, path):
+        draft = next(draft for draft in pending(home, project) if draft.page == page)
+        wanted = set(numbers)
+        hunks = [hunk for hunk in draft.waiting if not wanted or hunk.number in wanted]
+        if missing := wanted - {hunk.number for hunk in hunks}:
+            raise NotFound(f"no open change {min(missing)}", "`memsearch project show` lists them")
+        if text is not None:
+            if len(hunks) != 1 or not text.strip() or re.search(r"(?m)^#|<!--|memsearch-memory", text):
+                raise UsageError("name one change, and give it words without a heading or a comment")
+            hunks[0].after = redact(plain(text.strip("\n")), home)[0].splitlines()
+        if verdict == "accepted":
+            _write(home, project, draft, hunks)
+        for hunk in hunks:
+            hunk.state = verdict
+        with using(home, SCHEMA) as db, transaction(db):
+            if draft.waiting:
+                values = (msgspec.json.encode(draft), project.id, page)
+                db.execute("UPDATE living_waiting SET body=? WHERE project=? AND page=?", values)
+            else:
+                db.execute("DELETE FROM living_waiting WHERE project=? AND page=?", (project.id, page))
+    return hunks
+
+
+def reopen(home: Home, project: Project, draft: Draft) -> None:
+    """Let changes wait again as they did."""
+    with using(home, SCHEMA) as db:
+        values = (project.id, draft.page, msgspec.json.encode(draft))
+        db.execute("INSERT OR REPLACE INTO living_waiting (project, page, body) VALUES (?,?,?)", values)
+
+
+def _write(home: Home, project: Project, draft: Draft, hunks: list[Hunk]) -> None:
+    before = _bytes(draft.path)
+    text = (before or b"").decode("utf-8", "replace")
+    for hunk in hunks:
+        text = applied(hunk, text)
+    with using(home, SCHEMA) as db, transaction(db):  # said before it is written: what then fails does no harm
+        _note_lines(db, project, draft.page, (line for hunk in hunks for line in hunk.after), "made")
+        was = before.decode("utf-8", "replace") if before is not None else None
+        db.execute(
+            "INSERT INTO living_versions (project, page, at, before, after) VALUES (?,?,?,?,?)",
+            (project.id, draft.page, time.time(), was, text),
+        )
+        db.execute(
+            "DELETE FROM living_versions WHERE project=? AND page=? AND id NOT IN (SELECT id FROM living_versions WHERE project=? AND page=?"
+            " ORDER BY id DESC LIMIT ?)",
+            (project.id, draft.page, project.id, draft.page, _VERSIONS),
+        )
+    _put(draft.path, before, text)
+
+
+def _bytes(path: str) -> bytes | None:
+    try:
+        return inside.read(path, _MAX_FILE)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise Unreachable(f"{path} can't be read: {error.strerror or error}", "nothing was changed") from error
+
+
+def _put(path: str, before: bytes | None, text: str | None) -> None:
+    """Make the file say *text* (None: be none), if it still says *before*. Raises Conflict, Unreachable."""
+    if text is None:
+        if _bytes(path) != before:
+            raise Conflict(f"{path} has changed since", "look at it; nothing was changed")
+        os.unlink(path)
+    elif before is None:
+        if _bytes(path) is not None:
+            raise Conflict(f"{path} has come to be meanwhile", "look at it; nothing was changed")
+        append(path, text.encode())
+    else:
+        replace(path, before, text.encode())
+
+
+def undo(home: Home, project: Project, page: Page) -> str:
+    """Take the last accepted change of a page back. Returns its file; '' where there is none.
+
+    Raises:
+        Conflict: the page was changed since.
+    """
+    with using(home, SCHEMA) as db:
+        row = db.execute(
+            "SELECT id, before, after FROM living_versions WHERE project=? AND page=? ORDER BY id DESC LIMIT 1",
+            (project.id, page),
+        ).fetchone()
+    if row is None:
+        return ""
+    path = path_of(project, page)
+    number, before, after = row
+    with locked(home, path):
+        now = _bytes(path)
+        if now is None or now.decode("utf-8", "replace") != after:
+            if (
+                now.decode("utf-8", "replace") if now is not None else None
+            ) != before:  # else it never came to be written
+                raise Conflict(f"{path} has changed since", "look at it; nothing was changed")
+        else:
+            _put(path, now, before)
+        with using(home, SCHEMA) as db:
+            db.execute("DELETE FROM living_versions WHERE id=?", (number,))
+    return path

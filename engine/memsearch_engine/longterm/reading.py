@@ -1,0 +1,200 @@
+"""What a model is shown of a project's notes to write about it, and what it may look up: bounded, without secrets, and nothing that no
+session may be told."""
+
+from __future__ import annotations
+
+import os
+from datetime import date
+from typing import NamedTuple
+
+import msgspec
+
+from memsearch_engine.capture.clean import without_secrets
+from memsearch_engine.capture.context import may_be_told, unfenced
+from memsearch_engine.capture.suspicion import orders
+from memsearch_engine.errors import MemsearchError, SettingsError
+from memsearch_engine.home import Home
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.journal.files import DayFile, list_days, list_files, read_day
+from memsearch_engine.journal.model import Entry
+from memsearch_engine.journal.origin import Origin
+from memsearch_engine.journal.text import plain
+from memsearch_engine.llm.tokens import estimate
+from memsearch_engine.llm.tools import Tool
+from memsearch_engine.longterm import workspace
+from memsearch_engine.projects import Project
+from memsearch_engine.search import lexical
+from memsearch_engine.search.query import parse
+from memsearch_engine.secrets.scan import redact
+from memsearch_engine.transcripts.evidence import Archive
+
+_ID = 12  # digits of an entry's id that a model cites
+_NOTE_TOKENS, _LONGTERM_TOKENS = 400, 2_500
+_HITS, _MAX_SHOWN = 8, 6_000
+
+
+class Source(NamedTuple):
+    """A note that a model was given. ``session``: the one it came from, by agent and id; '' for a note by hand."""
+
+    entry: Entry
+    day: str
+    session: str
+
+
+class Material(msgspec.Struct):
+    """What a model is shown. ``notes``: by the id that it cites; what it looks up is added."""
+
+    home: Home
+    project: Project
+    text: str
+    longterm: str
+    notes: dict[str, Source]
+
+
+def folder_of(project: Project, input_dir: str) -> str:
+    """Where the notes lie that are read. Raises SettingsError."""
+    if not input_dir:
+        return project.memory
+    path = os.path.normpath(os.path.join(project.root, input_dir))
+    if not path.startswith(project.root + os.sep):
+        raise SettingsError(f"`input_dir` {input_dir!r} is no folder in the project")
+    return path
+
+
+def newest(folder: str) -> float:
+    """When its files were changed last, in seconds since 1970; 0 for none."""
+    return max((file.mtime_ns / 1e9 for file in list_files(folder).files), default=0.0)
+
+
+def collect(home: Home, project: Project, folder: str, max_tokens: int) -> Material:
+    """The newest notes that a session may be told, as many as fit; and what the long-term memory says of the project."""
+    longterm = redact(workspace.told(workspace.read(home.longterm, workspace.SUMMARY), project.id[:8]), home)[0]
+    while longterm and estimate(longterm) > _LONGTERM_TOKENS:
+        longterm = longterm.rpartition("\n")[0]
+    material = Material(home, project, "", longterm, {})
+    origin = Origin(home)
+    days: list[str] = []
+    left = max_tokens
+    try:
+        for file in sorted(list_days(folder), key=lambda file: file.day, reverse=True):
+            lines = []
+            for entry in reversed(_tellable(project, file, origin)):
+                line = _shown(material, file.day, entry)
+                if estimate(line) > left:
+                    left = 0
+                    break
+                left -= estimate(line)
+                lines.append(line)
+            if lines:
+                days.append("\n".join(lines))
+            if left <= 0:
+                break
+    finally:
+        origin.close()
+    material.text = "\n\n".join(days)
+    return material
+
+
+def _tellable(project: Project, file: DayFile, origin: Origin) -> list[Entry]:
+    try:
+        entries = read_day(file.path).entries
+    except OSError:
+        return []
+    arrived = origin.arrived(project.memory, entries)
+    released = origin.released(entries)
+    return [
+        entry
+        for entry in entries
+        if entry.id not in arrived
+        and may_be_told(entry, date.today())
+        and not entry.is_digest
+        and (entry.id in released or not orders(entry.body, his_words=False))
+    ]
+
+
+def _shown(material: Material, day: str, entry: Entry) -> str:
+    """A note as a model reads it; from then on it may cite it."""
+    name = entry.id[:_ID]
+    session = f"{entry.agent}/{entry.session}" if entry.session else ""
+    material.notes[name] = Source(entry, day, session)
+    text = unfenced(redact(plain(entry.body), material.home)[0])
+    while estimate(text) > _NOTE_TOKENS:
+        text = text[: len(text) * 4 // 5]
+    who = entry.agent or "by hand"
+    return f"[mem:{name}] {day} {entry.time} {who}{f' session {entry.session[:8]}' if entry.session else ''}\n{text}"
+
+
+def tools_for(material: Material) -> list[Tool]:
+    """What a model may look up: notes by words, one note, the conversation behind one. Nothing can be changed."""
+    return [
+        Tool(
+            "search", "Notes of the project that have these words, best first.", {"words": "string"}, _Search(material)
+        ),
+        Tool("expand", "A whole note by its id.", {"id": "string"}, _Expand(material)),
+        Tool(
+            "transcript",
+            "The conversation that a note came from, by the note's id.",
+            {"id": "string"},
+            _Transcript(material),
+        ),
+    ]
+
+
+class _Search:
+    def __init__(self, material: Material) -> None:
+        self.material = material
+
+    def __call__(self, words: str) -> str:
+        material = self.material
+        query = parse(words[:500])
+        query.projects = []
+        catalog = Catalog.open_readonly(material.home.cache_db)
+        origin = Origin(material.home)
+        try:
+            found: list[str] = []
+            for hit in lexical.search(catalog, [material.project], query, _HITS * 3).hits:
+                if not hit.day or len(found) == _HITS:
+                    continue
+                entries = {e.id: e for e in _tellable(material.project, DayFile.at(hit.path), origin)}
+                if hit.id in entries:
+                    found.append(_shown(material, hit.day, entries[hit.id]))
+            return "\n\n".join(found)[:_MAX_SHOWN] or "nothing found"
+        except MemsearchError as error:
+            raise ValueError(str(error)) from error
+        finally:
+            origin.close()
+            if catalog is not None:
+                catalog.close()
+
+
+class _Expand:
+    def __init__(self, material: Material) -> None:
+        self.material = material
+
+    def __call__(self, id: str) -> str:
+        source = _known(self.material, id)
+        return redact(plain(source.entry.body), self.material.home)[0][:_MAX_SHOWN]
+
+
+class _Transcript:
+    def __init__(self, material: Material) -> None:
+        self.material = material
+
+    def __call__(self, id: str) -> str:
+        entry = _known(self.material, id).entry
+        archive = Archive(self.material.home)
+        try:
+            turn = archive.get(entry.agent, entry.session, entry.turn)
+        finally:
+            archive.close()
+        if turn is None or turn.outside:
+            raise ValueError("its conversation is not kept")
+        clean = without_secrets(turn, self.material.home)
+        return unfenced(plain(f"user: {clean.user}\n\nassistant: {clean.assistant}"))[:_MAX_SHOWN]
+
+
+def _known(material: Material, name: str) -> Source:
+    source = material.notes.get(name.strip().removeprefix("mem:")[:_ID])
+    if source is None:
+        raise ValueError("no such note: use an id that you were given")
+    return source

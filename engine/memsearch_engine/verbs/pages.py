@@ -1,0 +1,182 @@
+"""The verbs of PROJECT.md and USER.md, and of what instruction files take over from them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from typing import Literal
+
+import msgspec
+
+from memsearch_engine import inside
+from memsearch_engine.agents import patches
+from memsearch_engine.agents.patches import Patch
+from memsearch_engine.errors import MemsearchError, UsageError
+from memsearch_engine.ids import digest
+from memsearch_engine.longterm import living, recall
+from memsearch_engine.longterm.living import Draft, Page, Result
+from memsearch_engine.longterm.review import Hunk
+from memsearch_engine.memory import Memory
+from memsearch_engine.settings import load
+from memsearch_engine.usage import without_citations
+
+_BEGIN = "<!-- memsearch:begin, kept by `memsearch project propose`; `--undo` takes it out -->"
+_END = "<!-- memsearch:end -->"
+_HEADS: dict[Page, str] = {"project": "## Where this project stands", "user": "## How the developer likes to work"}
+
+
+class PageState(msgspec.Struct):
+    """A page as it stands. ``told``: what sessions may be told of it; ``strange``: its lines that nobody accepted or released."""
+
+    page: Page
+    path: str
+    text: str
+    told: str
+    strange: list[str]
+    waiting: list[Hunk]
+    reason: str = ""
+    enabled_by: str = ""
+
+
+class Pages:
+    """PROJECT.md and USER.md of a project: having them proposed, deciding, reading, and giving them to instruction files.
+
+    >>> with Memory() as memory:
+    ...     [state.text for state in Pages(memory).all()]
+    ['', '']
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory, self._home = memory, memory.home
+
+    def review(self, page: Page, *, provider: str = "", model: str = "") -> Result:
+        """Have a model propose changes now, whatever the pause. Asks whom the settings name, or *provider*.
+
+        Raises:
+            SettingsError: nobody may be asked.
+        """
+        self._memory._register()
+        return living.run(
+            self._home, load(self._home), self._memory.project, page, force=True, provider=provider, model=model
+        )
+
+    def all(self) -> list[PageState]:
+        return [self.get(page) for page in living.PAGES]
+
+    def get(self, page: Page) -> PageState:
+        """Raises Unreachable where the file can't be read."""
+        project = self._memory.project
+        chosen = living.chosen(load(self._home), page)
+        task = chosen[1] if chosen else None
+        draft = self.draft(page)
+        return PageState(
+            page, living.path_of(project, page, task), living.read(project, page, task),
+            living.told(self._home, project, page, task), living.strange(self._home, project, page),
+            draft.waiting if draft else [], draft.reason if draft else "", chosen[0] if chosen else "",
+        )  # fmt: skip
+
+    def draft(self, page: Page) -> Draft | None:
+        """What waits for the owner's word."""
+        return next((draft for draft in living.pending(self._home, self._memory.project) if draft.page == page), None)
+
+    def decide(
+        self, page: Page, verdict: Literal["accepted", "rejected"], numbers: Iterable[int] = (), *, text: str | None = None
+    ) -> list[Hunk]:  # fmt: skip
+        """Accept or reject changes; none named: all that wait. *text*: accept one with these words instead. Undoable.
+
+        Raises:
+            NotFound: nothing waits, or not that number. Conflict: the page changed there. UsageError: the words can't stand there.
+        """
+        done = living.decide(self._home, self._memory.project, page, verdict, numbers, text=text)
+        self._tell_sessions()
+        return done
+
+    def reopen(self, draft: Draft) -> None:
+        """Let changes that were rejected wait again."""
+        living.reopen(self._home, self._memory.project, draft)
+
+    def release(self, page: Page) -> int:
+        """The owner's word for all lines of a page: sessions may be told. How many it was."""
+        count = living.release(self._home, self._memory.project, page)
+        self._tell_sessions()
+        return count
+
+    def undo(self, page: Page) -> str:
+        """Take the last accepted change back. The page's file; '' where there is nothing to take back. Raises Conflict."""
+        path = living.undo(self._home, self._memory.project, page)
+        self._tell_sessions()
+        return path
+
+    def _tell_sessions(self) -> None:
+        recall.refresh(self._home, load(self._home))
+        try:
+            self._memory.call("attach", type(None), start=False, timeout_s=5, memories=[self._memory.place.memory])
+        except MemsearchError:
+            pass  # the service sees it by itself
+
+    # -- instruction files ----------------------------------------------------------------------------------
+
+    def proposed(self, name: str, pages: Iterable[Page] = ("project",)) -> Patch:
+        """What would become of an instruction file (AGENTS.md, CLAUDE.md) of the project: a marked block in it says what may be told of the
+        pages. Nothing is written.
+
+        Raises:
+            UsageError: it is no markdown file of the project, or the pages say nothing yet.
+        """
+        path = self._instructions(name)
+        parts = []
+        for page in pages:
+            told = without_citations(living.told(self._home, self._memory.project, page))
+            lines = [
+                f"#{line}" if line.startswith("#") else line for line in told.splitlines() if not line.startswith("# ")
+            ]
+            if any(line.strip() for line in lines):
+                parts.append("\n".join([_HEADS[page], "", *lines]).strip())
+        if not parts:
+            raise UsageError("PROJECT.md and USER.md say nothing yet that was accepted", "memsearch project review")
+        block = "\n\n".join([_BEGIN, *parts, _END]) + "\n"
+        before = patches.read(path)
+        text = (before or b"").decode("utf-8", "surrogateescape")
+        rest = _without_block(text)
+        gap = "" if not rest or rest.endswith("\n\n") else "\n" if rest.endswith("\n") else "\n\n"
+        after = text.replace(_block_of(text), block.rstrip("\n")) if _block_of(text) else f"{rest}{gap}{block}"
+        return Patch(path, before, after.encode("utf-8", "surrogateescape"), "what sessions taught", own=before is None)
+
+    def propose(self, patch: Patch) -> list[Patch]:
+        """Write what was shown. Raises Unreachable: the file changed meanwhile."""
+        return patches.apply(self._home, _record_of(patch.path), [patch])
+
+    def withdraw(self, name: str) -> list[Patch]:
+        """Put an instruction file back as it was, byte for byte; where somebody has edited it since, only our block goes."""
+        path = self._instructions(name)
+
+        def strip(path: str, now: bytes, before: bytes | None) -> bytes | None:
+            return _without_block(now.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
+
+        return patches.revert(self._home, _record_of(path), strip)
+
+    def _instructions(self, name: str) -> str:
+        root = self._memory.place.root
+        path = os.path.normpath(os.path.join(root, name))
+        if not path.startswith(root + os.sep) or not path.endswith(".md") or os.sep + inside.MARKER in path:
+            raise UsageError(f"{name} is no markdown file of this project", "memsearch project propose AGENTS.md")
+        if os.path.lexists(path) and os.path.realpath(path) != os.path.join(
+            os.path.realpath(root), os.path.relpath(path, root)
+        ):
+            raise UsageError(f"{name} is a link", "name the file that it leads to")
+        return path
+
+
+def _record_of(path: str) -> str:
+    """The name under which what was done to a file is kept."""
+    return f"propose-{digest(path, size=8)}"
+
+
+def _block_of(text: str) -> str:
+    begin, end = text.find(_BEGIN), text.find(_END)
+    return text[begin : end + len(_END)] if 0 <= begin < end else ""
+
+
+def _without_block(text: str) -> str:
+    block = _block_of(text)
+    return text.replace(block + "\n", "").replace(block, "") if block else text

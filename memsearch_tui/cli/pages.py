@@ -1,0 +1,211 @@
+"""``memsearch project review`` and what belongs to it: PROJECT.md and USER.md."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable
+from typing import Any, Literal
+
+import click
+import memsearch_engine as engine
+from memsearch_engine import PageHunk, PagePatch, agent_names
+
+from memsearch_tui.cli import output
+from memsearch_tui.cli.options import as_json, memory_at
+from memsearch_tui.counted import many
+
+Page = Literal["project", "user"]
+_NAMES: dict[Page, str] = {"project": "PROJECT.md", "user": "USER.md"}
+
+
+def profile(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--profile``: USER.md instead of PROJECT.md."""
+    option = click.option(
+        "--profile",
+        "page",
+        flag_value="user",
+        default="project",
+        help="USER.md, how you like to work, instead of PROJECT.md.",
+    )
+    return option(command)
+
+
+@click.command(
+    epilog="\b\nExamples:\n  memsearch project review --provider codex     have a model propose changes to PROJECT.md now\n  memsearch project review --profile            to USER.md, by the model that the settings name\n"
+    "  memsearch config set plugins.claude-code.project_review.enabled true   every day by itself, where notes have come"
+)
+@click.option(
+    "--provider", default="", help=f"Whom to ask: {', '.join(agent_names()[:2])} …, or a name under llm.providers."
+)
+@click.option("--model", default="", help="Another model than its own.")
+@profile
+@as_json
+def review(provider: str, model: str, page: Page, json_: bool) -> int:
+    """Have a model propose what PROJECT.md (or USER.md) should say. Nothing is written before you accept it."""
+    pages = engine.Pages(memory_at())
+    if not json_:
+        output.say(f"asking for {_NAMES[page]} …")
+    result = pages.review(page, provider=provider, model=model)
+    if json_:
+        output.emit(
+            {
+                "state": result.state,
+                "reason": result.reason,
+                "tokens": result.tokens,
+                "changes": pages.get(page).waiting,
+            }
+        )
+    elif result.state == "review":
+        _print(pages.get(page).waiting)
+        output.say(f"{many(result.hunks, 'change')}: {output.safe(result.reason)} ({result.tokens:,} tokens)")
+        flag = " --profile" if page == "user" else ""
+        output.say(
+            f"`memsearch project accept{flag}` takes all of it, `accept{flag} 2` one change, `reject{flag}` none; f5 in the app shows them with their notes"
+        )
+    else:
+        output.say(f"{result.state}: {output.safe(result.reason)}")
+    return {"review": 0, "unchanged": 0, "skipped": 1}.get(result.state, 3)
+
+
+def _print(hunks: list[PageHunk]) -> None:
+    for hunk in hunks:
+        output.echo(output.style(f"{hunk.number:2d}  {hunk.section.lstrip('# ') or 'at the top'}", bold=True))
+        for line in hunk.before:
+            output.echo(f"    - {output.safe(line)}")
+        for line in hunk.after:
+            output.echo(f"    + {output.safe(line)}")
+
+
+@click.command(epilog="\b\nExamples:\n  memsearch project show\n  memsearch project show --profile --json")
+@profile
+@as_json
+def show(page: Page, json_: bool) -> int:
+    """Show PROJECT.md (or USER.md), what waits for your word, and which of its lines sessions are not told."""
+    state = engine.Pages(memory_at()).get(page)
+    if json_:
+        output.emit(state)
+        return 0 if state.text else 1
+    output.echo(output.safe(state.text.rstrip()))
+    if state.strange:
+        output.say(
+            f"! {many(len(state.strange), 'line')} of it sessions are not told: you have not accepted them (`memsearch project trust`)"
+        )
+    if state.waiting:
+        output.say(
+            f"{many(len(state.waiting), 'change')} to it {'waits' if len(state.waiting) == 1 else 'wait'} for your word:"
+        )
+        _print(state.waiting)
+    if not state.text:
+        output.say(f"there is no {_NAMES[page]} yet - `memsearch project review` has one proposed")
+    return 0 if state.text else 1
+
+
+def _decide(
+    page: Page, verdict: Literal["accepted", "rejected"], numbers: tuple[int, ...], text: str | None, json_: bool
+) -> None:
+    done = engine.Pages(memory_at()).decide(page, verdict, numbers, text=text)
+    if json_:
+        output.emit({"state": verdict, "changes": done})
+        return
+    undone = " - `memsearch project undo` takes it back" if verdict == "accepted" else ""
+    output.say(f"{many(len(done), 'change')} {verdict}{undone}")
+
+
+@click.command(
+    epilog="\b\nExamples:\n  memsearch project accept\n  memsearch project accept 2 3\n  memsearch project accept 2 --text '- Move to Postgres 17 in May'"
+)
+@click.argument("numbers", nargs=-1, type=int)
+@click.option("--text", help="Accept one change with these words instead.")
+@profile
+@as_json
+def accept(numbers: tuple[int, ...], text: str | None, page: Page, json_: bool) -> None:
+    """Write proposed changes into PROJECT.md (or USER.md): those of these numbers, or all. Sessions are told from the next one on."""
+    _decide(page, "accepted", numbers, text, json_)
+
+
+@click.command(epilog="\b\nExample:\n  memsearch project reject 1")
+@click.argument("numbers", nargs=-1, type=int)
+@profile
+@as_json
+def reject(numbers: tuple[int, ...], page: Page, json_: bool) -> None:
+    """Leave proposed changes out: those of these numbers, or all."""
+    _decide(page, "rejected", numbers, None, json_)
+
+
+@click.command(epilog="\b\nExample:\n  memsearch project undo")
+@profile
+@as_json
+def undo(page: Page, json_: bool) -> int:
+    """Take the last accepted change to PROJECT.md (or USER.md) back."""
+    path = engine.Pages(memory_at()).undo(page)
+    if json_:
+        output.emit({"path": path})
+    else:
+        output.say(f"{output.safe(path)} is as it was before" if path else "nothing to take back")
+    return 0 if path else 1
+
+
+@click.command(epilog="\b\nExample:\n  memsearch project trust")
+@profile
+@as_json
+def trust(page: Page, json_: bool) -> None:
+    """Say that PROJECT.md (or USER.md) is yours as it stands: sessions may be told all of it."""
+    count = engine.Pages(memory_at()).release(page)
+    if json_:
+        output.emit({"released": count})
+    else:
+        output.say(f"{many(count, 'line')} released: sessions may be told")
+
+
+@click.command(
+    epilog="\b\nExamples:\n  memsearch project propose AGENTS.md            show what would be added, ask, write\n  memsearch project propose CLAUDE.md --profile --dry-run\n"
+    "  memsearch project propose AGENTS.md --undo     as it was, byte for byte"
+)
+@click.argument("name", metavar="FILE")
+@click.option("--dry-run", "-n", is_flag=True, help="Only show it.")
+@click.option(
+    "--undo",
+    "take_out",
+    is_flag=True,
+    help="Put the file back as it was; where it was edited since, take only the block out.",
+)
+@click.option("--yes", "-y", is_flag=True, help="Don't ask.")
+@click.option("--profile", is_flag=True, help="With USER.md, too.")
+@as_json
+def propose(name: str, dry_run: bool, take_out: bool, yes: bool, profile: bool, json_: bool) -> int:
+    """Give an instruction file of the project (AGENTS.md, CLAUDE.md) what was accepted into PROJECT.md, in a marked block of its own."""
+    pages = engine.Pages(memory_at())
+    if take_out:
+        done = pages.withdraw(name)
+        if json_:
+            output.emit({"changed": [patch.path for patch in done]})
+        else:
+            output.say(f"{name} is as it was" if done else f"nothing of ours stands in {name}")
+        return 0 if done else 1
+    patch = pages.proposed(name, ("project", "user") if profile else ("project",))
+    if not json_:
+        for line in _diff(patch):
+            output.echo(output.safe(line))
+    if not patch.changes:
+        output.say(f"{name} says it already")
+    elif not dry_run:
+        output.confirm(f"Write this into {name}?", yes)
+        pages.propose(patch)
+        if not json_:
+            output.say(f"written - `memsearch project propose {name} --undo` puts it back byte for byte")
+    if json_:
+        output.emit(
+            {
+                "path": patch.path,
+                "changes": patch.changes,
+                "written": patch.changes and not dry_run,
+                "diff": "\n".join(_diff(patch)),
+            }
+        )
+    return 0
+
+
+def _diff(patch: PagePatch) -> list[str]:
+    before = patch.before if isinstance(patch.before, bytes) else b""
+    old, new = ((text or b"").decode("utf-8", "replace").splitlines() for text in (before, patch.after))
+    return list(difflib.unified_diff(old, new, "before", "after", lineterm=""))
