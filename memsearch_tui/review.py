@@ -35,7 +35,9 @@ class Case(msgspec.Struct, frozen=True):
         notes: ids of the entries that it is about; sessions: that it comes from. They can be opened.
     """
 
-    kind: Literal["longterm", "held", "repair", "amends", "contradicts", "stale", "page", "secret", "draft", "unread"]
+    kind: Literal[
+        "longterm", "held", "repair", "amends", "contradicts", "stale", "page", "skill", "secret", "draft", "unread"
+    ]
     key: str
     title: str
     detail: list[Line]
@@ -63,6 +65,7 @@ TITLES = {
     "contradicts": "can't both hold",
     "stale": "still true?",
     "page": "page of the project",
+    "skill": "skill",
     "secret": "secret",
     "draft": "unsaved edit",
     "unread": "can't be read",
@@ -71,7 +74,7 @@ TITLES = {
 
 def cases(memory: Memory, secrets: bool = False) -> list[Case]:
     """Everything that wants a decision; *secrets*: looked for too, which takes seconds. Raises MemsearchError, OSError."""
-    found = [*_proposed(memory), *_pages(memory), *_drafts(memory), *_held(memory), *_unread(memory)]
+    found = [*_proposed(memory), *_pages(memory), *_skills(memory), *_drafts(memory), *_held(memory), *_unread(memory)]
     return (
         found
         + (_secrets(memory) if secrets else [])
@@ -192,6 +195,51 @@ def _decide_page(memory: Memory, case: Case, yes: bool, text: str | None) -> Dec
         return "it waits again"
 
     return Decision(("accepted: sessions are told" if yes else "rejected") + " · u takes it back", back)
+
+
+def _skills(memory: Memory) -> list[Case]:
+    """Skills that were drafted and are not installed as they stand."""
+    skills, found = engine.Skills(memory), []
+    for item in skills.all():
+        if not item.is_pending:
+            continue
+        places = [os.path.join(place, item.name) for place in skills.places(item)]
+        detail: list[Line] = [
+            [(item.name, "strong"), (f"  seen {item.seen} times", "dim")],
+            [(item.description, "text")],
+        ]
+        detail += [[(item.reason, "dim")]] if item.reason else []
+        detail += [[(f"{len(item.gone)} of its notes are gone", "warn")]] if item.gone else []
+        detail += [[(f"{len(item.overtaken)} of its notes are overtaken", "warn")]] if item.overtaken else []
+        detail += [
+            [],
+            *([(line, "text")] for line in item.text.splitlines()),
+            [],
+            [(f"goes to {', '.join(places)}", "dim")],
+        ]
+        title = f"{'+' if item.state == 'new' else '~'} {item.name}: {item.description}"
+        found.append(
+            Case("skill", f"skill/{item.name}", title, detail, "install", "" if item.of_consolidation else "remove", subject=item.name,
+                 notes=tuple(name for name in item.sources if name not in item.gone))
+        )  # fmt: skip
+    return found
+
+
+def _decide_skill(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:
+    skills, name = engine.Skills(memory), case.subject
+
+    def back() -> str:
+        if yes:
+            skills.uninstall(name)
+            return "taken out again"
+        skills.restore(name)
+        return "the draft is back"
+
+    if yes:
+        paths = skills.install(name, skills.planned(name))
+        return Decision(f"installed: {', '.join(paths)} · u takes it out", back)
+    skills.remove(name)
+    return Decision("removed · u brings it back", back)
 
 
 # -- notes --------------------------------------------------------------------------------------------------
@@ -467,6 +515,7 @@ _DECIDERS = {
     "contradicts": _decide_amends,
     "stale": _decide_stale,
     "page": _decide_page,
+    "skill": _decide_skill,
     "secret": _decide_secret,
     "draft": _decide_draft,
     "unread": lambda memory, case, yes, text: Decision(""),

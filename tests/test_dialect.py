@@ -82,7 +82,8 @@ def test_a_bad_project_file_fails_its_own_keys_alone(home, tmp_path):
         (["get", "plugins.codex.summarize.enabled"], "false"),
         (["get", "llm.providers.gem.model"], "gemini-2.5-flash"),
         (["get", "prompts.summarize"], ""),
-        (["get", "plugins.claude-code.project_review.enabled"], "false"),
+        (["get", "plugins.claude-code.project_review.enabled"], "true"),
+        (["get", "plugins.codex.memory_to_skill.min_occurrences"], "3"),
     ],
 )
 def test_its_scripts_are_answered(box, arguments, answer):

@@ -95,7 +95,7 @@ _PUBLIC = {
     "PageHunk": "longterm.review:Hunk",
     "PagePatch": "agents.patches:Patch",
     "Pages": "verbs.pages",
-    "PageState": "verbs.pages",
+    "PageState": "longterm.living",
     "parse_date": "search.query",
     "parse_query": "search.query:parse",
     "Patch": "agents.patches",
@@ -117,8 +117,11 @@ _PUBLIC = {
     "Share": "capture.coverage",
     "shown": "journal.text",
     "shown_line": "journal.text",
+    "SkillCandidate": "longterm.skills:Candidate",
+    "Skills": "verbs.skills",
+    "SkillTask": "settings",
     "Spent": "llm.spend",
-    "Stale": "verbs.ground",
+    "Stale": "index.catalog",
     "Standing": "service.answers",
     "State": "service.answers",
     "Status": "service.answers",
@@ -126,6 +129,7 @@ _PUBLIC = {
     "Summarize": "settings",
     "Talk": "search.sessions",
     "Target": "journal.write",
+    "Task": "settings",
     "Telling": "recall.prompt",
     "Then": "search.as_of",
     "ToolCall": "transcripts.model",
@@ -165,6 +169,7 @@ if TYPE_CHECKING:
     from memsearch_engine.ground.finding import Standing as GroundStanding
     from memsearch_engine.home import Home
     from memsearch_engine.index.analyze import STOP_WORDS
+    from memsearch_engine.index.catalog import Stale
     from memsearch_engine.index.rows import LONGTERM_KINDS, Failure, IndexResult, Row
     from memsearch_engine.journal.files import DayFile, count_entries
     from memsearch_engine.journal.history import Change
@@ -175,10 +180,12 @@ if TYPE_CHECKING:
     from memsearch_engine.llm.tokens import estimate as estimate_tokens
     from memsearch_engine.longterm.facts import Fact
     from memsearch_engine.longterm.living import Draft as PageDraft
+    from memsearch_engine.longterm.living import PageState
     from memsearch_engine.longterm.pipeline import LongTermStatus
     from memsearch_engine.longterm.recall import Learned, Match, Trash
     from memsearch_engine.longterm.review import Hunk, Proposal
     from memsearch_engine.longterm.review import Hunk as PageHunk
+    from memsearch_engine.longterm.skills import Candidate as SkillCandidate
     from memsearch_engine.longterm.store import SessionMemory
     from memsearch_engine.memory import Memory
     from memsearch_engine.native_memories import NativeMemory, NativeSection
@@ -203,7 +210,7 @@ if TYPE_CHECKING:
     from memsearch_engine.search.sessions import Talk
     from memsearch_engine.secrets.scan import redact
     from memsearch_engine.service.answers import Health, Inbox, Standing, State, Status
-    from memsearch_engine.settings import Provider, Settings, Summarize
+    from memsearch_engine.settings import Provider, Settings, SkillTask, Summarize, Task
     from memsearch_engine.transcripts.locate import Excerpt
     from memsearch_engine.transcripts.model import ToolCall, Turn
     from memsearch_engine.trust.inbox import Held
@@ -213,14 +220,15 @@ if TYPE_CHECKING:
     from memsearch_engine.verbs.archive import Evidence, Import
     from memsearch_engine.verbs.capture import Capture
     from memsearch_engine.verbs.documents import Compact
-    from memsearch_engine.verbs.ground import Ground, Stale
+    from memsearch_engine.verbs.ground import Ground
     from memsearch_engine.verbs.longterm import LongTerm
     from memsearch_engine.verbs.models import Models
     from memsearch_engine.verbs.native import NativeMemories
-    from memsearch_engine.verbs.pages import Pages, PageState
+    from memsearch_engine.verbs.pages import Pages
     from memsearch_engine.verbs.repair import Repair
     from memsearch_engine.verbs.secrets import Secrets
     from memsearch_engine.verbs.setup import Configuration, Service
+    from memsearch_engine.verbs.skills import Skills
     from memsearch_engine.verbs.trust import Trust
 
 

@@ -16,12 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from memsearch_engine.agents import registry
-
-#: As it names them; ``dsh`` is one that only it knows.
-_AGENTS = (*registry.names(), "claude_code", "dsh")
+#: Its tasks, which an agent that only it knows (``dsh``) has, too.
 _TASKS: dict[str, dict[str, Any]] = {
     "project_review": {"output_file": ".memsearch/PROJECT.md"},
     "user_profile": {"output_file": ".memsearch/USER.md"},
@@ -36,12 +31,10 @@ KEYS: dict[str, Any] = {
     "compact.llm_model": "",
     "compact.llm_provider": "openai",
     **{f"llm.{name}": "" for name in ("provider", "model", "base_url", "api_key")},
-    **{f"prompts.{name}": "" for name in ("compact", "summarize", "memory_to_skill")},
+    **{f"prompts.{name}": "" for name in ("compact", "summarize")},
     **{
-        f"plugins.{agent}.{task}.{name}": value
-        for agent in _AGENTS
+        f"plugins.dsh.{task}.{name}": value
         for task, more in _TASKS.items()
-        if task == "memory_to_skill" or agent == "dsh"
         for name, value in {
             "enabled": False, "provider": "native", "model": "", "min_interval_hours": 24, "input_dir": ".memsearch/memory", **more,
         }.items()
@@ -144,37 +137,6 @@ def note_indexed(folder: str) -> None:
             with open(inside.open_in(opened, made, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as out:
                 json.dump(state, out, indent=2)
             os.replace(made, name, src_dir_fd=opened, dst_dir_fd=opened)
-
-
-class Candidate(msgspec.Struct):
-    """A skill that memsearch has drafted from memory. ``pending``: its text is not the one that was installed."""
-
-    name: str
-    description: str
-    seen: int
-    pending: bool
-    is_new: bool
-
-
-def skill_candidates(folder: str) -> list[Candidate]:
-    """The drafts in a ``.memsearch`` folder (``skill-candidates/NAME/SKILL.md`` and ``meta.json``), by name. Read only."""
-    from memsearch_engine import inside
-
-    store = os.path.join(folder, "skill-candidates")
-    found = []
-    with contextlib.suppress(OSError):
-        for name in sorted(os.listdir(store)):
-            with contextlib.suppress(OSError, ValueError):
-                text = inside.read(os.path.join(store, name, "SKILL.md"), inside.MAX_SETTINGS)
-                meta = json.loads(inside.read(os.path.join(store, name, "meta.json"), inside.MAX_SETTINGS))
-                if not isinstance(meta, dict):
-                    continue
-                installed = str(meta.get("installed_hash") or "")
-                now = "gitblob:" + hashlib.sha1(b"blob %d\0" % len(text) + text, usedforsecurity=False).hexdigest()
-                count = meta.get("occurrences")
-                seen = len(count) if isinstance(count, list) else count if isinstance(count, int) else 0
-                found.append(Candidate(name, str(meta.get("description") or ""), seen, installed != now, not installed))
-    return found
 
 
 def urges_its_upgrade(home: Path, version: str) -> bool:

@@ -129,13 +129,22 @@ class Task(msgspec.Struct, kw_only=True):
     output_file: str = ""
 
 
+class SkillTask(Task, kw_only=True):
+    """Skills drafted from what recurs. ``min_occurrences``: the days or sessions in which a procedure has to be seen; ``paths``: folders that
+    one is installed into where nobody says (`memsearch skills install`)."""
+
+    min_occurrences: Annotated[int, msgspec.Meta(ge=1, le=100)] = 3
+    paths: list[str] = []
+
+
 class Plugin(msgspec.Struct, kw_only=True):
     """memsearch's own table of an agent; its ``summarize`` goes before ``capture.summarize``. ``project_review`` keeps PROJECT.md,
-    ``user_profile`` USER.md."""
+    ``user_profile`` USER.md, ``memory_to_skill`` drafts skills."""
 
     summarize: Summarize | None = None
     project_review: Task | None = None
     user_profile: Task | None = None
+    memory_to_skill: SkillTask | None = None
 
 
 class Prompts(msgspec.Struct, kw_only=True):
@@ -143,10 +152,11 @@ class Prompts(msgspec.Struct, kw_only=True):
 
     project_review: str = ""
     user_profile: str = ""
+    memory_to_skill: str = ""
 
 
 class Documents(msgspec.Struct, kw_only=True):
-    """PROJECT.md and USER.md. ``daily_tokens``: what they may use in a day; ``input_tokens``: of notes that a model is shown; ``max_tokens``:
+    """PROJECT.md, USER.md and skills. ``daily_tokens``: what they may use in a day; ``input_tokens``: of notes that a model is shown; ``max_tokens``:
     what a new session is told of PROJECT.md at most."""
 
     daily_tokens: Annotated[int, msgspec.Meta(ge=0)] = 200_000
@@ -453,8 +463,9 @@ def _hint(key: str) -> Any:
         return typing.get_type_hints(Provider, include_extras=True).get(name)
     if re.fullmatch(r"plugins\.[^.]+\.summarize", table):
         return typing.get_type_hints(Summarize, include_extras=True).get(name)
-    if re.fullmatch(r"plugins\.[^.]+\.(?:project_review|user_profile)", table):
-        return typing.get_type_hints(Task, include_extras=True).get(name)
+    if match := re.fullmatch(r"plugins\.[^.]+\.(project_review|user_profile|memory_to_skill)", table):
+        struct = SkillTask if match[1] == "memory_to_skill" else Task
+        return typing.get_type_hints(struct, include_extras=True).get(name)
     return keys().get(key)
 
 
@@ -484,7 +495,7 @@ def _nameless_models(settings: Settings) -> list[str]:
     for agent, own in settings.plugins.items():
         if own.summarize:
             chosen[f"plugins.{agent}.summarize"] = own.summarize.provider
-        for name in ("project_review", "user_profile"):
+        for name in ("project_review", "user_profile", "memory_to_skill"):
             if (task := getattr(own, name)) is not None and task.enabled:
                 chosen[f"plugins.{agent}.{name}"] = task.provider
     return [

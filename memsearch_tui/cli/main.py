@@ -64,7 +64,7 @@ COMMANDS = {
         "forget": ("longterm", "forget", "Take facts out of the long-term memory."),
         "longterm": ("longterm", "longterm", "Learn from sessions, review, show, clear."),
         "native": ("native", "native", "What agents remember by themselves: list, show, take into notes."),
-        "skills": ("peer", "skills", "Skills that memsearch has drafted: which there are."),
+        "skills": ("skills", "skills", "Skills drafted from what recurs: list, show, install, take out."),
     },
     "Trust": {
         "secrets": ("trust", "secrets", "Find secrets, and take them out everywhere."),

@@ -187,7 +187,7 @@ def config_get(key: str, default_collection: str | None, json_: bool) -> None:
 
 def _named(own: engine.Configuration, key: str) -> object:
     """A value inside the tables that have names of the user's own: llm.providers.NAME.…, plugins.AGENT.summarize.…"""
-    from memsearch_engine import Provider, Summarize
+    from memsearch_engine import Provider, SkillTask, Summarize, Task
 
     settings, parts = own.load(), key.split(".")
     if len(parts) == 4 and parts[:2] == ["llm", "providers"] and parts[3] in Provider.__struct_fields__:
@@ -205,6 +205,11 @@ def _named(own: engine.Configuration, key: str) -> object:
             return next((found for name in names if (found := own.raw_of_owner(name, ""))), "")
         plugin = settings.plugins.get(parts[1].replace("_", "-"))
         return getattr((plugin and plugin.summarize) or settings.capture.summarize, parts[3])
+    if len(parts) == 4 and parts[0] == "plugins" and parts[2] in ("project_review", "user_profile", "memory_to_skill"):
+        task_type = SkillTask if parts[2] == "memory_to_skill" else Task
+        if parts[3] in task_type.__struct_fields__:
+            plugin = settings.plugins.get(parts[1].replace("_", "-"))
+            return getattr((plugin and getattr(plugin, parts[2])) or task_type(), parts[3])
     raise SettingsError(f"unknown setting `{key}`", "`memsearch config list` shows them all")
 
 

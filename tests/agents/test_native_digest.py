@@ -1,4 +1,4 @@
-"""A digest and a project's page by the agents' own command lines: the notes go in, a cited digest comes back, and no session of the agent's is left."""
+"""A digest, a project's page and a skill by the agents' own command lines: the notes go in, a cited digest comes back, and no session of the agent's is left."""
 
 from __future__ import annotations
 
@@ -66,3 +66,32 @@ def test_an_agent_proposes_what_a_projects_page_says(lab: Lab, agent: str, progr
     assert not list((lab.user / ".claude" / "projects").rglob("*.jsonl")) and not list(
         (lab.user / ".codex" / "sessions").rglob("*.jsonl")
     )
+
+
+@pytest.mark.parametrize(("agent", "program"), [("claude-code", "claude"), ("codex", "codex")])
+def test_an_agent_drafts_a_skill(lab: Lab, agent: str, program: str) -> None:
+    lab.have(program)
+
+    def replies(request):
+        text = json.dumps(request, ensure_ascii=False)
+        if "procedures that a developer" not in text:
+            return None
+        names = sorted(set(re.findall(r"\[mem:([0-9a-f]{12})\] \d{4}", text)))
+        skill = {
+            "name": "make-a-release",
+            "description": "Makes a release",
+            "body": "Write the notes, then tag.",
+            "notes": names,
+            "reason": "thrice",
+        }
+        return json.dumps({"skills": [skill]})
+
+    lab.model.replies = replies
+    for day in ("2026-11-01", "2026-11-02", "2026-11-03"):
+        lab.ok("add", "--day", day, f"Made the release of {day}: notes, then a tag")
+    drafted = lab.ok("skills", "distill", "--provider", agent, "--json").json
+    assert drafted["names"] == ["make-a-release"], drafted
+    lab.ok("skills", "install", "make-a-release", "--path", ".claude/skills", "--yes")
+    assert "Write the notes" in (lab.project / ".claude" / "skills" / "make-a-release" / "SKILL.md").read_text()
+    lab.ok("skills", "uninstall", "make-a-release")
+    assert not (lab.project / ".claude" / "skills").exists()

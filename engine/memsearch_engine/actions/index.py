@@ -197,6 +197,10 @@ class Actions:
         either = " OR ".join("a.command LIKE ? ESCAPE '!'" for _ in terms) or "0"
         return self._acts(memories, f"a.command<>'' AND ({either})", [f"%{_like(term)}%" for term in terms], limit)
 
+    def that_worked(self, memories: list[str], limit: int = 20_000) -> list[Act]:
+        """Runs of all commands that did not fail, newest first."""
+        return self._acts(memories, "a.command<>'' AND NOT a.failed", [], limit)
+
     def of_turn(self, agent: str, session: str, turn: str) -> list[Act]:
         return self._acts([], "t.agent=? AND t.session=? AND t.turn=?", [agent, session, turn])[::-1]
 

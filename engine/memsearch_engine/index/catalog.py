@@ -126,6 +126,13 @@ class Compared(msgspec.Struct, frozen=True):
     problem: str
 
 
+class Stale(msgspec.Struct, frozen=True):
+    """A note of which something is gone or elsewhere; its first chunk, and how what it names stands."""
+
+    row: Row
+    standing: Standing
+
+
 class Dated(msgspec.Struct, frozen=True):
     """A note by its catalog id, with when it was made."""
 
@@ -539,14 +546,14 @@ class Catalog:
         )
         return _decode_standing(rows[0][0]) if rows else None
 
-    def stale(self, project: str, limit: int = -1) -> list[tuple[Row, Standing]]:
+    def stale(self, project: str, limit: int = -1) -> list[Stale]:
         """The notes of a project of which something is gone or elsewhere, newest first."""
         rows = self.query(
             f"SELECT {HIT_COLUMNS}, g.standing FROM {HIT_FROM} WHERE e.project=? AND g.stale<>'' AND c.part=0"
             " ORDER BY e.day DESC, e.time DESC LIMIT ?",
             (project, limit),
         )
-        return [(Row.of(row[:-1]), _decode_standing(row[-1])) for row in rows]
+        return [Stale(Row.of(row[:-1]), _decode_standing(row[-1])) for row in rows]
 
     def outdated(self, project: str) -> dict[tuple[str, str], str]:
         """(entry id, hash) -> what of that which it names is gone or elsewhere, in words."""

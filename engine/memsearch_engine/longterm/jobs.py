@@ -4,7 +4,7 @@ A claim is taken in one immediate transaction and proved by a token. Its owner k
 have it stolen, which costs the job one of its tries. Nothing is finished by somebody whose lease has ended.
 
 States: ``running``, ``done``, ``error``; a job that was never claimed has no row. Kinds: ``extract`` (key: agent and session;
-the watermark is the session's time of change), ``consolidate`` (one for all), ``project_review`` and ``user_profile`` (key: the project; the
+the watermark is the session's time of change), ``consolidate`` (one for all), ``project_review``, ``user_profile`` and ``memory_to_skill`` (key: the project; the
 watermark is when its notes were changed last).
 """
 
@@ -28,7 +28,7 @@ from memsearch_engine.errors import Conflict, MemsearchError
 from memsearch_engine.home import Home
 from memsearch_engine.state import transaction, using
 
-Kind = Literal["extract", "consolidate", "project_review", "user_profile"]
+Kind = Literal["extract", "consolidate", "project_review", "user_profile", "memory_to_skill"]
 #: The outcome of a job that had nothing to do: no pause follows it.
 NOTHING_TO_DO = "nothing to do"
 LEASE_S = 600.0

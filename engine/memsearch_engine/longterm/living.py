@@ -14,7 +14,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Literal
+from typing import Literal, TypeVar
 
 import msgspec
 
@@ -25,11 +25,9 @@ from memsearch_engine.errors import Conflict, MemsearchError, NotFound, Settings
 from memsearch_engine.home import Home
 from memsearch_engine.journal.disk import append, locked, replace
 from memsearch_engine.journal.text import plain
-from memsearch_engine.llm import native, spend, tools
-from memsearch_engine.llm.providers import complete
-from memsearch_engine.llm.reply import ModelError, Reply
-from memsearch_engine.llm.tokens import estimate
+from memsearch_engine.llm.reply import ModelError
 from memsearch_engine.longterm import reading
+from memsearch_engine.longterm.asking import Asker
 from memsearch_engine.longterm.jobs import NOTHING_TO_DO, Claim, Jobs, Refusal
 from memsearch_engine.longterm.reading import Material
 from memsearch_engine.longterm.review import Hunk, units
@@ -39,19 +37,17 @@ from memsearch_engine.settings import Settings, Task
 from memsearch_engine.state import transaction, using
 from memsearch_engine.usage import cited
 
+T = TypeVar("T")
 Page = Literal["project", "user"]
 PAGES: tuple[Page, ...] = ("project", "user")
 FILES: dict[Page, str] = {"project": "PROJECT.md", "user": "USER.md"}
 TASKS: dict[Page, Literal["project_review", "user_profile"]] = {"project": "project_review", "user": "user_profile"}
-PURPOSE = "documents"
 _MAX_PAGE, _MAX_LINE, _MAX_LINES = 24_000, 600, 200  # characters and lines of a page
 _MAX_FILE = 256 * 1024
 _SOURCES = {"project": 1, "user": 2}  # sessions that a bullet has to rest on
 _VERSIONS = 20  # of a page that can be taken back
 _LEADS = 5
 _REWORDED = 0.5  # how alike two lines are that say the same
-_MAX_TURNS = 8
-_TRIES = 2
 _BULLET = re.compile(r"^\s*[-*+]\s")
 _RULE = re.compile(r"^\s{0,3}(?:-{3,}|={3,}|_{3,}|\*{3,})\s*$|^\s*(?:```+|~~~+)")
 _JSON = re.compile(r"\A\s*(?:```(?:json)?\s*\n)?(\{.*\})\s*(?:\n```)?\s*\Z", re.S)
@@ -63,7 +59,6 @@ CREATE TABLE IF NOT EXISTS living_lines (
 CREATE TABLE IF NOT EXISTS living_versions (
   id INTEGER PRIMARY KEY AUTOINCREMENT, project TEXT NOT NULL, page TEXT NOT NULL, at REAL NOT NULL, before TEXT, after TEXT NOT NULL);
 """
-Progress = Callable[[str], None]
 
 
 class Answer(msgspec.Struct, forbid_unknown_fields=True):
@@ -90,6 +85,19 @@ class Draft(msgspec.Struct):
     @property
     def waiting(self) -> list[Hunk]:
         return [hunk for hunk in self.hunks if hunk.state == "open"]
+
+
+class PageState(msgspec.Struct):
+    """A page as it stands. ``told``: what sessions may be told of it; ``strange``: its lines that nobody accepted or released."""
+
+    page: Page
+    path: str
+    text: str
+    told: str
+    strange: list[str]
+    waiting: list[Hunk]
+    reason: str = ""
+    enabled_by: str = ""
 
 
 class Result(msgspec.Struct):
@@ -282,7 +290,13 @@ class _Run:
             return self._end(Result(self.page, "unchanged", "there is no note that a model may be shown"), None)
         before = read(self.project, self.page, self.task)
         own = [line for line in before.splitlines() if line.strip() and line not in self._made()]
-        answer = self._ask(self._question(material, before, own), material)
+        asker = Asker(self.home, self.settings, self.task, self.agent, lambda: self.lost() or self.stop())
+        try:
+            answer = asker.ask(
+                prompt(self.settings, TASKS[self.page]), self._question(material, before, own), material, parsed
+            )
+        finally:
+            self.tokens = asker.tokens
         if answer.action == "none" or not answer.content.strip():
             return self._end(Result(self.page, "unchanged", answer.reason[:300]), None)
         after, left_out = checked(self.home, answer.content, self.page, material)
@@ -329,106 +343,29 @@ class _Run:
             parts += ["", f"<longterm>\n{material.longterm}\n</longterm>"]
         return "\n".join([*parts, "", f"<notes>\n{material.text}\n</notes>"])
 
-    def _ask(self, question: str, material: Material) -> Answer:
-        system = _prompt(self.settings, self.page)
-        for attempt in range(_TRIES):
-            if self.lost() or self.stop():
-                raise ModelError("it was told to stop", again=True)
-            text = self._reply(system, question, material)
-            try:
-                return parsed(text)
-            except ModelError:
-                if attempt == _TRIES - 1:
-                    raise
-        raise AssertionError("unreachable")
 
-    def _reply(self, system: str, question: str, material: Material) -> str:
-        """The model's last words. One behind an API may look things up; a command line is asked once."""
-        limits, provider, llm = self.settings.documents, self.task.provider, self.settings.llm
-        by_command = provider == "native" or (native.can(provider) and provider not in llm.providers)
-        if not by_command:
-            return tools.work(
-                llm, provider, self.task.model, system, question, reading.tools_for(material), max_turns=_MAX_TURNS,
-                before_turn=self._before_turn, after_turn=self._after_turn,
-            )  # fmt: skip
-        if provider == "native" and not self.agent:
-            raise SettingsError("whose own model? name the agent", f"--provider {' or '.join(native.those())}")
-        booked = self._reserve(estimate(system + question) + limits.answer_tokens)
-        try:
-            reply = complete(
-                llm,
-                provider,
-                system,
-                question,
-                agent=self.agent,
-                model=self.task.model,
-                max_tokens=limits.answer_tokens,
-            )
-        except ModelError as error:
-            spend.settle(self.home, llm, booked, provider, error)
-            raise
-        spend.settle(self.home, llm, booked, provider, reply)
-        self.tokens += reply.input_tokens + reply.output_tokens
-        return reply.text
-
-    def _reserve(self, tokens: int) -> int:
-        cap = self.settings.documents.daily_tokens
-        booked = spend.reserve(
-            self.home,
-            purpose=PURPOSE,
-            provider=self.task.provider,
-            model=self.task.model,
-            agent=self.agent,
-            tokens=tokens,
-            cap=cap,
-        )
-        if not booked:
-            raise ModelError(
-                f"the day's {cap:,} tokens (documents.daily_tokens) don't suffice: {tokens:,} may be needed", again=True
-            )
-        return booked
-
-    def _before_turn(self) -> None:
-        cap = self.settings.documents.daily_tokens
-        if self.lost():
-            raise ModelError("another process took the job over", again=True)
-        if self.stop():
-            raise ModelError("it was told to stop", again=True)
-        if (used := spend.today(self.home, PURPOSE)) >= cap:
-            raise ModelError(
-                f"the day's {cap:,} tokens (documents.daily_tokens) are used up ({used:,} used)", again=True
-            )
-
-    def _after_turn(self, reply: Reply) -> None:
-        self.tokens += reply.input_tokens + reply.output_tokens
-        spend.note(
-            self.home,
-            self.settings.llm,
-            reply,
-            purpose=PURPOSE,
-            provider=self.task.provider,
-            model=self.task.model,
-            agent=self.agent,
-        )
-
-
-def _prompt(settings: Settings, page: Page) -> str:
-    """The owner's own (``prompts.<task>``, a file), else ours. Raises SettingsError."""
-    path = getattr(settings.prompts, TASKS[page])
-    file = Path(path).expanduser() if path else Path(__file__).parent / "prompts" / f"{TASKS[page]}.md"
+def prompt(settings: Settings, task: str) -> str:
+    """What a model is asked to do: the owner's own words (``prompts.<task>``, a file), else ours. Raises SettingsError."""
+    path = getattr(settings.prompts, task)
+    file = Path(path).expanduser() if path else Path(__file__).parent / "prompts" / f"{task}.md"
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         raise SettingsError(
-            f"`prompts.{TASKS[page]}` {path} can't be read: {getattr(error, 'strerror', '') or error}"
+            f"`prompts.{task}` {path} can't be read: {getattr(error, 'strerror', '') or error}"
         ) from error
 
 
 def parsed(text: str) -> Answer:
     """A model's answer: one JSON object with the keys that were asked for. Raises ModelError."""
+    return answered(text, Answer)
+
+
+def answered(text: str, kind: type[T]) -> T:
+    """A model's answer as *kind*, also where it stands in a fence. Raises ModelError."""
     match = _JSON.match(text)
     try:
-        return msgspec.json.decode(match[1] if match else text, type=Answer)
+        return msgspec.json.decode(match[1] if match else text, type=kind)
     except (msgspec.DecodeError, UnicodeEncodeError) as error:
         raise ModelError(f"the answer is not the JSON that was asked for: {error}", again=True) from error
 

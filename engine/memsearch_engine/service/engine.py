@@ -33,7 +33,7 @@ from memsearch_engine.index.catalog import Compared
 from memsearch_engine.index.embed import OtherLength
 from memsearch_engine.index.rows import IndexResult
 from memsearch_engine.journal.write import Journal
-from memsearch_engine.longterm import living, pipeline, review
+from memsearch_engine.longterm import living, pipeline, review, skills
 from memsearch_engine.longterm.recall import prepare
 from memsearch_engine.longterm.workspace import MEMORY, NOTES, SUMMARY
 from memsearch_engine.projects import Place, Project, locate
@@ -210,7 +210,15 @@ class Engine:
                 log.warning("long-term memory: %s", error)
 
     def _keep_pages(self) -> None:
-        """Have changes to PROJECT.md and USER.md proposed where that is enabled, notes have come, and the pause is over."""
+        """Have changes to PROJECT.md and USER.md proposed, and skills drafted, where that is enabled, notes have come, and the pause is
+        over."""
+        if skills.chosen(self.settings) and not self._paused and not self._remembering:
+            for project in distinct(self._registered()):
+                if os.path.isdir(project.memory) and not self.stopping.is_set():
+                    drafted = skills.distill(self.home, self.settings, project, stop=self.stopping.is_set)
+                    if drafted.state != "skipped":
+                        log.info("skills of %s: %s", project.slug, msgspec.json.encode(drafted).decode())
+                        self._bump()
         pages = [] if self._paused or self._remembering else living.due(self.settings)
         for project in distinct(self._registered()) if pages else ():
             for page in pages:

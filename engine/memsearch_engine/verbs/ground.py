@@ -13,8 +13,7 @@ import msgspec
 from memsearch_engine.errors import MemsearchError, NotFound, Unreachable, UsageError
 from memsearch_engine.ground import ask
 from memsearch_engine.ground.finding import Finding, Standing
-from memsearch_engine.index.catalog import Compared
-from memsearch_engine.index.rows import Row
+from memsearch_engine.index.catalog import Compared, Stale
 from memsearch_engine.journal.model import path_said
 from memsearch_engine.memory import Memory
 from memsearch_engine.note import Note
@@ -25,13 +24,6 @@ from memsearch_engine.service.answers import Verified
 
 _LONG_S = 24 * 3600.0
 _EDGE = r"[\w./-]"  # what a path is made of
-
-
-class Stale(msgspec.Struct, frozen=True):
-    """A note of which something is gone or elsewhere; its first chunk, and how what it names stands."""
-
-    row: Row
-    standing: Standing
 
 
 class Checked(msgspec.Struct):
@@ -73,7 +65,7 @@ class Ground:
         catalog = self._memory.catalog
         if catalog is None:
             return []
-        found = [Stale(*pair) for name in {p.id for p in self._memory.projects} for pair in catalog.stale(name, limit)]
+        found = [stale for name in {p.id for p in self._memory.projects} for stale in catalog.stale(name, limit)]
         return sorted(found, key=lambda stale: (stale.row.day, stale.row.time), reverse=True)
 
     def standing(self, name: str) -> Standing | None:

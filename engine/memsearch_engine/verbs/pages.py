@@ -6,15 +6,13 @@ import os
 from collections.abc import Iterable
 from typing import Literal
 
-import msgspec
-
 from memsearch_engine import inside
 from memsearch_engine.agents import patches
 from memsearch_engine.agents.patches import Patch
 from memsearch_engine.errors import MemsearchError, UsageError
 from memsearch_engine.ids import digest
 from memsearch_engine.longterm import living, recall
-from memsearch_engine.longterm.living import Draft, Page, Result
+from memsearch_engine.longterm.living import Draft, Page, PageState, Result
 from memsearch_engine.longterm.review import Hunk
 from memsearch_engine.memory import Memory
 from memsearch_engine.settings import load
@@ -23,19 +21,6 @@ from memsearch_engine.usage import without_citations
 _BEGIN = "<!-- memsearch:begin, kept by `memsearch project propose`; `--undo` takes it out -->"
 _END = "<!-- memsearch:end -->"
 _HEADS: dict[Page, str] = {"project": "## Where this project stands", "user": "## How the developer likes to work"}
-
-
-class PageState(msgspec.Struct):
-    """A page as it stands. ``told``: what sessions may be told of it; ``strange``: its lines that nobody accepted or released."""
-
-    page: Page
-    path: str
-    text: str
-    told: str
-    strange: list[str]
-    waiting: list[Hunk]
-    reason: str = ""
-    enabled_by: str = ""
 
 
 class Pages:
@@ -61,6 +46,7 @@ class Pages:
         )
 
     def all(self) -> list[PageState]:
+        """Both pages. Raises Unreachable where a file can't be read."""
         return [self.get(page) for page in living.PAGES]
 
     def get(self, page: Page) -> PageState:

@@ -1,0 +1,111 @@
+"""Asking a model to write about a project's notes: one behind an API may look things up, a command line is asked once; each within the day's cap."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from memsearch_engine.errors import SettingsError
+from memsearch_engine.home import Home
+from memsearch_engine.llm import native, spend, tools
+from memsearch_engine.llm.providers import complete
+from memsearch_engine.llm.reply import ModelError, Reply
+from memsearch_engine.llm.tokens import estimate
+from memsearch_engine.longterm import reading
+from memsearch_engine.longterm.reading import Material
+from memsearch_engine.settings import Settings, Task
+
+T = TypeVar("T")
+PURPOSE = "documents"
+_MAX_TURNS = 8
+_TRIES = 2
+
+
+class Asker:
+    """Asks one model for one document. ``tokens``: what that has used.
+
+    Args:
+        agent: whose command line ``native`` is. stop: asked before each request.
+    """
+
+    def __init__(self, home: Home, settings: Settings, task: Task, agent: str, stop: Callable[[], bool]) -> None:
+        self._home, self._settings, self._task, self._agent, self._stop = home, settings, task, agent, stop
+        self.tokens = 0
+
+    def ask(self, system: str, question: str, material: Material, read: Callable[[str], T]) -> T:
+        """What *read* makes of the answer; asked once more where it raises ModelError. Raises ModelError, SettingsError."""
+        for attempt in range(_TRIES):
+            if self._stop():
+                raise ModelError("it was told to stop", again=True)
+            text = self._reply(system, question, material)
+            try:
+                return read(text)
+            except ModelError:
+                if attempt == _TRIES - 1:
+                    raise
+        raise AssertionError("unreachable")
+
+    def _reply(self, system: str, question: str, material: Material) -> str:
+        limits, provider, llm = self._settings.documents, self._task.provider, self._settings.llm
+        if provider != "native" and not (native.can(provider) and provider not in llm.providers):
+            return tools.work(
+                llm, provider, self._task.model, system, question, reading.tools_for(material), max_turns=_MAX_TURNS,
+                before_turn=self._before_turn, after_turn=self._after_turn,
+            )  # fmt: skip
+        if provider == "native" and not self._agent:
+            raise SettingsError("whose own model? name the agent", f"--provider {' or '.join(native.those())}")
+        booked = self._reserve(estimate(system + question) + limits.answer_tokens)
+        try:
+            reply = complete(
+                llm,
+                provider,
+                system,
+                question,
+                agent=self._agent,
+                model=self._task.model,
+                max_tokens=limits.answer_tokens,
+            )
+        except ModelError as error:
+            spend.settle(self._home, llm, booked, provider, error)
+            raise
+        spend.settle(self._home, llm, booked, provider, reply)
+        self.tokens += reply.input_tokens + reply.output_tokens
+        return reply.text
+
+    def _reserve(self, tokens: int) -> int:
+        cap, task = self._settings.documents.daily_tokens, self._task
+        booked = spend.reserve(
+            self._home,
+            purpose=PURPOSE,
+            provider=task.provider,
+            model=task.model,
+            agent=self._agent,
+            tokens=tokens,
+            cap=cap,
+        )
+        if not booked:
+            raise ModelError(
+                f"the day's {cap:,} tokens (documents.daily_tokens) don't suffice: {tokens:,} may be needed", again=True
+            )
+        return booked
+
+    def _before_turn(self) -> None:
+        cap = self._settings.documents.daily_tokens
+        if self._stop():
+            raise ModelError("it was told to stop, or another process took the job over", again=True)
+        if (used := spend.today(self._home, PURPOSE)) >= cap:
+            raise ModelError(
+                f"the day's {cap:,} tokens (documents.daily_tokens) are used up ({used:,} used)", again=True
+            )
+
+    def _after_turn(self, reply: Reply) -> None:
+        self.tokens += reply.input_tokens + reply.output_tokens
+        spend.note(
+            self._home,
+            self._settings.llm,
+            reply,
+            purpose=PURPOSE,
+            provider=self._task.provider,
+            model=self._task.model,
+            agent=self._agent,
+        )
