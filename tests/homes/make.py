@@ -73,6 +73,10 @@ def _fill(root: Path) -> None:
     if len(turns) > 1:
         run("delete", turns[-1], "--yes")  # a turn that its owner does not want: no version brings it back
     run("remember", "Always run the linter")
+    (project / ".memsearch" / "PROJECT.md").write_text("## Decisions\n\n- Deploys happen on Wednesdays\n")
+    run("project", "trust")
+    run("skills", "add", "--name", "release", "--description", "Makes a release", "--body-file", "-", stdin=b"Tag it.")
+    run("skills", "remove", "release", "--yes")
     run("index")
     run("service", "stop")
 
