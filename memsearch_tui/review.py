@@ -209,6 +209,11 @@ def _skills(memory: Memory) -> list[Case]:
             [(item.description, "text")],
         ]
         detail += [[(item.reason, "dim")]] if item.reason else []
+        detail += (
+            [[("this home did not draft it: it came with a clone, or from another program", "bad")]]
+            if item.is_strange
+            else []
+        )
         detail += [[(f"{len(item.gone)} of its notes are gone", "warn")]] if item.gone else []
         detail += [[(f"{len(item.overtaken)} of its notes are overtaken", "warn")]] if item.overtaken else []
         detail += [

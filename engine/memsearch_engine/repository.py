@@ -173,6 +173,24 @@ def current_branch(folder: str) -> str:
     return head.removeprefix(_ON_BRANCH) if head.startswith(_ON_BRANCH) else ""
 
 
+def head_of(common_dir: str) -> str:
+    """The commit that HEAD names; '' where that can't be told without more."""
+    try:
+        head = inside.read(os.path.join(common_dir, "HEAD"), _MAX_LINE).decode("ascii", "replace").strip()
+        if not head.startswith("ref: "):
+            return head
+        name = head.removeprefix("ref: ")
+        if ".." in name or not name.startswith("refs/"):
+            return ""
+        try:
+            return inside.read(os.path.join(common_dir, name), _MAX_LINE).decode("ascii", "replace").strip()
+        except FileNotFoundError:
+            packed = inside.read(os.path.join(common_dir, "packed-refs"), _MAX_INDEX).decode("utf-8", "replace")
+            return next((line.split()[0] for line in packed.splitlines() if line.endswith(f" {name}")), "")
+    except OSError:
+        return ""
+
+
 def came_along(path: str) -> bool:
     """Whether a file of a project's came with it: its repository tracks it, or it is another user's. What can't be told counts as so.
 

@@ -136,7 +136,7 @@ def list_(bare: bool, json_: bool) -> None:
 
 
 def _evidence(item: SkillCandidate) -> list[str]:
-    found = []
+    found = ["this home did not draft it: it came with a clone, or from another program"] if item.is_strange else []
     if item.gone:
         found.append(f"{len(item.gone)} of the {many(len(item.sources), 'note')} that it rests on are gone")
     if item.overtaken:

@@ -369,3 +369,54 @@ def test_only_a_markdown_file_of_the_project_is_written(box, memory, name):
     (box.project / "link.md").symlink_to(box.root / "elsewhere.md")
     with pytest.raises(UsageError):
         Pages(memory).proposed(name)
+
+
+# -- the owner's bytes --------------------------------------------------------------------------------------
+
+
+def test_all_but_the_change_stays_byte_for_byte(box, memory, model):
+    before = b"# Shop\r\n\r\nfree text \xff\r\n\r\n\r\n## Decisions\r\n* mine\r\n\r\n```\r\n## no heading\r\n```\r\n## Risks\r\n- none   \r\n"
+    file(box).write_bytes(before)
+    pages = Pages(memory)
+    pages.review("project", provider="mine")
+    pages.decide("project", "accepted")
+    after = file(box).read_bytes()
+    (added,) = [line for line in after.split(b"\r\n") if b"Postgres 17" in line]
+    assert after.replace(added + b"\r\n", b"", 1) == before and after.index(added) > after.index(b"## Decisions")
+    assert pages.undo("project") and file(box).read_bytes() == before
+
+
+def test_an_accepted_line_counts_where_it_was_accepted(box, memory, model):
+    pages = Pages(memory)
+    pages.review("project", provider="mine")
+    pages.decide("project", "accepted")
+    line = file(box).read_text().splitlines()[2]
+    file(box).write_text(f"## Never\n\n{line}\n")
+    assert pages.get("project").told == "" and pages.get("project").strange == [line]
+
+
+def test_a_page_elsewhere_is_told_found_and_undone_there(box, memory, model):
+    for key, value in {"enabled": "true", "provider": "mine", "output_file": "docs/STATE.md"}.items():
+        box.ok("config", "set", f"plugins.claude-code.project_review.{key}", value)
+    (box.project / "docs").mkdir()
+    pages = Pages(memory)
+    pages.review("project")
+    pages.decide("project", "accepted")
+    assert "Postgres 17" in (box.project / "docs/STATE.md").read_text() and "PROJECT.md, where" in memory.context().text
+    assert pages.undo("project").endswith("docs/STATE.md") and not (box.project / "docs/STATE.md").exists()
+    box.ok("config", "set", "plugins.claude-code.project_review.output_file", "../elsewhere.md")
+    with pytest.raises(SettingsError, match="no markdown file in the project"):
+        pages.review("project")
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe", "folder"])
+def test_a_page_that_is_no_file_is_not_opened(box, memory, model, kind):
+    if kind == "link":
+        (box.root / "secret.md").write_text("- secret\n")
+        file(box).symlink_to(box.root / "secret.md")
+    elif kind == "pipe":
+        os.mkfifo(file(box))
+    else:
+        file(box).mkdir()
+    assert "secret" not in memory.context().text
+    assert Pages(memory).review("project", provider="mine").state == "failed" and not model.requests

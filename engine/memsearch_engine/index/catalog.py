@@ -539,6 +539,12 @@ class Catalog:
                 (project, compared.head, compared.at, compared.problem),
             )
 
+    def forget_ground(self, project: str) -> None:
+        """Forget what the notes of a project name, and how that stood."""
+        with self.transaction() as db:
+            db.execute("DELETE FROM grounded WHERE project=?", (project,))
+            db.execute("DELETE FROM ground WHERE project=?", (project,))
+
     def standing(self, project: str, entry_id: str, hash_: str) -> Standing | None:
         """How what a note names stands; None where that was not looked for, or the note has changed since."""
         rows = self.query(

@@ -12,7 +12,7 @@ import os
 import re
 import sqlite3
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Literal, TypeVar
 
@@ -49,15 +49,18 @@ _VERSIONS = 20  # of a page that can be taken back
 _LEADS = 5
 _REWORDED = 0.5  # how alike two lines are that say the same
 _BULLET = re.compile(r"^\s*[-*+]\s")
+_FENCE = re.compile(r"^ {0,3}(?:```+|~~~+)")
 _RULE = re.compile(r"^\s{0,3}(?:-{3,}|={3,}|_{3,}|\*{3,})\s*$|^\s*(?:```+|~~~+)")
 _JSON = re.compile(r"\A\s*(?:```(?:json)?\s*\n)?(\{.*\})\s*(?:\n```)?\s*\Z", re.S)
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS living_waiting (
   project TEXT NOT NULL, page TEXT NOT NULL, body BLOB NOT NULL, PRIMARY KEY (project, page)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS living_lines (
-  project TEXT NOT NULL, page TEXT NOT NULL, line TEXT NOT NULL, how TEXT NOT NULL, PRIMARY KEY (project, page, line)) WITHOUT ROWID;
+  project TEXT NOT NULL, page TEXT NOT NULL, section TEXT NOT NULL, line TEXT NOT NULL, how TEXT NOT NULL,
+  PRIMARY KEY (project, page, section, line)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS living_versions (
-  id INTEGER PRIMARY KEY AUTOINCREMENT, project TEXT NOT NULL, page TEXT NOT NULL, at REAL NOT NULL, before TEXT, after TEXT NOT NULL);
+  id INTEGER PRIMARY KEY AUTOINCREMENT, project TEXT NOT NULL, page TEXT NOT NULL, path TEXT NOT NULL, at REAL NOT NULL, before BLOB,
+  after BLOB NOT NULL);
 """
 
 
@@ -113,13 +116,15 @@ class Result(msgspec.Struct):
 # -- where, and whose ---------------------------------------------------------------------------------------
 
 
-def path_of(project: Project, page: Page, task: Task | None = None) -> str:
+def path_of(settings: Settings, project: Project, page: Page) -> str:
     """The page's file, in the project's ``.memsearch`` or where the owner's settings say (below the project). Raises SettingsError."""
-    if task is None or not task.output_file:
+    enabled = chosen(settings, page)
+    output_file = enabled[1].output_file if enabled else ""
+    if not output_file:
         return os.path.join(os.path.dirname(project.memory), FILES[page])
-    path = os.path.normpath(os.path.join(project.root, task.output_file))
+    path = os.path.normpath(os.path.join(project.root, output_file))
     if not path.startswith(project.root + os.sep) or not path.endswith(".md"):
-        raise SettingsError(f"`{TASKS[page]}.output_file` {task.output_file!r} is no markdown file in the project")
+        raise SettingsError(f"`{TASKS[page]}.output_file` {output_file!r} is no markdown file in the project")
     return path
 
 
@@ -133,78 +138,76 @@ def chosen(settings: Settings, page: Page) -> tuple[str, Task] | None:
     return None
 
 
-def read(project: Project, page: Page, task: Task | None = None) -> str:
-    """The page as it stands; '' where there is none. Raises Unreachable."""
-    path = path_of(project, page, task)
-    try:
-        return inside.read(path, _MAX_FILE).decode("utf-8", "replace")
-    except FileNotFoundError:
-        return ""
-    except OSError as error:
-        raise Unreachable(f"{path} can't be read: {error.strerror or error}") from error
+def read(settings: Settings, project: Project, page: Page) -> str:
+    """The page as it stands; '' where there is none. Bytes that are no text are kept as such. Raises Unreachable."""
+    return (_bytes(path_of(settings, project, page)) or b"").decode("utf-8", "surrogateescape")
 
 
-def lines_of(home: Home, project: Project, page: Page) -> dict[str, str]:
-    """line -> ``made`` (it was proposed, and accepted) or ``released`` (the owner's word for what he or others wrote)."""
+def lines_of(home: Home, project: Project, page: Page) -> dict[tuple[str, str], str]:
+    """(section, line) -> ``made`` (it was proposed, and accepted) or ``released`` (the owner's word for what he or others wrote)."""
+    query = "SELECT section, line, how FROM living_lines WHERE project=? AND page=?"
     with using(home, SCHEMA) as db:
-        rows = db.execute(
-            "SELECT line, how FROM living_lines WHERE project=? AND page=?", (project.id, page)
-        ).fetchall()
-    return dict(rows)
+        return {(section, line): how for section, line, how in db.execute(query, (project.id, page))}
 
 
-def stamp(project: Project) -> tuple[tuple[int, int], ...]:
+def stamp(settings: Settings, project: Project) -> tuple[tuple[int, int], ...]:
     """Changes with the pages' files."""
     found = []
     for page in PAGES:
         try:
-            info = os.lstat(path_of(project, page))
+            info = os.lstat(path_of(settings, project, page))
             found.append((info.st_mtime_ns, info.st_size))
-        except OSError:
+        except (OSError, SettingsError):
             found.append((0, 0))
     return tuple(found)
 
 
-def told(home: Home, project: Project, page: Page, task: Task | None = None) -> str:
-    """The page as far as it may be told: headings, and lines that the owner accepted or released and that read like no order."""
-    text = read(project, page, task)
+def told(home: Home, settings: Settings, project: Project, page: Page) -> str:
+    """The page as far as it may be told: headings, and lines that the owner accepted or released where they stand, and that read like no
+    order."""
+    text = plain(read(settings, project, page))
     if not text.strip():
         return ""
     known = lines_of(home, project, page)
     kept: list[str] = []
-    for line in text.splitlines():
-        if line.startswith("#"):
-            while kept and kept[-1].startswith("#"):
-                kept.pop()  # a heading with nothing under it
-            kept.append(line)
-        elif line.strip() and line in known and not orders(line, his_words=False):
-            kept.append(line)
-    while kept and kept[-1].startswith("#"):
-        kept.pop()
-    return "\n".join(kept)
+    for section, lines in sections(text).items():
+        found = [
+            line for line in lines if (section, line) in known and line.strip() and not orders(line, his_words=False)
+        ]
+        kept += [section, *found] if section and found else found
+    return "" if orders(" ".join(kept), his_words=False) else "\n".join(kept)
 
 
-def strange(home: Home, project: Project, page: Page) -> list[str]:
+def strange(home: Home, settings: Settings, project: Project, page: Page) -> list[str]:
     """Lines of a page that nobody has accepted or released: they are told to no session."""
     known = lines_of(home, project, page)
+    return [line for section, line in _lines(plain(read(settings, project, page))) if (section, line) not in known]
+
+
+def release(home: Home, settings: Settings, project: Project, page: Page) -> int:
+    """The owner's word for all lines of a page as it stands. How many it was."""
+    known = lines_of(home, project, page)
+    found = [one for one in _lines(plain(read(settings, project, page))) if one not in known]
+    with using(home, SCHEMA) as db, transaction(db):
+        _note_lines(db, project, page, found, "released")
+    return len(found)
+
+
+def _lines(text: str) -> list[tuple[str, str]]:
+    """(section, line) of all that says something."""
     return [
-        line
-        for line in read(project, page).splitlines()
-        if line.strip() and not line.startswith("#") and line not in known
+        (section, line)
+        for section, lines in sections(text).items()
+        for line in lines
+        if line.strip() and not line.startswith("# ")
     ]
 
 
-def release(home: Home, project: Project, page: Page) -> int:
-    """The owner's word for all lines of a page as it stands. How many it was."""
-    lines = strange(home, project, page)
-    with using(home, SCHEMA) as db, transaction(db):
-        _note_lines(db, project, page, lines, "released")
-    return len(lines)
-
-
-def _note_lines(db: sqlite3.Connection, project: Project, page: Page, lines: Iterable[str], how: str) -> None:
-    rows = [(project.id, page, line, how) for line in lines if line.strip()]
-    db.executemany("INSERT OR REPLACE INTO living_lines (project, page, line, how) VALUES (?,?,?,?)", rows)
+def _note_lines(
+    db: sqlite3.Connection, project: Project, page: Page, lines: Iterable[tuple[str, str]], how: str
+) -> None:
+    rows = [(project.id, page, section, line, how) for section, line in lines if line.strip()]
+    db.executemany("INSERT OR REPLACE INTO living_lines (project, page, section, line, how) VALUES (?,?,?,?,?)", rows)
 
 
 # -- making -------------------------------------------------------------------------------------------------
@@ -288,8 +291,14 @@ class _Run:
         material = reading.collect(self.home, self.project, self.folder, self.settings.documents.input_tokens)
         if not material.notes:
             return self._end(Result(self.page, "unchanged", "there is no note that a model may be shown"), None)
-        before = read(self.project, self.page, self.task)
-        own = [line for line in before.splitlines() if line.strip() and line not in self._made()]
+        before = read(self.settings, self.project, self.page)
+        made = {one for one, how in lines_of(self.home, self.project, self.page).items() if how == "made"}
+        own = [
+            line
+            for name, under in sections(before).items()
+            for line in under
+            if line.strip() and (name, line) not in made
+        ]
         asker = Asker(self.home, self.settings, self.task, self.agent, lambda: self.lost() or self.stop())
         try:
             answer = asker.ask(
@@ -309,15 +318,12 @@ class _Run:
             )
         if not allowed:
             return self._end(Result(self.page, "unchanged", "nothing of it could be proposed"), None)
-        path = path_of(self.project, self.page, self.task)
+        path = path_of(self.settings, self.project, self.page)
         draft = Draft(
             self.project.id, self.page, path, self.clock(), allowed, plain(answer.reason)[:300], self.task.provider,
             left_out + len(hunks) - sum(hunk in hunks for hunk in allowed),
         )  # fmt: skip
         return self._end(Result(self.page, "review", draft.reason, len(allowed)), draft)
-
-    def _made(self) -> set[str]:
-        return {line for line, how in lines_of(self.home, self.project, self.page).items() if how == "made"}
 
     def _end(self, result: Result, draft: Draft | None) -> Result:
         def keep(db: sqlite3.Connection) -> None:
@@ -336,9 +342,9 @@ class _Run:
         return result
 
     def _question(self, material: Material, before: str, own: list[str]) -> str:
-        parts = [f"Bring {FILES[self.page]} up to date.", "", f"<page>\n{redact(before, self.home)[0]}\n</page>"]
+        parts = [f"Bring {FILES[self.page]} up to date.", "", f"<page>\n{redact(plain(before), self.home)[0]}\n</page>"]
         if own:
-            parts += ["the owner's own lines:", *(redact(line, self.home)[0] for line in own)]
+            parts += ["the owner's own lines:", *(redact(plain(line), self.home)[0] for line in own)]
         if material.longterm:
             parts += ["", f"<longterm>\n{material.longterm}\n</longterm>"]
         return "\n".join([*parts, "", f"<notes>\n{material.text}\n</notes>"])
@@ -406,18 +412,22 @@ def _without_citations(line: str) -> str:
 
 
 def sections(text: str) -> dict[str, list[str]]:
-    """heading -> its lines; '' for what stands before the first. One that stands twice is one."""
+    """heading (``## …``) -> its lines; '' for what stands before the first. One that stands twice is one; in a code block there is none."""
     found: dict[str, list[str]] = {"": []}
-    heading = ""
-    for line in text.splitlines():
-        if line.startswith("## ") or (line.startswith("# ") and not heading):
-            heading = line.strip() if line.startswith("## ") else ""
-            found.setdefault(heading, [])
-            if not heading:
-                found[""].append(line)
-        else:
-            found[heading].append(line)
+    for heading, lines in _spans(text.splitlines()):
+        found.setdefault(heading, []).extend(lines)
     return found
+
+
+def _spans(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
+    """(heading, lines under it) in the order in which they stand."""
+    heading, begin, in_code = "", 0, False
+    for number, line in enumerate(lines):
+        in_code ^= bool(_FENCE.match(line))
+        if line.startswith("## ") and not in_code:
+            yield heading, lines[begin:number]
+            heading, begin = line.strip(), number + 1
+    yield heading, lines[begin:]
 
 
 def hunks_between(before: str, after: str) -> list[Hunk]:
@@ -448,42 +458,40 @@ def without_owners(hunk: Hunk, own: set[str]) -> Hunk | None:
 
 
 def applied(hunk: Hunk, text: str) -> str:
-    """A page with a change in it. Raises Conflict where what it changes is not there any more."""
-    found = sections(text)
-    lines = found.setdefault(hunk.section, [])
+    """A page with a change in it; all else stays as it is, byte for byte. Raises Conflict where what it changes is not there any more."""
+    newline = "\r\n" if "\r\n" in text else "\n"
+    lines, spans, place = text.splitlines(), [], 0
+    for heading, under in _spans(lines):
+        begin = place + bool(heading)  # after its heading
+        place = begin + len(under)
+        spans += [(begin, place)] if heading == hunk.section else []
     if hunk.before:
-        place = _place(lines, hunk.before)
-        if place < 0:
-            if hunk.after and _place(lines, hunk.after) >= 0:
+        found = next((n for span in spans if (n := _place(lines, hunk.before, span)) >= 0), -1)
+        if found < 0:
+            if hunk.after and any(_place(lines, hunk.after, span) >= 0 for span in spans):
                 return text
             raise Conflict(
                 f"what it changes is not there any more: {hunk.before[0][:80]}",
                 "reject it, or wait for the next review",
             )
-        lines[place : place + len(hunk.before)] = hunk.after
-    elif _place(lines, hunk.after) < 0:
-        place = next((lines.index(lead) + 1 for lead in hunk.leads if lead in lines), -1)
-        if place < 0:
-            place = len(lines)
-            while place and not lines[place - 1].strip():
-                place -= 1
-        lines[place:place] = hunk.after
-    return _joined(found)
+        lines[found : found + len(hunk.before)] = hunk.after
+    elif any(_place(lines, hunk.after, span) >= 0 for span in spans):
+        return text
+    elif spans:
+        begin, end = spans[0]
+        while end > begin and not lines[end - 1].strip():
+            end -= 1
+        after_lead = (n + 1 for lead in hunk.leads for b, e in spans for n in range(b, e) if lines[n] == lead)
+        at = next(after_lead, end)
+        lines[at:at] = [*([""] if at == begin and hunk.section else []), *hunk.after]
+    else:
+        lines += [*([""] if lines and lines[-1].strip() else []), hunk.section, "", *hunk.after]
+    return newline.join(lines) + newline if lines else ""
 
 
-def _place(lines: list[str], wanted: list[str]) -> int:
-    return next((n for n in range(len(lines) - len(wanted) + 1) if lines[n : n + len(wanted)] == wanted), -1)
-
-
-def _joined(found: dict[str, list[str]]) -> str:
-    parts = []
-    for heading, lines in found.items():
-        body = "\n".join(lines).strip("\n")
-        if heading and body.strip():
-            parts.append(f"{heading}\n\n{body}")
-        elif body.strip():
-            parts.append(body)
-    return "\n\n".join(parts) + "\n" if parts else ""
+def _place(lines: list[str], wanted: list[str], span: tuple[int, int]) -> int:
+    begin, end = span
+    return next((n for n in range(begin, end - len(wanted) + 1) if lines[n : n + len(wanted)] == wanted), -1)
 
 
 # -- the owner's word ---------------------------------------------------------------------------------------
@@ -550,22 +558,20 @@ def reopen(home: Home, project: Project, draft: Draft) -> None:
 
 def _write(home: Home, project: Project, draft: Draft, hunks: list[Hunk]) -> None:
     before = _bytes(draft.path)
-    text = (before or b"").decode("utf-8", "replace")
+    text = (before or b"").decode("utf-8", "surrogateescape")
     for hunk in hunks:
         text = applied(hunk, text)
+    after = text.encode("utf-8", "surrogateescape")
     with using(home, SCHEMA) as db, transaction(db):  # said before it is written: what then fails does no harm
-        _note_lines(db, project, draft.page, (line for hunk in hunks for line in hunk.after), "made")
-        was = before.decode("utf-8", "replace") if before is not None else None
-        db.execute(
-            "INSERT INTO living_versions (project, page, at, before, after) VALUES (?,?,?,?,?)",
-            (project.id, draft.page, time.time(), was, text),
-        )
+        _note_lines(db, project, draft.page, ((hunk.section, line) for hunk in hunks for line in hunk.after), "made")
+        values = (project.id, draft.page, draft.path, time.time(), before, after)
+        db.execute("INSERT INTO living_versions (project, page, path, at, before, after) VALUES (?,?,?,?,?,?)", values)
         db.execute(
             "DELETE FROM living_versions WHERE project=? AND page=? AND id NOT IN (SELECT id FROM living_versions WHERE project=? AND page=?"
             " ORDER BY id DESC LIMIT ?)",
             (project.id, draft.page, project.id, draft.page, _VERSIONS),
         )
-    _put(draft.path, before, text)
+    _put(draft.path, before, after)
 
 
 def _bytes(path: str) -> bytes | None:
@@ -577,18 +583,20 @@ def _bytes(path: str) -> bytes | None:
         raise Unreachable(f"{path} can't be read: {error.strerror or error}", "nothing was changed") from error
 
 
-def _put(path: str, before: bytes | None, text: str | None) -> None:
-    """Make the file say *text* (None: be none), if it still says *before*. Raises Conflict, Unreachable."""
-    if text is None:
+def _put(path: str, before: bytes | None, after: bytes | None) -> None:
+    """Make the file say *after* (None: be none), if it still says *before*. Raises Conflict, Unreachable."""
+    if before == after:
+        return
+    if after is None:
         if _bytes(path) != before:
             raise Conflict(f"{path} has changed since", "look at it; nothing was changed")
         os.unlink(path)
     elif before is None:
         if _bytes(path) is not None:
             raise Conflict(f"{path} has come to be meanwhile", "look at it; nothing was changed")
-        append(path, text.encode())
+        append(path, after)
     else:
-        replace(path, before, text.encode())
+        replace(path, before, after)
 
 
 def undo(home: Home, project: Project, page: Page) -> str:
@@ -597,24 +605,18 @@ def undo(home: Home, project: Project, page: Page) -> str:
     Raises:
         Conflict: the page was changed since.
     """
+    query = "SELECT id, path, before, after FROM living_versions WHERE project=? AND page=? ORDER BY id DESC LIMIT 1"
     with using(home, SCHEMA) as db:
-        row = db.execute(
-            "SELECT id, before, after FROM living_versions WHERE project=? AND page=? ORDER BY id DESC LIMIT 1",
-            (project.id, page),
-        ).fetchone()
+        row = db.execute(query, (project.id, page)).fetchone()
     if row is None:
         return ""
-    path = path_of(project, page)
-    number, before, after = row
+    number, path, before, after = row
     with locked(home, path):
         now = _bytes(path)
-        if now is None or now.decode("utf-8", "replace") != after:
-            if (
-                now.decode("utf-8", "replace") if now is not None else None
-            ) != before:  # else it never came to be written
-                raise Conflict(f"{path} has changed since", "look at it; nothing was changed")
-        else:
+        if now == after:
             _put(path, now, before)
+        elif now != before:  # else it never came to be written
+            raise Conflict(f"{path} has changed since", "look at it; nothing was changed")
         with using(home, SCHEMA) as db:
             db.execute("DELETE FROM living_versions WHERE id=?", (number,))
-    return path
+    return str(path)

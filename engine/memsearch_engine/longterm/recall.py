@@ -56,7 +56,7 @@ def told_of_page(home: Home, settings: Settings, memory: str, project: str) -> s
     """What a new session is told of PROJECT.md, within its cap. *memory*: the project's memory folder."""
     root = os.path.dirname(os.path.dirname(memory))
     with contextlib.suppress(Unreachable):
-        lines = living.told(home, Project(project, "", "", root, memory), "project").splitlines()
+        lines = living.told(home, settings, Project(project, "", "", root, memory), "project").splitlines()
         left = settings.documents.max_tokens - estimate(_PAGE_HEAD)
         kept = list(
             takewhile(lambda size: size >= 0, accumulate((-estimate(line) - 1 for line in lines), initial=left))

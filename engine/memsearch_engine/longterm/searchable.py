@@ -21,6 +21,7 @@ from memsearch_engine.longterm import living, workspace
 from memsearch_engine.longterm.facts import facts
 from memsearch_engine.longterm.store import Store
 from memsearch_engine.projects import Project
+from memsearch_engine.settings import Settings
 from memsearch_engine.usage import without_citations
 
 #: Of those, what was accepted or written by the owner.
@@ -32,11 +33,13 @@ def folder(home: Home, project: str) -> Path:
     return home.longterm_search / project[:8]
 
 
-def write(home: Home, project: str, origin: Origin, place: Project | None = None) -> Path:
+def write(
+    home: Home, project: str, origin: Origin, place: Project | None = None, settings: Settings | None = None
+) -> Path:
     """Bring a project's files up to what the workspace says now. Returns their folder. Raises OSError, MemsearchError.
 
     Args:
-        place: where its PROJECT.md and USER.md lie; without it, what is searched of them stays.
+        place, settings: where its PROJECT.md and USER.md lie; without these, what is searched of them stays.
     """
     target = folder(home, project)
     texts = [
@@ -44,7 +47,7 @@ def write(home: Home, project: str, origin: Origin, place: Project | None = None
         ("facts.md", _facts(home, project)),
         ("sessions.md", _recaps(home, project)),
     ]
-    texts += [(f"{page}.md", _page(home, place, page)) for page in living.PAGES] if place else []
+    texts += [(f"{page}.md", _page(home, settings, place, page)) for page in living.PAGES] if place and settings else []
     for name, entries in texts:
         text = "\n".join(entries)
         path = target / name
@@ -84,8 +87,8 @@ def _facts(home: Home, project: str) -> Iterator[str]:
             yield _entry("fact", "Remembered", f"- {fact.text}")
 
 
-def _page(home: Home, place: Project, page: living.Page) -> Iterator[str]:
-    for heading, lines in living.sections(living.told(home, place, page)).items():
+def _page(home: Home, settings: Settings, place: Project, page: living.Page) -> Iterator[str]:
+    for heading, lines in living.sections(living.told(home, settings, place, page)).items():
         if text := "\n".join(line for line in lines if not line.startswith("# ")).strip():
             yield _entry(page, f"{living.FILES[page]}, {heading.lstrip('# ')}".rstrip(", "), text)
 

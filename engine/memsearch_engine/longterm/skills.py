@@ -51,6 +51,7 @@ _PLACEHOLDER = re.compile(r"<[a-z][\w -]{0,40}>")
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS skills_trash (
   id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, project TEXT NOT NULL, name TEXT NOT NULL, skill TEXT NOT NULL, meta TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS skills_written (hash TEXT PRIMARY KEY, at REAL NOT NULL) WITHOUT ROWID;
 """
 
 
@@ -75,7 +76,7 @@ class Candidate(msgspec.Struct):
         path: of its SKILL.md. seen: the notes that it rests on, counted. sources: their ids.
         state: ``new``, ``installed``, ``update ready`` (it differs from what was installed), ``edited`` (what was installed was).
         gone, overtaken: of its notes, those that are not there any more, and those that a newer one replaces.
-        problems: what the specification's validator says.
+        problems: what the specification's validator says. is_strange: this home did not draft it: it came with a clone, or is memsearch's.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Candidate(msgspec.Struct):
     overtaken: list[str] = []
     problems: list[str] = []
     of_consolidation: bool = False
+    is_strange: bool = False
 
     @property
     def is_pending(self) -> bool:
@@ -137,6 +139,10 @@ def all_of(home: Home, project: Project, stands: Callable[[str], str] | None = N
                 if candidate is not None:
                     candidate.of_consolidation = metas is not None
                     found[name] = candidate
+    with using(home, SCHEMA) as db:
+        ours = {text for (text,) in db.execute("SELECT hash FROM skills_written")}
+    for candidate in found.values():
+        candidate.is_strange = not candidate.of_consolidation and hash_of(candidate.text) not in ours
     return [found[name] for name in sorted(found)]
 
 
@@ -401,6 +407,8 @@ def write(
             "occurrences": max(seen, count if isinstance(count := meta.get("occurrences"), int) else 0),
             "reason": " ".join(plain(reason).split())[:300] or str(meta.get("reason") or ""),
         }  # fmt: skip
+        with using(home, SCHEMA) as db:
+            db.execute("INSERT OR REPLACE INTO skills_written (hash, at) VALUES (?,?)", (hash_of(text), time.time()))
         _put(os.path.join(folder, "SKILL.md"), text)
         _put(os.path.join(folder, "meta.json"), json.dumps(meta, indent=2, ensure_ascii=False) + "\n")
     return os.path.join(folder, "SKILL.md")

@@ -19,7 +19,7 @@ from memsearch_engine.home import Home
 from memsearch_engine.index.catalog import Catalog, Compared
 from memsearch_engine.journal.model import path_said
 from memsearch_engine.projects import Project, locate
-from memsearch_engine.repository import current_branch
+from memsearch_engine.repository import current_branch, head_of
 from memsearch_engine.service.indexing import Indexer
 
 log = logging.getLogger("memsearch.service")
@@ -78,14 +78,21 @@ class Grounder:
             common_dir = self._common_dir(project)
             if not common_dir or self._indexer.is_behind([project]):
                 continue
-            if seen is None or seen.stamp != _stamp(common_dir):
-                return project
-            if now - seen.at > _NOTED_S and self._has_new(project):
+            if seen is None and self._is_compared(project, common_dir):
+                self._seen[project.root] = _Seen(now, _stamp(common_dir))
+            elif (
+                seen is None or seen.stamp != _stamp(common_dir) or now - seen.at > _NOTED_S and self._has_new(project)
+            ):
                 return project
         return None
 
     def _common_dir(self, project: Project) -> str:
         return locate(project.root, self._home).common_dir if os.path.isdir(project.root) else ""
+
+    def _is_compared(self, project: Project, common_dir: str) -> bool:
+        """Whether an earlier service has compared the notes, as they are, with what HEAD is now."""
+        compared = self._indexer.catalog.ground(project.id)
+        return compared is not None and compared.head == head_of(common_dir) and not self._has_new(project)
 
     def _has_new(self, project: Project) -> bool:
         catalog = self._indexer.catalog

@@ -215,6 +215,7 @@ class Indexer:
         for (path,) in self.catalog.query("SELECT path FROM files WHERE project=?", (project.id,)):
             self.catalog.drop_file(project.id, path)
         self.catalog.forget_links(project.id)
+        self.catalog.forget_ground(project.id)
         for space in (self.space, self.next, self.second):
             if space is not None:
                 space.forget(project.collection)
@@ -471,6 +472,7 @@ class Indexer:
             self._end(work.job)
         self._forget(job.project)
         shutil.rmtree(searchable.folder(self.home, job.project.id), ignore_errors=True)
+        self.home.ground(job.project.id).unlink(missing_ok=True)
         self._end(job)
 
     def _advance(self, work: _Work) -> None:
@@ -696,7 +698,7 @@ class Indexer:
         """Where what a project may know of the long-term memory lies, up to date."""
         origin = Origin(self.home)
         try:
-            return str(searchable.write(self.home, project.id, origin, project))
+            return str(searchable.write(self.home, project.id, origin, project, self.settings))
         except (MemsearchError, OSError) as error:  # the notes are found without it
             log.warning("the long-term memory is not searched in %s: %s", project.slug, error)
             return str(searchable.folder(self.home, project.id))
@@ -723,7 +725,7 @@ class Indexer:
         """Notice that agents have written to their own memories, or somebody to PROJECT.md or USER.md: nobody tells of it."""
         folders = AgentFolders.from_env(seen=known_folders(self.home))
         for project in list(self.known.values()):
-            pages, known = living.stamp(project), self._page_stamps.get(project.root)
+            pages, known = living.stamp(self.settings, project), self._page_stamps.get(project.root)
             self._page_stamps[project.root] = pages
             is_native = self._native_stamps.get(project.root, ()) != native_memories.stamps(
                 self._native(project, folders)

@@ -11,6 +11,7 @@ from memsearch_engine.agents import patches
 from memsearch_engine.agents.patches import Patch
 from memsearch_engine.errors import MemsearchError, UsageError
 from memsearch_engine.ids import digest
+from memsearch_engine.journal.text import plain
 from memsearch_engine.longterm import living, recall
 from memsearch_engine.longterm.living import Draft, Page, PageState, Result
 from memsearch_engine.longterm.review import Hunk
@@ -51,13 +52,12 @@ class Pages:
 
     def get(self, page: Page) -> PageState:
         """Raises Unreachable where the file can't be read."""
-        project = self._memory.project
-        chosen = living.chosen(load(self._home), page)
-        task = chosen[1] if chosen else None
+        project, settings = self._memory.project, load(self._home)
+        chosen = living.chosen(settings, page)
         draft = self.draft(page)
         return PageState(
-            page, living.path_of(project, page, task), living.read(project, page, task),
-            living.told(self._home, project, page, task), living.strange(self._home, project, page),
+            page, living.path_of(settings, project, page), plain(living.read(settings, project, page)),
+            living.told(self._home, settings, project, page), living.strange(self._home, settings, project, page),
             draft.waiting if draft else [], draft.reason if draft else "", chosen[0] if chosen else "",
         )  # fmt: skip
 
@@ -83,7 +83,7 @@ class Pages:
 
     def release(self, page: Page) -> int:
         """The owner's word for all lines of a page: sessions may be told. How many it was."""
-        count = living.release(self._home, self._memory.project, page)
+        count = living.release(self._home, load(self._home), self._memory.project, page)
         self._tell_sessions()
         return count
 
@@ -112,7 +112,7 @@ class Pages:
         path = self._instructions(name)
         parts = []
         for page in pages:
-            told = without_citations(living.told(self._home, self._memory.project, page))
+            told = without_citations(living.told(self._home, load(self._home), self._memory.project, page))
             lines = [
                 f"#{line}" if line.startswith("#") else line for line in told.splitlines() if not line.startswith("# ")
             ]

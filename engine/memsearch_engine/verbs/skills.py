@@ -91,7 +91,8 @@ class Skills:
         chosen = skills.chosen(settings)
         root = self._memory.place.root
         here = [place for place in _PLACES if os.path.isdir(os.path.join(root, place.partition("/")[0]))]
-        installed = [os.path.dirname(os.path.dirname(path)) for path in candidate.installed]
+        kept = patches.record(self._home, self._record(candidate))  # what we wrote, not what a file of a clone's says
+        installed = [os.path.dirname(os.path.dirname(file.path)) for file in kept.files] if kept else []
         return installed or (chosen[1].paths if chosen else []) or here or [_PLACES[-1]]
 
     def planned(self, name: str, folders: Iterable[str] = ()) -> list[Patch]:
