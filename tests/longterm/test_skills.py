@@ -178,6 +178,30 @@ def test_nobody_is_asked_unasked(box, memory, model):
     until(lambda: Skills(memory).all(), 60, "the service has drafted it")
 
 
+def test_killed_when_it_was_written_nothing_is_doubled(box, memory, model):
+    import os
+    import signal
+    import subprocess
+    import sys
+
+    script = f"""
+import os
+from memsearch_engine import Memory, Skills
+from memsearch_engine.longterm import skills
+skills.Jobs.succeed = lambda *a, **k: os.kill(os.getpid(), 9)
+Skills(Memory({str(box.project)!r}, home={str(box.home.root)!r})).distill(provider="mine")
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", script], env={**os.environ, "MEMSEARCH_HOME": str(box.home.root)}, capture_output=True
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    assert [item.state for item in Skills(memory).all()] == ["new"]
+    assert (
+        "no new note" in Skills(memory).distill(provider="mine").refused["make-a-release"]
+        and len(Skills(memory).all()) == 1
+    )
+
+
 def test_it_says_when_its_notes_are_gone_or_overtaken(box, memory, model):
     drafts = Skills(memory)
     drafts.distill(provider="mine")

@@ -141,7 +141,7 @@ def _bullets(
             if text.startswith(("- ", "* ", "+ ")) and len(text) > 4:
                 found.append("- " + _clip(unfenced(text[2:].strip())))
         if len(found) > begin and (words := outdated.get((entry.id, entry.hash))):
-            found[-1] += f" (since then: {_clip(unfenced(plain(words)))})"
+            found[-1] += f" ({_clip(unfenced(plain(words)))})"
     return found, held
 
 

@@ -562,9 +562,14 @@ class Catalog:
         return [Stale(Row.of(row[:-1]), _decode_standing(row[-1])) for row in rows]
 
     def outdated(self, project: str) -> dict[tuple[str, str], str]:
-        """(entry id, hash) -> what of that which it names is gone or elsewhere, in words."""
-        rows = self.query("SELECT entry_id, hash, words FROM grounded WHERE project=? AND stale<>''", (project,))
-        return {(name, hash_): words for name, hash_, words in rows}
+        """(entry id, hash) -> what to say beside a note: what of that which it names is gone or elsewhere, and the branch that was not merged."""
+        query = "SELECT entry_id, hash, words, unmerged FROM grounded WHERE project=? AND (stale<>'' OR unmerged<>'')"
+        found = {}
+        for name, hash_, words, unmerged in self.query(query, (project,)):
+            remarks = [f"since then: {words}"] if words else []
+            remarks += [f"unmerged: {unmerged}"] if unmerged else []
+            found[name, hash_] = "; ".join(remarks)
+        return found
 
     def likely_to_state(self, project: str) -> list[Row]:
         """Dated chunks of a project that may give a name a value: with an underscore, a dot or code in them, and a sign or a word for it."""
