@@ -23,6 +23,7 @@ _SOON_S = 14 * 86400.0
 _MAX_MOVES = 20
 _MAX_VERSIONS = 40  # of files that had a symbol, in which its definition is looked for
 _MAX_LOOSE, _MAX_FILE = 20_000, 512 * 1024
+_PLAIN = re.compile(r"[\w@+./-]{1,200}")
 #: What in a work tree is nobody's own text.
 _MADE = frozenset(
     ".git .hg .memsearch node_modules .venv venv __pycache__ .tox .nox .mypy_cache .ruff_cache .pytest_cache target dist build .next .gradle "
@@ -177,6 +178,11 @@ class Checker:
         return self._at(reference, "gone", then.path, moved.end)
 
     def _at(self, reference: Reference, state: Any, path: str, n: int, to: str = "") -> Finding:
+        """What became of a name with commit *n*. Paths are the repository's text, which agents may be told: one that could be a sentence is not
+        repeated."""
+        if to and not _PLAIN.fullmatch(to):
+            return _unknown(reference)
+        path = path if _PLAIN.fullmatch(path) else ""
         return Finding(reference.kind, reference.name, state, path, to, self.past.commits[n][:10], self.past.day(n))
 
     def _folder(self, reference: Reference, name: str, at: float) -> Finding:
