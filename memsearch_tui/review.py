@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import memsearch_engine as engine
 import msgspec
-from memsearch_engine import Hit, Memory
+from memsearch_engine import Hit, Memory, MemsearchError
 
 from memsearch_tui import drafts
 from memsearch_tui.counted import many
@@ -144,7 +144,12 @@ def _decide_longterm(memory: Memory, case: Case, yes: bool, text: str | None) ->
 def _pages(memory: Memory) -> list[Case]:
     """Changes to PROJECT.md and USER.md that are proposed, and lines of them that nobody has accepted."""
     pages, found = engine.Pages(memory), []
-    for state in pages.all():
+    for page in ("project", "user"):
+        try:
+            state = pages.get(page)
+        except MemsearchError as error:  # a link out of the project, say
+            found.append(Case("unread", f"page/{page}", str(error), [[(str(error), "warn")]]))
+            continue
         name = os.path.basename(state.path)
         for hunk in state.waiting:
             sign = "~" if hunk.before and hunk.after else "+" if hunk.after else "-"
@@ -164,35 +169,45 @@ def _pages(memory: Memory) -> list[Case]:
             found.append(
                 Case(
                     "page", f"page/{name}/{hunk.number}", f"{sign} {name}: {lines[0].lstrip('-*# ')}", detail, "accept", "reject",
-                    text=hunk.after[0] if len(hunk.after) == 1 else "", subject=(state.page, hunk.number), sessions=sessions,
+                    text=hunk.after[0] if len(hunk.after) == 1 else "", subject=(state.page, hunk.number, state.draft), sessions=sessions,
                 )
             )  # fmt: skip
-        if state.strange:
+        if shown := tuple(state.strange[:_MAX_SHOWN]):
             detail = [
                 [(name, "strong")],
                 [("you have not accepted these lines: sessions are not told them", "warn")],
                 [],
             ]
-            detail += [[(line, "text")] for line in state.strange[:_MAX_SHOWN]]
-            title = f"{name}: {many(len(state.strange), 'line')} that you have not accepted"
-            found.append(Case("page", f"page/{name}/lines", title, detail, "release", subject=(state.page, 0)))
+            detail += [[(line, "text")] for _, line in shown]
+            if len(state.strange) > len(shown):
+                detail.append(
+                    [(f"and {len(state.strange) - len(shown)} more, which are shown when these are decided", "dim")]
+                )
+            title = f"{name}: {many(len(shown), 'line')} that you have not accepted"
+            found.append(Case("page", f"page/{name}/lines", title, detail, "release", subject=(state.page, 0, shown)))
     return found
 
 
 def _decide_page(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:
     pages = engine.Pages(memory)
-    page, number = case.subject
+    page, number, seen = case.subject
     if not number:
-        return Decision(f"{many(pages.release(page), 'line')} released: sessions may be told")
+        pages.release(page, seen)
+
+        def unreleased() -> str:
+            pages.release(page, seen, off=True)
+            return "sessions are told them no more"
+
+        return Decision(f"{many(len(seen), 'line')} released: sessions may be told · u takes it back", unreleased)
     before = pages.draft(page)
-    pages.decide(page, "accepted" if yes else "rejected", [number], text=text)
+    pages.decide(page, "accepted" if yes else "rejected", [number], text=text, draft=seen)
+    version = pages.newest(page)
 
     def back() -> str:
         if yes:
-            pages.undo(page)
-        if before is not None:
-            pages.reopen(before)
-        return "it waits again"
+            pages.undo(page, version)
+        waits = before is not None and pages.reopen(before)
+        return "it waits again" if waits else "taken back; other changes wait by now"
 
     return Decision(("accepted: sessions are told" if yes else "rejected") + " · u takes it back", back)
 
@@ -203,7 +218,20 @@ def _skills(memory: Memory) -> list[Case]:
     for item in skills.all():
         if not item.is_pending:
             continue
-        places = [os.path.join(place, item.name) for place in skills.places(item)]
+        try:
+            planned = skills.planned(item.name)
+        except MemsearchError as error:
+            found.append(
+                Case(
+                    "skill",
+                    f"skill/{item.name}",
+                    f"! {item.name}: {error}",
+                    [[(str(error), "warn")]],
+                    subject=(item.name, []),
+                )
+            )
+            continue
+        replaced = [(patch.path, patch.before) for patch in planned if isinstance(patch.before, bytes)]
         detail: list[Line] = [
             [(item.name, "strong"), (f"  seen {item.seen} times", "dim")],
             [(item.description, "text")],
@@ -216,32 +244,34 @@ def _skills(memory: Memory) -> list[Case]:
         )
         detail += [[(f"{len(item.gone)} of its notes are gone", "warn")]] if item.gone else []
         detail += [[(f"{len(item.overtaken)} of its notes are overtaken", "warn")]] if item.overtaken else []
-        detail += [
-            [],
-            *([(line, "text")] for line in item.text.splitlines()),
-            [],
-            [(f"goes to {', '.join(places)}", "dim")],
-        ]
+        detail += [[], *([(line, "text")] for line in item.text.splitlines()), []]
+        detail += [[(f"goes to {os.path.dirname(patch.path)}", "dim")] for patch in planned]
+        for path, before in replaced:
+            detail += [[], [(f"what stands there goes: {path}", "warn")]]
+            detail += [[(f"- {line}", "bad")] for line in before.decode("utf-8", "replace").splitlines()[:_MAX_SHOWN]]
+        asks = f"Install {item.name}, which this home did not draft? Type yes" if item.is_strange else ""
         title = f"{'+' if item.state == 'new' else '~'} {item.name}: {item.description}"
+        no = "" if item.of_consolidation or item.installed else "remove"
         found.append(
-            Case("skill", f"skill/{item.name}", title, detail, "install", "" if item.of_consolidation else "remove", subject=item.name,
+            Case("skill", f"skill/{item.name}", title, detail, "install", no, asks, subject=(item.name, planned),
                  notes=tuple(name for name in item.sources if name not in item.gone))
         )  # fmt: skip
     return found
 
 
 def _decide_skill(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:
-    skills, name = engine.Skills(memory), case.subject
+    skills = engine.Skills(memory)
+    name, planned = case.subject
 
     def back() -> str:
         if yes:
-            skills.uninstall(name)
+            skills.take_back(name, planned)
             return "taken out again"
         skills.restore(name)
         return "the draft is back"
 
     if yes:
-        paths = skills.install(name, skills.planned(name))
+        paths = skills.install(name, planned)
         return Decision(f"installed: {', '.join(paths)} · u takes it out", back)
     skills.remove(name)
     return Decision("removed · u brings it back", back)

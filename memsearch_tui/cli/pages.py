@@ -146,15 +146,29 @@ def undo(page: Page, json_: bool) -> int:
 
 
 @click.command(epilog="\b\nExample:\n  memsearch project trust")
+@click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @profile
 @as_json
-def trust(page: Page, json_: bool) -> None:
-    """Say that PROJECT.md (or USER.md) is yours as it stands: sessions may be told all of it."""
-    count = engine.Pages(memory_at()).release(page)
+def trust(yes: bool, page: Page, json_: bool) -> int:
+    """Say that lines of PROJECT.md (or USER.md) that you have not accepted are yours as they stand: sessions may be told. They are shown first."""
+    pages = engine.Pages(memory_at())
+    strange = pages.get(page).strange
+    for _, line in strange if not json_ else ():
+        output.echo(output.safe(line))
+    if strange:
+        output.confirm(
+            f"May sessions be told {'this line' if len(strange) == 1 else f'these {len(strange)} lines'}?", yes
+        )
+        pages.release(page, strange)
     if json_:
-        output.emit({"released": count})
+        output.emit({"released": len(strange)})
     else:
-        output.say(f"{many(count, 'line')} released: sessions may be told")
+        output.say(
+            f"{many(len(strange), 'line')} released: sessions may be told"
+            if strange
+            else "there is no line that you have not accepted"
+        )
+    return 0 if strange else 1
 
 
 @click.command(

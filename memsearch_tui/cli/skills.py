@@ -60,7 +60,7 @@ def distill(plugin: str, provider: str, model: str, force: bool, json_: bool) ->
 
 
 @skills.command(
-    epilog="\b\nExample:\n  memsearch skills add --name release-notes --description 'Write the release notes; before a release' --body-file notes.md"
+    epilog="\b\nExample:\n  memsearch skills add --name release-notes --description 'Write the release notes; before a release' --body-file -"
 )
 @click.option("--name", required=True, help="What it is called; becomes its folder.")
 @click.option("--description", required=True, help="One sentence: what it does, and when to use it.")

@@ -74,7 +74,7 @@ def _fill(root: Path) -> None:
         run("delete", turns[-1], "--yes")  # a turn that its owner does not want: no version brings it back
     run("remember", "Always run the linter")
     (project / ".memsearch" / "PROJECT.md").write_text("## Decisions\n\n- Deploys happen on Wednesdays\n")
-    run("project", "trust")
+    run("project", "trust", "--yes")
     run("skills", "add", "--name", "release", "--description", "Makes a release", "--body-file", "-", stdin=b"Tag it.")
     run("skills", "remove", "release", "--yes")
     run("index")

@@ -112,6 +112,8 @@ def test_nothing_is_asked_of_nobody_and_not_twice_for_the_same_notes(box, memory
     settings = memory.settings
     assert living.due(settings) == ["project"]
     assert living.run(box.home, settings, memory.project, "project").state == "review"
+    assert living.run(box.home, settings, memory.project, "project").reason == "changes wait for the owner's word"
+    pages.decide("project", "rejected")
     assert living.run(box.home, settings, memory.project, "project").reason == "done a short while ago"
     later = lambda: __import__("time").time() + 30 * 3600  # noqa: E731
     assert living.run(box.home, settings, memory.project, "project", clock=later).reason == "up to date"
@@ -162,12 +164,20 @@ def test_what_the_owner_wrote_is_never_reworded(box, memory, model):
     )
     pages = Pages(memory)
     assert pages.review("project", provider="mine").state == "review"
-    assert "- We ship on Tuesdays" in model.said() and [hunk.before for hunk in pages.get("project").waiting] == [[]]
+    # what he has not released may have come with a clone: no model is shown it, and nobody told
+    assert "- We ship on Tuesdays" not in model.said() and [hunk.before for hunk in pages.get("project").waiting] == [
+        []
+    ]
     pages.decide("project", "accepted")
     assert "- We ship on Tuesdays\n" in file(box).read_text() and "mostly" not in file(box).read_text()
-    # and nobody is told what he has not released: it may have come with a clone
-    assert "Tuesdays" not in memory.context().text and pages.get("project").strange == ["- We ship on Tuesdays"]
-    assert pages.release("project") == 1 and "- We ship on Tuesdays" in memory.context().text
+    strange = pages.get("project").strange
+    assert "Tuesdays" not in memory.context().text and strange == [("## Decisions", "- We ship on Tuesdays")]
+    pages.release("project", strange)
+    assert "- We ship on Tuesdays" in memory.context().text
+    pages.review("project", provider="mine")
+    assert "- We ship on Tuesdays" in model.said()
+    pages.release("project", strange, off=True)
+    assert "Tuesdays" not in memory.context().text
 
 
 def test_what_comes_back_is_cleaned(box, memory, model):
@@ -251,7 +261,7 @@ def test_an_answer_of_another_shape_is_no_answer(memory, model, said):
 def test_the_days_tokens_are_a_cap(box, memory, model):
     box.ok("config", "set", "documents.daily_tokens", "10")
     Pages(memory).review("project", provider="mine")
-    assert "are used up" in Pages(memory).review("project", provider="mine").reason and len(model.requests) == 1
+    assert "don't suffice" in Pages(memory).review("project", provider="mine").reason and not model.requests
 
 
 def test_other_words_a_conflict_and_a_rejection(box, memory, model):
@@ -392,7 +402,7 @@ def test_an_accepted_line_counts_where_it_was_accepted(box, memory, model):
     pages.decide("project", "accepted")
     line = file(box).read_text().splitlines()[2]
     file(box).write_text(f"## Never\n\n{line}\n")
-    assert pages.get("project").told == "" and pages.get("project").strange == [line]
+    assert pages.get("project").told == "" and pages.get("project").strange == [("## Never", line)]
 
 
 def test_a_page_elsewhere_is_told_found_and_undone_there(box, memory, model):
@@ -420,3 +430,90 @@ def test_a_page_that_is_no_file_is_not_opened(box, memory, model, kind):
         file(box).mkdir()
     assert "secret" not in memory.context().text
     assert Pages(memory).review("project", provider="mine").state == "failed" and not model.requests
+
+
+# -- what others can do to it -------------------------------------------------------------------------------
+
+
+def test_another_draft_than_the_one_that_was_seen_is_not_accepted(box, memory, model):
+    pages = Pages(memory)
+    pages.review("project", provider="mine")
+    (case,) = [case for case in cases(memory) if case.kind == "page"]
+    pages.review("project", provider="mine")
+    with pytest.raises(Conflict):
+        decide(memory, case, True)
+    assert not file(box).exists()
+
+
+def test_an_undone_line_is_not_known_any_more(box, memory, model):
+    pages = Pages(memory)
+    pages.review("project", provider="mine")
+    pages.decide("project", "accepted")
+    text = file(box).read_text()
+    pages.undo("project")
+    file(box).write_text(text)  # it comes back with a pull
+    assert pages.get("project").told == "" and len(pages.get("project").strange) == 1
+
+
+def test_only_the_change_that_was_seen_is_undone(box, memory, model):
+    pages = Pages(memory)
+    pages.review("project", provider="mine")
+    (case,) = [case for case in cases(memory) if case.kind == "page"]
+    decided = decide(memory, case, True)
+    pages.review("project", provider="mine")
+    model.answer = lambda request: page(request, "## Risks", f"- The importer is open [mem:{ids(request)['importer']}]")
+    pages.review("project", provider="mine")
+    pages.decide("project", "accepted")
+    with pytest.raises(Conflict):
+        decided.back()
+    assert "Postgres" in file(box).read_text() or "importer" in file(box).read_text()
+
+
+def test_nothing_is_asked_where_the_page_leaves_no_room(box, memory, model):
+    file(box).write_text("## Notes\n\n" + "\n".join(f"- line {number} of a long page" for number in range(400)))
+    pages = Pages(memory)
+    pages.release("project", pages.get("project").strange)
+    box.ok("config", "set", "documents.input_tokens", "2000")
+    result = Pages(memory).review("project", provider="mine")
+    assert result.state == "unchanged" and "as long as" in result.reason and not model.requests
+
+
+def test_a_failed_run_waits_longer_and_longer(box, memory, model):
+    box.ok("config", "set", "plugins.claude-code.project_review.enabled", "true")
+    box.ok("config", "set", "plugins.claude-code.project_review.provider", "mine")
+    model.answer = lambda request: "no json"
+    assert living.run(box.home, memory.settings, memory.project, "project").state == "failed"
+    asked = len(model.requests)
+    memory.add("A new note does not shorten it")
+    assert living.run(box.home, memory.settings, memory.project, "project").state == "skipped"
+    assert len(model.requests) == asked
+
+
+def test_numbered_lists_and_further_lines_are_bullets(box, memory, model):
+    def answer(request):
+        source = f"[mem:{ids(request)['Postgres']}]"
+        return page(request, "## Decisions", f"1. Postgres 17 {source}", "   on staging", "2) no source", "   of that")
+
+    model.answer = answer
+    Pages(memory).review("project", provider="mine")
+    Pages(memory).decide("project", "accepted")
+    text = file(box).read_text()
+    assert re.search(r"- Postgres 17 \[mem:\w+\]\n   on staging\n", text) and "of that" not in text
+
+
+def test_trust_shows_what_it_trusts(box, memory):
+    file(box).write_text("## Decisions\n\n- Ours since May\n")
+    assert box.run("project", "trust").code == 2  # nobody to ask
+    assert "- Ours since May" in box.ok("project", "trust", "--yes").out
+    assert "Ours since May" in memory.context().text and box.run("project", "trust", "--yes").code == 1
+
+
+def test_a_secret_beside_the_notes_is_found_and_scrubbed(box, memory):
+    draft = box.project / ".memsearch/skill-candidates/leak/SKILL.md"
+    draft.parent.mkdir(parents=True)
+    for path in (file(box), draft):
+        path.write_text(f"---\nname: leak\ndescription: x\n---\n- The token is {SECRET}\n")
+    told = box.run("secrets", "scan", "--json").json
+    assert {str(file(box)), str(draft)} <= {place["where"] for place in told["findings"]}
+    box.ok("secrets", "scrub", "--yes")
+    assert SECRET not in file(box).read_text() and SECRET not in draft.read_text()

@@ -18,9 +18,11 @@ from pathlib import Path
 
 import msgspec
 
-from memsearch_engine import __version__
+from memsearch_engine import __version__, inside
 from memsearch_engine.errors import Conflict, Unreachable, UsageError
 from memsearch_engine.home import Home
+
+_MAX_FILE = 16 * 1024 * 1024
 
 
 class Link(msgspec.Struct, frozen=True):
@@ -44,7 +46,9 @@ class Patch(msgspec.Struct, frozen=True):
         return self.before != self.after
 
 
-class _Kept(msgspec.Struct):
+class Kept(msgspec.Struct):
+    """A file as it was written, and what stood there before (base64)."""
+
     path: str
     before: str | None
     after: str | None
@@ -58,7 +62,7 @@ class Record(msgspec.Struct):
     agent: str
     version: str
     at: float
-    files: list[_Kept]
+    files: list[Kept]
 
 
 def read(path: str | os.PathLike[str]) -> bytes | None:
@@ -84,7 +88,7 @@ def apply(home: Home, agent: str, patches: list[Patch]) -> list[Patch]:
     first = {kept.path: kept for kept in old.files} if old else {}
     files = dict(first)
     for patch in wanted:
-        kept = _Kept(patch.path, None, _encode(patch.after))
+        kept = Kept(patch.path, None, _encode(patch.after))
         if patch.path in first:
             old_one = first[patch.path]
             kept.before, kept.link = old_one.before, old_one.link
@@ -165,7 +169,7 @@ def revert(
     kept = record(home, agent)
     if kept is None:
         return []
-    planned: list[tuple[_Kept, Patch]] = []
+    planned: list[tuple[Kept, Patch]] = []
     for file in reversed(kept.files):
         before, after = _decode(file.before), _decode(file.after)
         if file.link:
@@ -204,6 +208,19 @@ def record(home: Home, agent: str) -> Record | None:
         return None
     except (OSError, msgspec.DecodeError) as error:
         raise Unreachable(f"{_path(home, agent)} can't be read: {error}", "move it aside") from error
+
+
+def was_edited(kept: Kept) -> bool:
+    """Whether a file is not as it was written any more, or is gone."""
+    try:
+        return inside.read(kept.path, _MAX_FILE) != _decode(kept.after)
+    except OSError:
+        return True
+
+
+def forget(home: Home, agent: str) -> None:
+    """Keep no record of what was done."""
+    _path(home, agent).unlink(missing_ok=True)
 
 
 def _path(home: Home, agent: str) -> Path:

@@ -1,8 +1,9 @@
-"""Looking for secrets in what is already written: notes of any age and hand, and kept conversations."""
+"""Looking for secrets in what is already written: notes of any age and hand, what lies beside them, and kept conversations."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import msgspec
 
@@ -23,8 +24,10 @@ class Place(msgspec.Struct, frozen=True):
     fingerprint: str
 
 
-def audit(home: Home, projects: list[Project], progress: Callable[[str, int, int], None] | None = None) -> list[Place]:
-    """Every secret in the projects' notes and in the evidence archive."""
+def audit(
+    home: Home, projects: list[Project], documents: list[Path], progress: Callable[[str, int, int], None] | None = None
+) -> list[Place]:
+    """Every secret in the projects' notes, in *documents* that lie beside them, and in the evidence archive."""
     found: list[Place] = []
     files = [path for memory in dict.fromkeys(p.memory for p in projects) for path in list_files(memory).files]
     for number, file in enumerate(files):
@@ -39,6 +42,14 @@ def audit(home: Home, projects: list[Project], progress: Callable[[str, int, int
             line = text.count("\n", 0, finding.start) + 1
             entry = next((e for e in document.entries if e.start_line <= line <= e.end_line), None)
             found.append(Place(file.path, line, entry.id if entry else "", finding.rule, finding.fingerprint))
+    for path in documents:
+        try:
+            text = path.read_bytes().decode("utf-8", "replace")
+        except OSError:
+            continue
+        for finding in find(text, home):
+            line = text.count("\n", 0, finding.start) + 1
+            found.append(Place(str(path), line, "", finding.rule, finding.fingerprint))
     archive = Archive(home)
     names = sorted(archive.names())
     for number, name in enumerate(names):

@@ -493,7 +493,12 @@ def _start_service(home: Home) -> None:
     null = os.open(os.devnull, os.O_RDWR)
     os.posix_spawn(
         sys.executable,
-        [sys.executable, "-m", "memsearch_engine.service.server"],
+        [
+            sys.executable,
+            "-P",
+            "-m",
+            "memsearch_engine.service.server",
+        ],  # -P: the current folder may be a stranger's repository
         environment,
         file_actions=[(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)],
         setsid=True,

@@ -73,7 +73,7 @@ def check(
     question = msgspec.json.encode(Asked(root, common_dir, str(database), notes))
     try:
         child = subprocess.Popen(
-            [sys.executable, "-m", "memsearch_engine.ground.child"],
+            [sys.executable, "-P", "-m", "memsearch_engine.ground.child"],  # -P: the current folder may be a stranger's repository
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, close_fds=True, start_new_session=True,
         )  # fmt: skip
     except OSError as error:

@@ -47,6 +47,7 @@ def work(
     max_turns: int,
     before_turn: Callable[[], None],
     after_turn: Callable[[Reply], None],
+    answer_tokens: int = _ANSWER_TOKENS,
 ) -> str:
     """Let a model use *tools* until it has nothing more to call. Returns its last words.
 
@@ -61,7 +62,7 @@ def work(
     system, task = marked(system), marked(task)
     by_name = {tool.name: tool for tool in tools}
     anthropic = known.type == "anthropic"
-    body: dict[str, Any] = {"model": model, "max_tokens": _ANSWER_TOKENS}
+    body: dict[str, Any] = {"model": model, "max_tokens": answer_tokens}
     messages: list[dict[str, Any]] = [{"role": "user", "content": task}]
     if anthropic:
         body |= {

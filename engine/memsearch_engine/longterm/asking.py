@@ -31,6 +31,7 @@ class Asker:
     def __init__(self, home: Home, settings: Settings, task: Task, agent: str, stop: Callable[[], bool]) -> None:
         self._home, self._settings, self._task, self._agent, self._stop = home, settings, task, agent, stop
         self.tokens = 0
+        self._booked = 0
 
     def ask(self, system: str, question: str, material: Material, read: Callable[[str], T]) -> T:
         """What *read* makes of the answer; asked once more where it raises ModelError. Raises ModelError, SettingsError."""
@@ -48,10 +49,7 @@ class Asker:
     def _reply(self, system: str, question: str, material: Material) -> str:
         limits, provider, llm = self._settings.documents, self._task.provider, self._settings.llm
         if provider != "native" and not (native.can(provider) and provider not in llm.providers):
-            return tools.work(
-                llm, provider, self._task.model, system, question, reading.tools_for(material), max_turns=_MAX_TURNS,
-                before_turn=self._before_turn, after_turn=self._after_turn,
-            )  # fmt: skip
+            return self._with_tools(system, question, material)
         if provider == "native" and not self._agent:
             raise SettingsError("whose own model? name the agent", f"--provider {' or '.join(native.those())}")
         booked = self._reserve(estimate(system + question) + limits.answer_tokens)
@@ -72,6 +70,19 @@ class Asker:
         self.tokens += reply.input_tokens + reply.output_tokens
         return reply.text
 
+    def _with_tools(self, system: str, question: str, material: Material) -> str:
+        limits, llm = self._settings.documents, self._settings.llm
+        try:
+            return tools.work(
+                llm, self._task.provider, self._task.model, system, question, reading.tools_for(material), max_turns=_MAX_TURNS,
+                before_turn=lambda: self._before_turn(system + question), after_turn=self._after_turn,
+                answer_tokens=limits.answer_tokens,
+            )  # fmt: skip
+        except ModelError as error:
+            if self._booked:
+                spend.settle(self._home, llm, self._booked, self._task.provider, error)
+            raise
+
     def _reserve(self, tokens: int) -> int:
         cap, task = self._settings.documents.daily_tokens, self._task
         booked = spend.reserve(
@@ -89,23 +100,13 @@ class Asker:
             )
         return booked
 
-    def _before_turn(self) -> None:
-        cap = self._settings.documents.daily_tokens
+    def _before_turn(self, asked: str) -> None:
+        """Set aside what a request may use at the least; what a model has looked up meanwhile comes on top, and is counted behind it."""
         if self._stop():
             raise ModelError("it was told to stop, or another process took the job over", again=True)
-        if (used := spend.today(self._home, PURPOSE)) >= cap:
-            raise ModelError(
-                f"the day's {cap:,} tokens (documents.daily_tokens) are used up ({used:,} used)", again=True
-            )
+        self._booked = self._reserve(estimate(asked) + self._settings.documents.answer_tokens)
 
     def _after_turn(self, reply: Reply) -> None:
         self.tokens += reply.input_tokens + reply.output_tokens
-        spend.note(
-            self._home,
-            self._settings.llm,
-            reply,
-            purpose=PURPOSE,
-            provider=self._task.provider,
-            model=self._task.model,
-            agent=self._agent,
-        )
+        spend.settle(self._home, self._settings.llm, self._booked, self._task.provider, reply)
+        self._booked = 0

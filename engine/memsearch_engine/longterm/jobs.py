@@ -153,11 +153,10 @@ class Jobs:
             return Refusal.COOLDOWN
         if job.kind != "consolidate" and job.done_watermark >= watermark:
             return Refusal.UP_TO_DATE
-        if job.state == "error" and (job.kind == "consolidate" or watermark <= job.watermark):
-            if (
-                job.kind != "consolidate" and job.tries_left <= 0
-            ):  # consolidation is needed for as long as there is something new
-                return Refusal.EXHAUSTED
+        is_new = watermark > job.watermark and job.kind == "extract"  # of others something new comes all the time
+        if job.state == "error" and not is_new:
+            if job.kind != "consolidate" and job.tries_left <= 0 and watermark <= job.watermark:
+                return Refusal.EXHAUSTED  # consolidation is needed for as long as there is something new
             if now < job.retry_at <= now + RETRY_S + _SLACK_S:  # later than that, the clock has been set back
                 return Refusal.BACKOFF
         return None

@@ -12,6 +12,7 @@ import os
 import re
 import sqlite3
 import time
+import uuid
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -26,6 +27,7 @@ from memsearch_engine.home import Home
 from memsearch_engine.journal.disk import append, locked, replace
 from memsearch_engine.journal.text import plain
 from memsearch_engine.llm.reply import ModelError
+from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.longterm import reading
 from memsearch_engine.longterm.asking import Asker
 from memsearch_engine.longterm.jobs import NOTHING_TO_DO, Claim, Jobs, Refusal
@@ -39,25 +41,27 @@ from memsearch_engine.usage import cited
 
 T = TypeVar("T")
 Page = Literal["project", "user"]
+Spot = tuple[str, str]  #: the headings above a line (``##`` and deeper), and the line
 PAGES: tuple[Page, ...] = ("project", "user")
 FILES: dict[Page, str] = {"project": "PROJECT.md", "user": "USER.md"}
 TASKS: dict[Page, Literal["project_review", "user_profile"]] = {"project": "project_review", "user": "user_profile"}
 _MAX_PAGE, _MAX_LINE, _MAX_LINES = 24_000, 600, 200  # characters and lines of a page
 _MAX_FILE = 256 * 1024
 _SOURCES = {"project": 1, "user": 2}  # sessions that a bullet has to rest on
+_MIN_ROOM = 500  # tokens of notes, without which nothing can be said
 _VERSIONS = 20  # of a page that can be taken back
 _LEADS = 5
+_UNDER = "\x1f"  # between headings
 _REWORDED = 0.5  # how alike two lines are that say the same
-_BULLET = re.compile(r"^\s*[-*+]\s")
-_FENCE = re.compile(r"^ {0,3}(?:```+|~~~+)")
-_RULE = re.compile(r"^\s{0,3}(?:-{3,}|={3,}|_{3,}|\*{3,})\s*$|^\s*(?:```+|~~~+)")
+_BULLET = re.compile(r"^(\s*)(?:[-*+]|\d{1,3}[.)])\s+(\S.*)$")
+_FENCE = re.compile(r"^ {0,3}(```+|~~~+)")
 _JSON = re.compile(r"\A\s*(?:```(?:json)?\s*\n)?(\{.*\})\s*(?:\n```)?\s*\Z", re.S)
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS living_waiting (
   project TEXT NOT NULL, page TEXT NOT NULL, body BLOB NOT NULL, PRIMARY KEY (project, page)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS living_lines (
-  project TEXT NOT NULL, page TEXT NOT NULL, section TEXT NOT NULL, line TEXT NOT NULL, how TEXT NOT NULL,
-  PRIMARY KEY (project, page, section, line)) WITHOUT ROWID;
+  project TEXT NOT NULL, page TEXT NOT NULL, trail TEXT NOT NULL, line TEXT NOT NULL, how TEXT NOT NULL,
+  PRIMARY KEY (project, page, trail, line)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS living_versions (
   id INTEGER PRIMARY KEY AUTOINCREMENT, project TEXT NOT NULL, page TEXT NOT NULL, path TEXT NOT NULL, at REAL NOT NULL, before BLOB,
   after BLOB NOT NULL);
@@ -73,12 +77,11 @@ class Answer(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Draft(msgspec.Struct):
-    """What is proposed for a page. ``at``: seconds since 1970; ``reason``: the model's; ``left_out``: bullets that rested on too little, and
-    changes to lines of the owner's."""
+    """What is proposed for a page. ``id``: its name for good; ``at``: seconds since 1970; ``reason``: the model's; ``left_out``: bullets that
+    rested on too little, and changes to lines of the owner's."""
 
-    project: str
+    id: str
     page: Page
-    path: str
     at: float
     hunks: list[Hunk]
     reason: str
@@ -91,14 +94,16 @@ class Draft(msgspec.Struct):
 
 
 class PageState(msgspec.Struct):
-    """A page as it stands. ``told``: what sessions may be told of it; ``strange``: its lines that nobody accepted or released."""
+    """A page as it stands. ``told``: what sessions may be told of it; ``strange``: its lines that nobody accepted or released; ``draft``: the
+    name of what waits."""
 
     page: Page
     path: str
     text: str
     told: str
-    strange: list[str]
+    strange: list[Spot]
     waiting: list[Hunk]
+    draft: str = ""
     reason: str = ""
     enabled_by: str = ""
 
@@ -139,15 +144,15 @@ def chosen(settings: Settings, page: Page) -> tuple[str, Task] | None:
 
 
 def read(settings: Settings, project: Project, page: Page) -> str:
-    """The page as it stands; '' where there is none. Bytes that are no text are kept as such. Raises Unreachable."""
-    return (_bytes(path_of(settings, project, page)) or b"").decode("utf-8", "surrogateescape")
+    """The page as it stands, what is no text in it replaced; '' where there is none. Raises Unreachable."""
+    return plain((_bytes(path_of(settings, project, page)) or b"").decode("utf-8", "replace"))
 
 
-def lines_of(home: Home, project: Project, page: Page) -> dict[tuple[str, str], str]:
-    """(section, line) -> ``made`` (it was proposed, and accepted) or ``released`` (the owner's word for what he or others wrote)."""
-    query = "SELECT section, line, how FROM living_lines WHERE project=? AND page=?"
+def lines_of(home: Home, project: Project, page: Page) -> dict[Spot, str]:
+    """Where and what a line is -> ``made`` (it was proposed, and accepted) or ``released`` (the owner's word for what he or others wrote)."""
+    query = "SELECT trail, line, how FROM living_lines WHERE project=? AND page=?"
     with using(home, SCHEMA) as db:
-        return {(section, line): how for section, line, how in db.execute(query, (project.id, page))}
+        return {(trail, line): how for trail, line, how in db.execute(query, (project.id, page))}
 
 
 def stamp(settings: Settings, project: Project) -> tuple[tuple[int, int], ...]:
@@ -163,51 +168,66 @@ def stamp(settings: Settings, project: Project) -> tuple[tuple[int, int], ...]:
 
 
 def told(home: Home, settings: Settings, project: Project, page: Page) -> str:
-    """The page as far as it may be told: headings, and lines that the owner accepted or released where they stand, and that read like no
-    order."""
-    text = plain(read(settings, project, page))
-    if not text.strip():
-        return ""
+    """The page as far as it may be told: lines that the owner accepted or released where they stand, under their headings, without secrets,
+    and none that reads like an order."""
     known = lines_of(home, project, page)
     kept: list[str] = []
-    for section, lines in sections(text).items():
-        found = [
-            line for line in lines if (section, line) in known and line.strip() and not orders(line, his_words=False)
-        ]
-        kept += [section, *found] if section and found else found
-    return "" if orders(" ".join(kept), his_words=False) else "\n".join(kept)
+    above: tuple[str, ...] = ()
+    for trail, line in _spots(read(settings, project, page)):
+        if (trail, line) not in known or orders(line, his_words=False) or "memsearch:" in line:
+            continue
+        headings = tuple(trail.split(_UNDER)) if trail else ()
+        kept += headings[len(os.path.commonprefix([above, headings])) :]
+        kept.append(line)
+        above = headings
+    text = redact("\n".join(kept), home)[0]
+    return "" if orders(" ".join(kept), his_words=False) else text
 
 
-def strange(home: Home, settings: Settings, project: Project, page: Page) -> list[str]:
+def strange(home: Home, settings: Settings, project: Project, page: Page) -> list[Spot]:
     """Lines of a page that nobody has accepted or released: they are told to no session."""
     known = lines_of(home, project, page)
-    return [line for section, line in _lines(plain(read(settings, project, page))) if (section, line) not in known]
+    return [spot for spot in _spots(read(settings, project, page)) if spot not in known]
 
 
-def release(home: Home, settings: Settings, project: Project, page: Page) -> int:
-    """The owner's word for all lines of a page as it stands. How many it was."""
-    known = lines_of(home, project, page)
-    found = [one for one in _lines(plain(read(settings, project, page))) if one not in known]
+def release(home: Home, project: Project, page: Page, spots: Iterable[Spot], *, off: bool = False) -> None:
+    """The owner's word for these lines where they stand; *off*: it is taken back."""
     with using(home, SCHEMA) as db, transaction(db):
-        _note_lines(db, project, page, found, "released")
-    return len(found)
+        if off:
+            rows = [(project.id, page, *spot) for spot in spots]
+            db.executemany("DELETE FROM living_lines WHERE project=? AND page=? AND trail=? AND line=?", rows)
+        else:
+            _note_lines(db, project, page, spots, "released")
 
 
-def _lines(text: str) -> list[tuple[str, str]]:
-    """(section, line) of all that says something."""
-    return [
-        (section, line)
-        for section, lines in sections(text).items()
-        for line in lines
-        if line.strip() and not line.startswith("# ")
-    ]
+def _spots(text: str) -> list[Spot]:
+    """All lines that say something, each with the headings above it."""
+    found: list[Spot] = []
+    trail: list[str] = []
+    for line, is_heading in _lines(text.splitlines()):
+        if is_heading:
+            level = len(line) - len(line.lstrip("#"))
+            trail = [*(above for above in trail if len(above) - len(above.lstrip("#")) < level), line.strip()]
+        elif line.strip():
+            found.append((_UNDER.join(above for above in trail if not above.startswith("# ")), line))
+    return found
 
 
-def _note_lines(
-    db: sqlite3.Connection, project: Project, page: Page, lines: Iterable[tuple[str, str]], how: str
-) -> None:
-    rows = [(project.id, page, section, line, how) for section, line in lines if line.strip()]
-    db.executemany("INSERT OR REPLACE INTO living_lines (project, page, section, line, how) VALUES (?,?,?,?,?)", rows)
+def _lines(lines: Iterable[str]) -> Iterator[tuple[str, bool]]:
+    """Each line, and whether it is a heading: in a code block there is none (CommonMark: a fence is closed by one at least as long)."""
+    fence = ""
+    for line in lines:
+        mark = _FENCE.match(line)
+        if mark and not fence:
+            fence = mark[1]
+        elif mark and mark[1].startswith(fence) and not line.strip().strip(mark[1][0]):
+            fence = ""
+        yield line, not fence and not mark and bool(re.match(r"#{1,6}\s", line))
+
+
+def _note_lines(db: sqlite3.Connection, project: Project, page: Page, spots: Iterable[Spot], how: str) -> None:
+    rows = [(project.id, page, trail, line, how) for trail, line in spots if line.strip()]
+    db.executemany("INSERT OR REPLACE INTO living_lines (project, page, trail, line, how) VALUES (?,?,?,?,?)", rows)
 
 
 # -- making -------------------------------------------------------------------------------------------------
@@ -248,6 +268,10 @@ def run(
             f"memsearch config set plugins.claude-code.{TASKS[page]}.enabled true, or name one: --provider NAME",
         )
     folder = reading.folder_of(project, task.input_dir)
+    if not force and any(draft.page == page and draft.waiting for draft in pending(home, project)):
+        return Result(
+            page, "skipped", "changes wait for the owner's word"
+        )  # what he was shown is not exchanged behind his back
     jobs = Jobs(home, clock)
     claim = jobs.claim(
         TASKS[page], project.id, reading.newest(folder), cooldown_s=task.min_interval_hours * 3600, force=force, cap=2
@@ -288,21 +312,21 @@ class _Run:
         self.tokens = 0
 
     def work(self) -> Result:
-        material = reading.collect(self.home, self.project, self.folder, self.settings.documents.input_tokens)
+        before = read(self.settings, self.project, self.page)
+        shown = told(self.home, self.settings, self.project, self.page)  # what came with a clone is shown to no model
+        room = self.settings.documents.input_tokens - estimate(shown)
+        if room < _MIN_ROOM:
+            return self._end(Result(self.page, "unchanged", "the page is as long as what a model may be shown"), None)
+        material = reading.collect(self.home, self.project, self.folder, room)
         if not material.notes:
             return self._end(Result(self.page, "unchanged", "there is no note that a model may be shown"), None)
-        before = read(self.settings, self.project, self.page)
-        made = {one for one, how in lines_of(self.home, self.project, self.page).items() if how == "made"}
-        own = [
-            line
-            for name, under in sections(before).items()
-            for line in under
-            if line.strip() and (name, line) not in made
-        ]
+        known = lines_of(self.home, self.project, self.page)
+        own = {line for line, _ in _lines(before.splitlines()) if line.strip()}
+        own -= {line for trail, line in _spots(before) if known.get((trail, line)) == "made"}
         asker = Asker(self.home, self.settings, self.task, self.agent, lambda: self.lost() or self.stop())
         try:
             answer = asker.ask(
-                prompt(self.settings, TASKS[self.page]), self._question(material, before, own), material, parsed
+                prompt(self.settings, TASKS[self.page]), self._question(material, shown, own), material, parsed
             )
         finally:
             self.tokens = asker.tokens
@@ -310,7 +334,7 @@ class _Run:
             return self._end(Result(self.page, "unchanged", answer.reason[:300]), None)
         after, left_out = checked(self.home, answer.content, self.page, material)
         hunks = hunks_between(before, after)
-        allowed = [one for hunk in hunks if (one := without_owners(hunk, set(own))) is not None]
+        allowed = [one for hunk in hunks if (one := without_owners(hunk, own)) is not None]
         for number, hunk in enumerate(allowed, 1):
             hunk.number = number
             hunk.memories = sorted(
@@ -318,9 +342,8 @@ class _Run:
             )
         if not allowed:
             return self._end(Result(self.page, "unchanged", "nothing of it could be proposed"), None)
-        path = path_of(self.settings, self.project, self.page)
         draft = Draft(
-            self.project.id, self.page, path, self.clock(), allowed, plain(answer.reason)[:300], self.task.provider,
+            uuid.uuid4().hex[:12], self.page, self.clock(), allowed, plain(answer.reason)[:300], self.task.provider,
             left_out + len(hunks) - sum(hunk in hunks for hunk in allowed),
         )  # fmt: skip
         return self._end(Result(self.page, "review", draft.reason, len(allowed)), draft)
@@ -341,13 +364,14 @@ class _Run:
             raise ModelError("another process took the job over", again=True)
         return result
 
-    def _question(self, material: Material, before: str, own: list[str]) -> str:
-        parts = [f"Bring {FILES[self.page]} up to date.", "", f"<page>\n{redact(plain(before), self.home)[0]}\n</page>"]
-        if own:
-            parts += ["the owner's own lines:", *(redact(plain(line), self.home)[0] for line in own)]
+    def _question(self, material: Material, shown: str, own: set[str]) -> str:
+        lines = shown.splitlines()
+        parts = [f"Bring {FILES[self.page]} up to date.", "", f"<page>\n{reading.quoted(shown)}\n</page>"]
+        if his := [line for line in lines if line in own and not line.startswith("#")]:
+            parts += ["the owner's own lines:", *map(reading.quoted, his)]
         if material.longterm:
-            parts += ["", f"<longterm>\n{material.longterm}\n</longterm>"]
-        return "\n".join([*parts, "", f"<notes>\n{material.text}\n</notes>"])
+            parts += ["", f"<longterm>\n{reading.quoted(material.longterm)}\n</longterm>"]
+        return "\n".join([*parts, "", f"<notes>\n{reading.quoted(material.text)}\n</notes>"])
 
 
 def prompt(settings: Settings, task: str) -> str:
@@ -377,31 +401,40 @@ def answered(text: str, kind: type[T]) -> T:
 
 
 def checked(home: Home, text: str, page: Page, material: Material) -> tuple[str, int]:
-    """What a model wrote, as it may be proposed, and how many bullets were left out: no secret, comment, fence or rule; citations of
-    nothing but what it was given; each bullet resting on enough sessions."""
+    """What a model wrote, as it may be proposed, and how many bullets were left out: headings, and bullets that rest on enough sessions, with
+    their further lines; no secret, comment, code block or order, and citations of nothing but what it was given."""
     lines: list[str] = []
     left_out = 0
-    skipping = False
-    for line in redact(plain(text), home)[0][:_MAX_PAGE].splitlines():
-        if _RULE.match(line) or "<!--" in line or "memsearch-memory" in line or orders(line, his_words=False):
-            left_out += bool(_BULLET.match(line))
-            continue
+    keeps = False  # what belongs to a bullet goes with it
+    for line in redact(plain(text), home)[0][:_MAX_PAGE].splitlines()[:_MAX_LINES]:
         line = line.rstrip()[:_MAX_LINE]
-        if line.startswith("#"):
-            line = f"{'#' * min(3, len(line) - len(line.lstrip('#')))} {line.lstrip('# ').strip()}"
-            skipping = False
-        elif _BULLET.match(line):
-            names = [name for name in cited(line) if name in material.notes]
+        if heading := re.match(r"\s{0,3}(#{1,6})\s+(.*)", line):
+            keeps = False
+            if heading[2].strip("# ") and not orders(line, his_words=False) and "<" not in line:
+                lines.append(f"{heading[1][:3]} {heading[2].strip('# ')}")
+        elif bullet := _BULLET.match(line):
+            names = list(dict.fromkeys(name for name in cited(line) if name in material.notes))
             sessions = {material.notes[name].session or name for name in names}
-            skipping = len(sessions) < _SOURCES[page]
-            left_out += skipping
-            line = f"{_without_citations(line)} [mem:{', '.join(names)}]" if names else line
-        if not skipping:
-            lines.append(line)
-    while lines and not lines[0].strip():
-        lines.pop(0)
-    kept = [line for n, line in enumerate(lines[:_MAX_LINES]) if line.strip() or (n and lines[n - 1].strip())]
-    return redact("\n".join(kept).rstrip(), home)[0] + "\n", left_out
+            keeps = len(sessions) >= _SOURCES[page] and not _is_foreign(line)
+            left_out += not keeps
+            if keeps:
+                lines.append(f"{bullet[1]}- {_without_citations(bullet[2])} [mem:{', '.join(names)}]")
+        elif keeps and line.startswith(" ") and line.strip() and not _is_foreign(line):
+            lines.append(_without_citations(line))
+        elif not line.strip() and lines and lines[-1].strip():
+            lines.append("")
+    return redact("\n".join(lines).strip("\n"), home)[0] + "\n", left_out
+
+
+def _is_foreign(line: str) -> bool:
+    """Whether a line has what a page must not have: a comment, a fence, an order to an agent."""
+    return (
+        "<!--" in line
+        or "memsearch" in line
+        and ":" in line
+        or bool(_FENCE.match(line.strip()))
+        or bool(orders(line, his_words=False))
+    )
 
 
 def _without_citations(line: str) -> str:
@@ -412,7 +445,7 @@ def _without_citations(line: str) -> str:
 
 
 def sections(text: str) -> dict[str, list[str]]:
-    """heading (``## …``) -> its lines; '' for what stands before the first. One that stands twice is one; in a code block there is none."""
+    """heading (``## …``) -> its lines; '' for what stands before the first. One that stands twice is one."""
     found: dict[str, list[str]] = {"": []}
     for heading, lines in _spans(text.splitlines()):
         found.setdefault(heading, []).extend(lines)
@@ -421,10 +454,9 @@ def sections(text: str) -> dict[str, list[str]]:
 
 def _spans(lines: list[str]) -> Iterator[tuple[str, list[str]]]:
     """(heading, lines under it) in the order in which they stand."""
-    heading, begin, in_code = "", 0, False
-    for number, line in enumerate(lines):
-        in_code ^= bool(_FENCE.match(line))
-        if line.startswith("## ") and not in_code:
+    heading, begin = "", 0
+    for number, (line, is_heading) in enumerate(_lines(lines)):
+        if is_heading and line.startswith("## "):
             yield heading, lines[begin:number]
             heading, begin = line.strip(), number + 1
     yield heading, lines[begin:]
@@ -459,12 +491,15 @@ def without_owners(hunk: Hunk, own: set[str]) -> Hunk | None:
 
 def applied(hunk: Hunk, text: str) -> str:
     """A page with a change in it; all else stays as it is, byte for byte. Raises Conflict where what it changes is not there any more."""
-    newline = "\r\n" if "\r\n" in text else "\n"
-    lines, spans, place = text.splitlines(), [], 0
+    ended = [line for line in re.split(r"(?<=\n)", text) if line]
+    lines = [line.rstrip("\r\n") for line in ended]
+    newline = "\r\n" if ended and ended[0].endswith("\r\n") else "\n"
+    spans, place = [], 0
     for heading, under in _spans(lines):
         begin = place + bool(heading)  # after its heading
         place = begin + len(under)
         spans += [(begin, place)] if heading == hunk.section else []
+    come = [f"{line}{newline}" for line in hunk.after]
     if hunk.before:
         found = next((n for span in spans if (n := _place(lines, hunk.before, span)) >= 0), -1)
         if found < 0:
@@ -474,19 +509,22 @@ def applied(hunk: Hunk, text: str) -> str:
                 f"what it changes is not there any more: {hunk.before[0][:80]}",
                 "reject it, or wait for the next review",
             )
-        lines[found : found + len(hunk.before)] = hunk.after
+        ended[found : found + len(hunk.before)] = come
     elif any(_place(lines, hunk.after, span) >= 0 for span in spans):
         return text
-    elif spans:
-        begin, end = spans[0]
-        while end > begin and not lines[end - 1].strip():
-            end -= 1
-        after_lead = (n + 1 for lead in hunk.leads for b, e in spans for n in range(b, e) if lines[n] == lead)
-        at = next(after_lead, end)
-        lines[at:at] = [*([""] if at == begin and hunk.section else []), *hunk.after]
     else:
-        lines += [*([""] if lines and lines[-1].strip() else []), hunk.section, "", *hunk.after]
-    return newline.join(lines) + newline if lines else ""
+        if ended and not ended[-1].endswith("\n"):
+            ended[-1] += newline
+        if spans:
+            begin, end = spans[0]
+            while end > begin and not lines[end - 1].strip():
+                end -= 1
+            at = next((n + 1 for lead in hunk.leads for b, e in spans for n in range(b, e) if lines[n] == lead), end)
+            ended[at:at] = [*([newline] if at == begin and hunk.section else []), *come]
+        else:
+            gap = [newline] if lines and lines[-1].strip() else []
+            ended += [*gap, f"{hunk.section}{newline}", newline, *come]
+    return "".join(ended)
 
 
 def _place(lines: list[str], wanted: list[str], span: tuple[int, int]) -> int:
@@ -506,72 +544,94 @@ def pending(home: Home, project: Project) -> list[Draft]:
 
 def decide(
     home: Home,
+    settings: Settings,
     project: Project,
     page: Page,
     verdict: Literal["accepted", "rejected"],
     numbers: Iterable[int] = (),
     *,
     text: str | None = None,
+    draft_id: str = "",
 ) -> list[Hunk]:
     """Accept or reject changes of a page; none named: all that wait. Accepting writes the file, all of them or none.
 
     Args:
-        text: accept one change with these words instead.
+        text: accept one change with these words instead. draft_id: what was seen; another one by now is a Conflict.
 
     Raises:
         NotFound: nothing waits, or not that number. Conflict: the page changed there. UsageError: the words can't stand there.
     """
-    path = next((draft.path for draft in pending(home, project) if draft.page == page), "")
-    if not path:
-        raise NotFound(
-            f"nothing waits for {FILES[page]}", "`memsearch project review` looks whether there is anything to propose"
-        )
+    path = path_of(settings, project, page)
     with locked(home, path):
-        draft = next(draft for draft in pending(home, project) if draft.page == page)
+        draft = next((draft for draft in pending(home, project) if draft.page == page), None)
+        if draft is None:
+            raise NotFound(
+                f"nothing waits for {FILES[page]}",
+                "`memsearch project review` looks whether there is anything to propose",
+            )
+        if draft_id and draft.id != draft_id:
+            raise Conflict("other changes are proposed by now", "look at them")
         wanted = set(numbers)
         hunks = [hunk for hunk in draft.waiting if not wanted or hunk.number in wanted]
         if missing := wanted - {hunk.number for hunk in hunks}:
             raise NotFound(f"no open change {min(missing)}", "`memsearch project show` lists them")
         if text is not None:
-            if len(hunks) != 1 or not text.strip() or re.search(r"(?m)^#|<!--|memsearch-memory", text):
+            if len(hunks) != 1 or not text.strip() or re.search(r"(?m)^\s{0,3}#|<!--|memsearch-memory", text):
                 raise UsageError("name one change, and give it words without a heading or a comment")
             hunks[0].after = redact(plain(text.strip("\n")), home)[0].splitlines()
         if verdict == "accepted":
-            _write(home, project, draft, hunks)
+            _write(home, project, page, path, hunks)
         for hunk in hunks:
             hunk.state = verdict
         with using(home, SCHEMA) as db, transaction(db):
+            values = (project.id, page)
             if draft.waiting:
-                values = (msgspec.json.encode(draft), project.id, page)
-                db.execute("UPDATE living_waiting SET body=? WHERE project=? AND page=?", values)
+                db.execute(
+                    "UPDATE living_waiting SET body=? WHERE project=? AND page=?", (msgspec.json.encode(draft), *values)
+                )
             else:
-                db.execute("DELETE FROM living_waiting WHERE project=? AND page=?", (project.id, page))
+                db.execute("DELETE FROM living_waiting WHERE project=? AND page=?", values)
     return hunks
 
 
-def reopen(home: Home, project: Project, draft: Draft) -> None:
-    """Let changes wait again as they did."""
-    with using(home, SCHEMA) as db:
+def reopen(home: Home, project: Project, draft: Draft) -> bool:
+    """Let changes wait again as they did. False where others wait by now."""
+    with using(home, SCHEMA) as db, transaction(db):
+        row = db.execute(
+            "SELECT body FROM living_waiting WHERE project=? AND page=?", (project.id, draft.page)
+        ).fetchone()
+        if row and msgspec.json.decode(row[0], type=Draft).id != draft.id:
+            return False
         values = (project.id, draft.page, msgspec.json.encode(draft))
         db.execute("INSERT OR REPLACE INTO living_waiting (project, page, body) VALUES (?,?,?)", values)
+    return True
 
 
-def _write(home: Home, project: Project, draft: Draft, hunks: list[Hunk]) -> None:
-    before = _bytes(draft.path)
+def _write(home: Home, project: Project, page: Page, path: str, hunks: list[Hunk]) -> None:
+    if not os.path.isdir(project.root):
+        raise Unreachable(f"{project.root} is gone", "nothing was written")
+    before = _bytes(path)
     text = (before or b"").decode("utf-8", "surrogateescape")
     for hunk in hunks:
         text = applied(hunk, text)
     after = text.encode("utf-8", "surrogateescape")
+    come = {line for hunk in hunks for line in hunk.after}
     with using(home, SCHEMA) as db, transaction(db):  # said before it is written: what then fails does no harm
-        _note_lines(db, project, draft.page, ((hunk.section, line) for hunk in hunks for line in hunk.after), "made")
-        values = (project.id, draft.page, draft.path, time.time(), before, after)
+        _note_lines(
+            db,
+            project,
+            page,
+            (spot for spot in _spots(plain(after.decode("utf-8", "replace"))) if spot[1] in come),
+            "made",
+        )
+        values = (project.id, page, path, time.time(), before, after)
         db.execute("INSERT INTO living_versions (project, page, path, at, before, after) VALUES (?,?,?,?,?,?)", values)
         db.execute(
             "DELETE FROM living_versions WHERE project=? AND page=? AND id NOT IN (SELECT id FROM living_versions WHERE project=? AND page=?"
             " ORDER BY id DESC LIMIT ?)",
-            (project.id, draft.page, project.id, draft.page, _VERSIONS),
+            (project.id, page, project.id, page, _VERSIONS),
         )
-    _put(draft.path, before, after)
+    _put(path, before, after)
 
 
 def _bytes(path: str) -> bytes | None:
@@ -599,24 +659,41 @@ def _put(path: str, before: bytes | None, after: bytes | None) -> None:
         replace(path, before, after)
 
 
-def undo(home: Home, project: Project, page: Page) -> str:
-    """Take the last accepted change of a page back. Returns its file; '' where there is none.
+def newest(home: Home, settings: Settings, project: Project, page: Page) -> int:
+    """The number of the last accepted change of a page; 0 where there is none."""
+    query = "SELECT coalesce(max(id), 0) FROM living_versions WHERE project=? AND page=? AND path=?"
+    with using(home, SCHEMA) as db:
+        return int(db.execute(query, (project.id, page, path_of(settings, project, page))).fetchone()[0])
+
+
+def undo(home: Home, settings: Settings, project: Project, page: Page, number: int = 0) -> str:
+    """Take the last accepted change of a page back; its lines count as accepted no more. Returns its file; '' where there is none.
+
+    Args:
+        number: the change that is meant (``newest``); another one by now is a Conflict.
 
     Raises:
         Conflict: the page was changed since.
     """
-    query = "SELECT id, path, before, after FROM living_versions WHERE project=? AND page=? ORDER BY id DESC LIMIT 1"
-    with using(home, SCHEMA) as db:
-        row = db.execute(query, (project.id, page)).fetchone()
-    if row is None:
-        return ""
-    number, path, before, after = row
+    path = path_of(settings, project, page)
     with locked(home, path):
+        last = newest(home, settings, project, page)
+        if not last:
+            return ""
+        if number and number != last:
+            raise Conflict("another change was accepted since", "take that one back first")
+        with using(home, SCHEMA) as db:
+            before, after = db.execute("SELECT before, after FROM living_versions WHERE id=?", (last,)).fetchone()
         now = _bytes(path)
         if now == after:
             _put(path, now, before)
         elif now != before:  # else it never came to be written
             raise Conflict(f"{path} has changed since", "look at it; nothing was changed")
-        with using(home, SCHEMA) as db:
-            db.execute("DELETE FROM living_versions WHERE id=?", (number,))
-    return str(path)
+        was, is_gone = (set(_spots(plain((text or b"").decode("utf-8", "replace")))) for text in (before, after))
+        with using(home, SCHEMA) as db, transaction(db):
+            rows = [(project.id, page, *spot) for spot in is_gone - was]
+            db.executemany(
+                "DELETE FROM living_lines WHERE project=? AND page=? AND trail=? AND line=? AND how='made'", rows
+            )
+            db.execute("DELETE FROM living_versions WHERE id=?", (last,))
+    return path

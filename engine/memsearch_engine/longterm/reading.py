@@ -4,6 +4,7 @@ session may be told."""
 from __future__ import annotations
 
 import os
+import re
 from datetime import date
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ from memsearch_engine.search.query import parse
 from memsearch_engine.secrets.scan import redact
 from memsearch_engine.transcripts.evidence import Archive
 
+_TAG = re.compile(r"<(?=\s*/?\s*(?:page|notes|longterm|skill)\b)", re.IGNORECASE)
 _ID = 12  # digits of an entry's id that a model cites
 _NOTE_TOKENS, _LONGTERM_TOKENS = 400, 2_500
 _HITS, _MAX_SHOWN = 8, 6_000
@@ -191,6 +193,11 @@ class _Transcript:
             raise ValueError("its conversation is not kept")
         clean = without_secrets(turn, self.material.home)
         return unfenced(plain(f"user: {clean.user}\n\nassistant: {clean.assistant}"))[:_MAX_SHOWN]
+
+
+def quoted(text: str) -> str:
+    """*text* as it may stand between the tags that tell a model where material begins and ends."""
+    return _TAG.sub("\u2039", text)
 
 
 def _known(material: Material, name: str) -> Source:

@@ -13,10 +13,9 @@ import hashlib
 import json
 import os
 import re
-import shutil
 import tempfile
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, Literal
 
@@ -29,7 +28,7 @@ from memsearch_engine.capture.suspicion import orders
 from memsearch_engine.errors import MemsearchError, NotFound, SettingsError, Unreachable, UsageError
 from memsearch_engine.home import Home
 from memsearch_engine.journal.disk import append, locked, replace
-from memsearch_engine.journal.text import plain
+from memsearch_engine.journal.text import balance_fences, plain
 from memsearch_engine.llm.reply import ModelError
 from memsearch_engine.longterm import living, reading
 from memsearch_engine.longterm.asking import Asker
@@ -45,14 +44,47 @@ FOLDER = "skill-candidates"
 _MAX_SKILLS, _MAX_BODY, _MAX_LINES = 5, 12_000, 160
 _MAX_FILE = 256 * 1024
 _COMMANDS = 60  # that are shown to a model
-_FENCE = re.compile(r"^\s*(?:```+|~~~+)\s*(\S*)\s*$")
-_SHELL = ("", "sh", "bash", "shell", "zsh", "console")
+_SHOWN, _SHOWN_SIGNS = 8, 3000  # skills that are shown to a model, and characters of one
+_MOST, _MAX_SOURCES = 500, 200
+#: Languages of code that nobody runs line by line in a shell.
+_NO_SHELL = frozenset(
+    "python py json jsonc yaml yml toml ini xml html css scss sql js javascript ts typescript tsx jsx go rust java kotlin c cpp csharp ruby php "
+    "markdown md diff patch text txt output log".split()
+)
+#: Programs that do harm, or bring code in, whoever names them.
+_PROGRAMS = frozenset(
+    "rm curl wget sudo chmod chown dd git ssh scp rsync kill pkill docker kubectl helm terraform npm npx pnpm yarn pip pipx uv poetry sh bash zsh eval "
+    "source mv cp make python python3 node cargo go mkfs crontab systemctl".split()
+)
+_CODE = re.compile(r"`([^`\n]+)`")
 _PLACEHOLDER = re.compile(r"<[a-z][\w -]{0,40}>")
 SCHEMA = """
 CREATE TABLE IF NOT EXISTS skills_trash (
   id INTEGER PRIMARY KEY AUTOINCREMENT, at REAL NOT NULL, project TEXT NOT NULL, name TEXT NOT NULL, skill TEXT NOT NULL, meta TEXT NOT NULL);
-CREATE TABLE IF NOT EXISTS skills_written (hash TEXT PRIMARY KEY, at REAL NOT NULL) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS skills_written (hash TEXT PRIMARY KEY, how TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID;
 """
+
+
+class _Meta(msgspec.Struct):
+    """What a ``meta.json`` says, as far as it says it in the shape that memsearch gives it."""
+
+    name: str = ""
+    status: str = "candidate"
+    description: str = ""
+    occurrences: int | list[Any] | None = None
+    sources: list[str] = []
+    reason: str = ""
+    created_at: str = ""
+    updated_at: str = ""
+    content_hash: str = ""
+    installed_hash: str = ""
+    installed_at: str = ""
+    installed_paths: list[str] = []
+
+    @property
+    def seen(self) -> int:
+        count = self.occurrences
+        return count if isinstance(count, int) else len(count) if count is not None else len(self.sources)
 
 
 class Drafted(msgspec.Struct, forbid_unknown_fields=True):
@@ -75,6 +107,7 @@ class Candidate(msgspec.Struct):
     Attributes:
         path: of its SKILL.md. seen: the notes that it rests on, counted. sources: their ids.
         state: ``new``, ``installed``, ``update ready`` (it differs from what was installed), ``edited`` (what was installed was).
+        installed: where this home has put it.
         gone, overtaken: of its notes, those that are not there any more, and those that a newer one replaces.
         problems: what the specification's validator says. is_strange: this home did not draft it: it came with a clone, or is memsearch's.
     """
@@ -130,20 +163,26 @@ def all_of(home: Home, project: Project, stands: Callable[[str], str] | None = N
         stands: a note's id -> ``gone``, ``overtaken`` or ''.
     """
     found: dict[str, Candidate] = {}
+    ours = _written(home)
     for folder, metas in ((home.longterm / "skills", home.root / "skills"), (Path(store(project)), None)):
         with contextlib.suppress(OSError):
-            for name in sorted(os.listdir(folder)):
+            for name in sorted(os.listdir(folder))[:_MOST]:
                 candidate = _read(
                     folder / name, metas / f"{name}.json" if metas else folder / name / "meta.json", stands
                 )
-                if candidate is not None:
-                    candidate.of_consolidation = metas is not None
+                if candidate is None:
+                    continue
+                candidate.of_consolidation = metas is not None
+                candidate.is_strange = metas is None and hash_of(candidate.text) not in ours
+                if name not in found or not candidate.is_strange:  # what came along takes no other one's place
                     found[name] = candidate
-    with using(home, SCHEMA) as db:
-        ours = {text for (text,) in db.execute("SELECT hash FROM skills_written")}
-    for candidate in found.values():
-        candidate.is_strange = not candidate.of_consolidation and hash_of(candidate.text) not in ours
     return [found[name] for name in sorted(found)]
+
+
+def _written(home: Home) -> dict[str, str]:
+    """hash of a text that this home has written -> ``model`` or ``hand``."""
+    with using(home, SCHEMA) as db:
+        return dict(db.execute("SELECT hash, how FROM skills_written").fetchall())
 
 
 def get(home: Home, project: Project, name: str, stands: Callable[[str], str] | None = None) -> Candidate:
@@ -163,27 +202,20 @@ def _read(folder: Path, meta_file: Path, stands: Callable[[str], str] | None) ->
     except OSError:
         return None
     meta = _meta(meta_file)
-    sources = [source for source in meta.get("sources") or [] if isinstance(source, str)]
-    count = meta.get("occurrences")
-    seen = len(count) if isinstance(count, list) else count if isinstance(count, int) else len(sources)
-    installed = [path for path in meta.get("installed_paths") or [] if isinstance(path, str)]
-    was, now = str(meta.get("installed_hash") or ""), hash_of(text)
-    state = "new" if not was else "installed" if was == now else "update ready"
-    if state == "installed" and any(_hash_at(path) not in (was, "") for path in installed):
-        state = "edited"
-    standing = {source: stands(source) for source in sources} if stands else {}
+    was = meta.installed_hash
+    state = "new" if not was else "installed" if was == hash_of(text) else "update ready"
+    standing = {source: stands(source) for source in meta.sources[:_MAX_SOURCES]} if stands else {}
     return Candidate(
-        name, str(meta.get("description") or _described(text)), str(folder / "SKILL.md"), text, seen, sources, str(meta.get("reason") or ""), state,
-        installed, [s for s, how in standing.items() if how == "gone"], [s for s, how in standing.items() if how == "overtaken"],
+        name, plain(meta.description or _described(text)), str(folder / "SKILL.md"), text, meta.seen, meta.sources, plain(meta.reason), state, [],
+        [s for s, how in standing.items() if how == "gone"], [s for s, how in standing.items() if how == "overtaken"],
     )  # fmt: skip
 
 
-def _meta(file: Path) -> dict[str, Any]:
+def _meta(file: Path) -> _Meta:
     try:
-        found = json.loads(inside.read(file, _MAX_FILE))
-    except (OSError, ValueError):
-        return {}
-    return found if isinstance(found, dict) else {}
+        return msgspec.json.decode(inside.read(file, _MAX_FILE), type=_Meta)
+    except (OSError, msgspec.DecodeError, ValueError, RecursionError):  # it may have come with a clone
+        return _Meta()
 
 
 def _described(text: str) -> str:
@@ -195,13 +227,6 @@ def hash_of(text: str) -> str:
     """A text's hash, as memsearch notes it: git's of a blob."""
     data = text.encode("utf-8", "surrogateescape")
     return "gitblob:" + hashlib.sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
-
-
-def _hash_at(path: str) -> str:
-    try:
-        return hash_of(Path(path).read_text(encoding="utf-8", errors="surrogateescape"))
-    except OSError:
-        return ""
 
 
 # -- making -------------------------------------------------------------------------------------------------
@@ -260,7 +285,7 @@ def distill(
     asker: Asker | None = None
     try:
         with jobs.kept_alive(claim) as lost:
-            material = reading.collect(home, project, folder, settings.documents.input_tokens)
+            material = reading.collect(home, project, folder, max(1000, settings.documents.input_tokens * 3 // 4))
             if not material.notes:
                 result = Result("unchanged", "there is no note that a model may be shown")
             else:
@@ -287,16 +312,19 @@ def distill(
 
 def _question(home: Home, project: Project, material: Material) -> str:
     parts = ["Which procedures recur?"]
-    existing = all_of(home, project)
+    existing = [candidate for candidate in all_of(home, project) if not candidate.is_strange][:_SHOWN]
     if existing:
         parts += [
             "",
             "Skills that exist:",
-            *(f"<skill>\n{redact(plain(skill.text), home)[0][:4000]}\n</skill>" for skill in existing),
+            *(
+                f"<skill>\n{reading.quoted(redact(plain(skill.text), home)[0][:_SHOWN_SIGNS])}\n</skill>"
+                for skill in existing
+            ),
         ]
     if commands := _recurring(home, project):
         parts += ["", "Commands that were run in several sessions (sessions, command):", *commands]
-    return "\n".join([*parts, "", f"<notes>\n{material.text}\n</notes>"])
+    return "\n".join([*parts, "", f"<notes>\n{reading.quoted(material.text)}\n</notes>"])
 
 
 def _recurring(home: Home, project: Project) -> list[str]:
@@ -311,27 +339,34 @@ def _recurring(home: Home, project: Project) -> list[str]:
 
 def _take(home: Home, project: Project, answer: Answer, material: Material, least: int) -> Result:
     result = Result("unchanged", "nothing that recurs is worth a skill")
-    known = {candidate.name: candidate for candidate in all_of(home, project)}
+    known, ours = {candidate.name: candidate for candidate in all_of(home, project)}, _written(home)
     with contextlib.closing(Actions(home)) as actions:
-        for drafted in answer.skills[:_MAX_SKILLS]:
-            name = slug_of(drafted.name)
-            sources = list(dict.fromkeys(source for note in drafted.notes if (source := note[:12]) in material.notes))
-            seen = {(material.notes[source].session or material.notes[source].day) for source in sources}
-            body, why = checked_body(home, drafted.body, _confirmer(actions, project))
-            old = known.get(name)
-            if not name or not body:
-                result.refused[drafted.name[:80]] = why or "it has no name"
-            elif len(seen) < least:
-                result.refused[name] = f"seen in {len(seen)} sessions or days, {least} are wanted"
-            elif old is not None and not set(sources) - set(old.sources):
-                result.refused[name] = "it exists, and no new note speaks for another text"
-            else:
-                text = render(name, drafted.description, body, home)
-                if problems := validated(name, text):
-                    result.refused[name] = problems[0]
-                    continue
-                write(home, project, name, text, drafted.description, sources, len(seen), drafted.reason)
-                result.names.append(name)
+        confirmed = _confirmer(actions, project)
+    for drafted in answer.skills[:_MAX_SKILLS]:
+        name = slug_of(drafted.name)
+        sources = list(dict.fromkeys(source for note in drafted.notes if (source := note[:12]) in material.notes))
+        seen = {(material.notes[source].session or material.notes[source].day) for source in sources}
+        body, why = checked_body(home, drafted.body, confirmed)
+        old = known.get(name)
+        if not name or not body:
+            result.refused[drafted.name[:80]] = why or "it has no name"
+        elif orders(drafted.description, his_words=False):
+            result.refused[name] = "its description reads like an order to agents"
+        elif len(seen) < least:
+            result.refused[name] = f"seen in {len(seen)} sessions or days, {least} are wanted"
+        elif old is not None and ours.get(hash_of(old.text)) != "model":
+            result.refused[name] = "it exists, and was written or edited by hand"
+        elif old is not None and not set(sources) - set(old.sources):
+            result.refused[name] = "it exists, and no new note speaks for another text"
+        else:
+            text = render(name, drafted.description, body, home)
+            if problems := validated(name, text):
+                result.refused[name] = problems[0]
+                continue
+            if old is not None:
+                _keep(home, project, old)
+            write(home, project, name, text, drafted.description, sources, len(seen), drafted.reason, "model")
+            result.names.append(name)
     if result.names:
         result.state, result.reason = "drafted", ""
     elif result.refused:
@@ -355,23 +390,42 @@ def _confirmer(actions: Actions, project: Project) -> Callable[[str], bool]:
 
 def checked_body(home: Home, body: str, confirmed: Callable[[str], bool]) -> tuple[str, str]:
     """A skill's text as it may be written, and why it may not be ('' where it may): no secret, comment, front matter or order to an agent, and
-    no command that was never run."""
-    lines: list[str] = []
-    shell = False
-    in_fence = False
-    for line in redact(plain(body), home)[0][:_MAX_BODY].strip().splitlines()[:_MAX_LINES]:
-        if match := _FENCE.match(line):
-            in_fence = not in_fence
-            shell = in_fence and match[1].lower() in _SHELL
-        elif "<!--" in line or "memsearch-memory" in line or line.strip() == "---" or orders(line, his_words=False):
-            continue
-        elif shell and line.strip() and not line.lstrip().startswith("#") and not confirmed(line.strip()):
-            return "", f"it has a command that was never run here: {line.strip()[:80]}"
-        lines.append(line.rstrip())
-    if in_fence:
-        lines.append("```")
-    text = "\n".join(lines).strip()
-    return (text, "") if any(sign.isalnum() for sign in text) else ("", "it says nothing")
+    no command that was never run, in whatever block of code it stands."""
+    lines = [
+        line.rstrip()
+        for line in redact(plain(body), home)[0][:_MAX_BODY].strip().splitlines()[:_MAX_LINES]
+        if "<!--" not in line
+        and "memsearch-memory" not in line
+        and line.strip() != "---"
+        and not orders(line, his_words=False)
+    ]
+    text = balance_fences("\n".join(lines).strip())
+    if not any(sign.isalnum() for sign in text):
+        return "", "it says nothing"
+    if orders(" ".join(text.split()), his_words=False):
+        return "", "it reads like an order to agents"
+    for line in _commands(text):
+        if not confirmed(line):
+            return "", f"it has a command that was never run here: {line[:80]}"
+    return text, ""
+
+
+def _commands(text: str) -> Iterator[str]:
+    """The lines of code that an agent may take for commands: of every block that is in no other language, and inline where a program is
+    called (CommonMark)."""
+    from markdown_it import MarkdownIt  # 90 ms, and few commands ask
+
+    for token in MarkdownIt("commonmark").parse(text):
+        if token.type in ("fence", "code_block"):
+            language = re.split(r"[\s{]", token.info.strip().lower(), maxsplit=1)[0]
+            for line in token.content.splitlines() if language not in _NO_SHELL else ():
+                if line.strip() and not line.lstrip().startswith("#"):
+                    yield line.strip()
+        elif token.type == "inline":
+            for code in _CODE.findall(token.content):
+                words = code.strip().removeprefix("$ ").split()
+                if len(words) > 1 and os.path.basename(words[0]) in _PROGRAMS:
+                    yield code.strip()
 
 
 def render(name: str, description: str, body: str, home: Home) -> str:
@@ -392,26 +446,36 @@ def validated(name: str, text: str) -> list[str]:
 
 
 def write(
-    home: Home, project: Project, name: str, text: str, description: str, sources: Iterable[str], seen: int, reason: str
-) -> str:
+    home: Home, project: Project, name: str, text: str, description: str, sources: Iterable[str], seen: int, reason: str,
+    how: Literal["model", "hand"],
+) -> str:  # fmt: skip
     """Write a draft, or a new text of one. Returns its path. Raises Unreachable, UsageError."""
     folder = os.path.join(store(project), name)
     with locked(home, folder):
         meta = _meta(Path(folder, "meta.json"))
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        old = meta.get("sources")
-        meta = {
-            "name": name, "status": "candidate", "created_at": now, "installed_paths": [], **meta,
-            "description": " ".join(description.split())[:1000], "updated_at": now, "content_hash": hash_of(text),
-            "sources": sorted({*(old if isinstance(old, list) else []), *sources}),
-            "occurrences": max(seen, count if isinstance(count := meta.get("occurrences"), int) else 0),
-            "reason": " ".join(plain(reason).split())[:300] or str(meta.get("reason") or ""),
-        }  # fmt: skip
+        meta.name, meta.created_at, meta.updated_at, meta.content_hash = (
+            name,
+            meta.created_at or now,
+            now,
+            hash_of(text),
+        )
+        meta.description = " ".join(plain(description).split())[:1000]
+        meta.sources = sorted({*meta.sources, *sources})
+        meta.occurrences = max(seen, meta.seen)
+        meta.reason = " ".join(plain(reason).split())[:300] or meta.reason
         with using(home, SCHEMA) as db:
-            db.execute("INSERT OR REPLACE INTO skills_written (hash, at) VALUES (?,?)", (hash_of(text), time.time()))
+            db.execute(
+                "INSERT OR REPLACE INTO skills_written (hash, how, at) VALUES (?,?,?)",
+                (hash_of(text), how, time.time()),
+            )
         _put(os.path.join(folder, "SKILL.md"), text)
-        _put(os.path.join(folder, "meta.json"), json.dumps(meta, indent=2, ensure_ascii=False) + "\n")
+        _put(os.path.join(folder, "meta.json"), _encoded(meta))
     return os.path.join(folder, "SKILL.md")
+
+
+def _encoded(meta: _Meta) -> str:
+    return msgspec.json.format(msgspec.json.encode(meta), indent=2).decode() + "\n"
 
 
 def _put(path: str, text: str) -> None:
@@ -429,8 +493,8 @@ def _put(path: str, text: str) -> None:
 # -- installing ---------------------------------------------------------------------------------------------
 
 
-def note_installed(home: Home, candidate: Candidate, paths: list[str]) -> None:
-    """Note where a draft was installed, and as what; no paths: nowhere any more."""
+def note_installed(home: Home, candidate: Candidate, paths: list[str], text: str | None = None) -> None:
+    """Note where a draft was installed, and as what (*text*; as it stands by default); no paths: nowhere any more."""
     file = (
         Path(home.root, "skills", f"{candidate.name}.json")
         if candidate.of_consolidation
@@ -438,12 +502,13 @@ def note_installed(home: Home, candidate: Candidate, paths: list[str]) -> None:
     )
     meta = _meta(file)
     now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-    meta |= {"status": "installed" if paths else "candidate", "installed_paths": paths, "updated_at": now}
-    meta |= {"installed_hash": hash_of(candidate.text) if paths else "", "installed_at": now if paths else ""}
+    meta.status, meta.installed_paths, meta.updated_at = "installed" if paths else "candidate", paths, now
+    meta.installed_hash = hash_of(candidate.text if text is None else text) if paths else ""
+    meta.installed_at = now if paths else ""
     if candidate.of_consolidation:
         file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     with locked(home, str(file)):
-        _put(str(file), json.dumps(meta, indent=2, ensure_ascii=False) + "\n")
+        _put(str(file), _encoded(meta))
 
 
 # -- taking away --------------------------------------------------------------------------------------------
@@ -460,16 +525,24 @@ def remove(home: Home, project: Project, candidate: Candidate) -> int:
             f"remove {candidate.path}: the next consolidation knows that it is your word",
         )
     folder = Path(candidate.path).parent
-    meta = json.dumps(_meta(folder / "meta.json"))
     with locked(home, str(folder)):
-        with using(home, SCHEMA) as db:
-            number = db.execute(
-                "INSERT INTO skills_trash (at, project, name, skill, meta) VALUES (?,?,?,?,?)",
-                (time.time(), project.id, candidate.name, candidate.text, meta),
-            ).lastrowid
+        number = _keep(home, project, candidate)
         inside.real(str(folder))
-        shutil.rmtree(folder)
-    return int(number or 0)
+        for name in ("SKILL.md", "meta.json"):  # what else lies there is its owner's
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(folder / name)
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+    return number
+
+
+def _keep(home: Home, project: Project, candidate: Candidate) -> int:
+    """Keep a draft's text for ``restore``. Returns its number."""
+    meta = _encoded(_meta(Path(candidate.path).with_name("meta.json")))
+    with using(home, SCHEMA) as db:
+        values = (time.time(), project.id, candidate.name, candidate.text, meta)
+        query = "INSERT INTO skills_trash (at, project, name, skill, meta) VALUES (?,?,?,?,?)"
+        return int(db.execute(query, values).lastrowid or 0)
 
 
 def restore(home: Home, project: Project, name: str) -> str:
@@ -482,11 +555,11 @@ def restore(home: Home, project: Project, name: str) -> str:
     if row is None:
         raise NotFound(f"no skill {name} was removed here", "memsearch skills list")
     folder = os.path.join(store(project), name)
-    if os.path.lexists(folder):
+    if os.path.lexists(os.path.join(folder, "SKILL.md")):
         raise UsageError(f"there is a skill {name}", f"memsearch skills remove {name}")
     with locked(home, folder):
         _put(os.path.join(folder, "SKILL.md"), row[1])
-        _put(os.path.join(folder, "meta.json"), row[2] + "\n")
+        _put(os.path.join(folder, "meta.json"), row[2])
         with using(home, SCHEMA) as db:
             db.execute("DELETE FROM skills_trash WHERE id=?", (row[0],))
     return os.path.join(folder, "SKILL.md")

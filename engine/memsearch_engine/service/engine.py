@@ -208,6 +208,8 @@ class Engine:
                 self._keep_pages()
             except MemsearchError as error:
                 log.warning("long-term memory: %s", error)
+            except Exception:  # a project's files may be anything
+                log.exception("long-term memory")
 
     def _keep_pages(self) -> None:
         """Have changes to PROJECT.md and USER.md proposed, and skills drafted, where that is enabled, notes have come, and the pause is

@@ -83,7 +83,7 @@ def launch(home: Home) -> subprocess.Popen[bytes]:
     environment = {**os.environ, "MEMSEARCH_HOME": str(home.root)}
     try:
         return subprocess.Popen(
-            [sys.executable, "-m", _MODULE],
+            [sys.executable, "-P", "-m", _MODULE],  # -P: the current folder may be a stranger's repository
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -130,7 +130,7 @@ def _end_starting(home: Home, wait_s: float) -> bool:
     starting = []
     for process in psutil.process_iter():
         with contextlib.suppress(psutil.Error, OSError):
-            own = process.cmdline()[1:3] == ["-m", _MODULE] and process.uids().real == os.getuid()
+            own = process.cmdline()[-2:] == ["-m", _MODULE] and process.uids().real == os.getuid()
             if own and os.path.realpath(process.environ().get("MEMSEARCH_HOME", "")) == os.path.realpath(home.root):
                 process.terminate()
                 starting.append(process)

@@ -30,7 +30,7 @@ from memsearch_engine.errors import Unreachable, UsageError
 from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.journal.disk import locked, replace
 from memsearch_engine.journal.files import list_files, read_day
-from memsearch_engine.longterm import workspace
+from memsearch_engine.longterm import living, skills, workspace
 from memsearch_engine.longterm.jobs import learning
 from memsearch_engine.longterm.workspace import Baseline
 from memsearch_engine.migrate import write_ahead
@@ -153,7 +153,7 @@ def _texts(home: Home, projects: list[Project], entry: str) -> Iterator[str]:
     for name in archive.names():
         if turn := archive.get(*name):
             yield "\n".join([turn.user, turn.assistant, *(f"{tool.input}\n{tool.output}" for tool in turn.tools)])
-    for path in workspace.files(home.longterm).values():
+    for path in [*workspace.files(home.longterm).values(), *documents(projects)]:
         yield path.read_text(encoding="utf-8", errors="replace")
 
 
@@ -199,6 +199,8 @@ def _ours(home: Home, projects: list[Project]) -> Iterator[tuple[str, Path]]:
             if str(path) not in seen:
                 seen.add(str(path))
                 yield "notes", path
+    for path in documents(projects):
+        yield "notes", path
     for path in _regular(home.root):
         inside = path.relative_to(home.root)
         top = inside.parts[0]
@@ -211,6 +213,16 @@ def _ours(home: Home, projects: list[Project]) -> Iterator[tuple[str, Path]]:
             "longterm.git": "longterm",
         }.get(top, "home")
         yield ("index" if top.startswith(_CACHES) else "history" if top.startswith("history.db") else kind), path
+
+
+def documents(projects: list[Project]) -> list[Path]:
+    """What projects have beside their notes: PROJECT.md, USER.md, and the skills that were drafted."""
+    found: list[Path] = []
+    for project in projects:
+        beside = Path(os.path.dirname(project.memory))
+        found += _files([beside / name for name in living.FILES.values()])
+        found += _regular(Path(skills.store(project)))
+    return list(dict.fromkeys(found))
 
 
 def _regular(folder: Path) -> Iterator[Path]:

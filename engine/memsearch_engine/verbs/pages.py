@@ -11,9 +11,8 @@ from memsearch_engine.agents import patches
 from memsearch_engine.agents.patches import Patch
 from memsearch_engine.errors import MemsearchError, UsageError
 from memsearch_engine.ids import digest
-from memsearch_engine.journal.text import plain
 from memsearch_engine.longterm import living, recall
-from memsearch_engine.longterm.living import Draft, Page, PageState, Result
+from memsearch_engine.longterm.living import Draft, Page, PageState, Result, Spot
 from memsearch_engine.longterm.review import Hunk
 from memsearch_engine.memory import Memory
 from memsearch_engine.settings import load
@@ -56,9 +55,9 @@ class Pages:
         chosen = living.chosen(settings, page)
         draft = self.draft(page)
         return PageState(
-            page, living.path_of(settings, project, page), plain(living.read(settings, project, page)),
-            living.told(self._home, settings, project, page), living.strange(self._home, settings, project, page),
-            draft.waiting if draft else [], draft.reason if draft else "", chosen[0] if chosen else "",
+            page, living.path_of(settings, project, page), living.read(settings, project, page), living.told(self._home, settings, project, page),
+            living.strange(self._home, settings, project, page), draft.waiting if draft else [], draft.id if draft else "",
+            draft.reason if draft else "", chosen[0] if chosen else "",
         )  # fmt: skip
 
     def draft(self, page: Page) -> Draft | None:
@@ -66,30 +65,44 @@ class Pages:
         return next((draft for draft in living.pending(self._home, self._memory.project) if draft.page == page), None)
 
     def decide(
-        self, page: Page, verdict: Literal["accepted", "rejected"], numbers: Iterable[int] = (), *, text: str | None = None
+        self, page: Page, verdict: Literal["accepted", "rejected"], numbers: Iterable[int] = (), *, text: str | None = None, draft: str = ""
     ) -> list[Hunk]:  # fmt: skip
-        """Accept or reject changes; none named: all that wait. *text*: accept one with these words instead. Undoable.
+        """Accept or reject changes; none named: all that wait. Undoable.
+
+        Args:
+            text: accept one with these words instead. draft: the name of what was seen; another one by now is a Conflict.
 
         Raises:
             NotFound: nothing waits, or not that number. Conflict: the page changed there. UsageError: the words can't stand there.
         """
-        done = living.decide(self._home, self._memory.project, page, verdict, numbers, text=text)
+        done = living.decide(
+            self._home, load(self._home), self._memory.project, page, verdict, numbers, text=text, draft_id=draft
+        )
         self._tell_sessions()
         return done
 
-    def reopen(self, draft: Draft) -> None:
-        """Let changes that were rejected wait again."""
-        living.reopen(self._home, self._memory.project, draft)
+    def reopen(self, draft: Draft) -> bool:
+        """Let changes that were rejected wait again. False where others wait by now."""
+        return living.reopen(self._home, self._memory.project, draft)
 
-    def release(self, page: Page) -> int:
-        """The owner's word for all lines of a page: sessions may be told. How many it was."""
-        count = living.release(self._home, load(self._home), self._memory.project, page)
+    def release(self, page: Page, lines: Iterable[Spot], *, off: bool = False) -> None:
+        """The owner's word for lines where they stand (``PageState.strange``): sessions may be told. *off*: it is taken back."""
+        living.release(self._home, self._memory.project, page, lines, off=off)
         self._tell_sessions()
-        return count
 
-    def undo(self, page: Page) -> str:
-        """Take the last accepted change back. The page's file; '' where there is nothing to take back. Raises Conflict."""
-        path = living.undo(self._home, self._memory.project, page)
+    def newest(self, page: Page) -> int:
+        """The number of the last accepted change; 0 where there is none."""
+        return living.newest(self._home, load(self._home), self._memory.project, page)
+
+    def undo(self, page: Page, number: int = 0) -> str:
+        """Take the last accepted change back. The page's file; '' where there is nothing to take back.
+
+        Args:
+            number: the change that is meant (``newest``); another one by now is a Conflict.
+
+        Raises Conflict, also where the page was changed since.
+        """
+        path = living.undo(self._home, load(self._home), self._memory.project, page, number)
         self._tell_sessions()
         return path
 
@@ -139,7 +152,13 @@ class Pages:
         def strip(path: str, now: bytes, before: bytes | None) -> bytes | None:
             return _without_block(now.decode("utf-8", "surrogateescape")).encode("utf-8", "surrogateescape")
 
-        return patches.revert(self._home, _record_of(path), strip)
+        if patches.record(self._home, _record_of(path)):
+            return patches.revert(self._home, _record_of(path), strip)
+        now = patches.read(path)  # written by another home
+        patch = Patch(path, now, strip(path, now, None) if now is not None else None, "ours removed")
+        done = patches.apply(self._home, _record_of(path), [patch]) if patch.changes else []
+        patches.forget(self._home, _record_of(path))
+        return done
 
     def _instructions(self, name: str) -> str:
         root = self._memory.place.root
@@ -159,10 +178,12 @@ def _record_of(path: str) -> str:
 
 
 def _block_of(text: str) -> str:
-    begin, end = text.find(_BEGIN), text.find(_END)
-    return text[begin : end + len(_END)] if 0 <= begin < end else ""
+    begin = text.find(_BEGIN)
+    end = text.find(_END, begin) if begin >= 0 else -1
+    return text[begin : end + len(_END)] if end >= 0 else ""
 
 
 def _without_block(text: str) -> str:
-    block = _block_of(text)
-    return text.replace(block + "\n", "").replace(block, "") if block else text
+    while block := _block_of(text):
+        text = text.replace(block + "\n", "").replace(block, "")
+    return text

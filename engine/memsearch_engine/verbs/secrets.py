@@ -29,7 +29,8 @@ class Secrets:
 
     def found(self, progress: Progress | None = None) -> list[Stands]:
         """Where secrets stand in the notes of these projects and in all kept conversations; takes seconds to minutes."""
-        return audit(self._home, self._memory.projects, progress)
+        projects = self._memory.projects
+        return audit(self._home, projects, scrub.documents(projects), progress)
 
     def wanted(self, *, text: str = "", rule: str = "", entry: str = "") -> list[scan.Finding]:
         """What a scrub would take out: *text* itself, or what the scanner finds by one rule, in one entry, or at all.

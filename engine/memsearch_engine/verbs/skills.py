@@ -9,11 +9,12 @@ from pathlib import Path
 
 from memsearch_engine.agents import patches
 from memsearch_engine.agents.patches import Patch
-from memsearch_engine.errors import MemsearchError, NotFound, UsageError
+from memsearch_engine.errors import Conflict, MemsearchError, NotFound, UsageError
 from memsearch_engine.ids import digest
 from memsearch_engine.longterm import skills
 from memsearch_engine.longterm.skills import Candidate, Result
 from memsearch_engine.memory import Memory
+from memsearch_engine.secrets.scan import redact
 from memsearch_engine.settings import load
 
 #: Where agents look for a project's skills, of those that are there.
@@ -46,28 +47,40 @@ class Skills:
         )
 
     def add(self, name: str, description: str, body: str) -> Candidate:
-        """Write a draft by hand: its commands are taken as they are. Raises UsageError where it is no skill as the specification has it."""
+        """Write a draft by hand: its commands are taken as they are. Raises UsageError where it is no skill as the specification has it, or
+        there is one of that name."""
         slug = skills.slug_of(name)
         clean, why = skills.checked_body(self._home, body, lambda line: True)
         if not slug or not clean:
             raise UsageError(why or f"{name!r} is no name")
+        if any(candidate.name == slug for candidate in self.all()):
+            raise UsageError(f"there is a skill {slug}", f"edit it, or memsearch skills remove {slug}")
         text = skills.render(slug, description, clean, self._home)
         if problems := skills.validated(slug, text):
             raise UsageError(problems[0])
         self._memory._register()
-        skills.write(self._home, self._memory.project, slug, text, description, [], 0, "manual")
+        skills.write(self._home, self._memory.project, slug, text, description, [], 0, "manual", "hand")
         return self.get(slug)
 
     def all(self, *, checked: bool = False) -> list[Candidate]:
         """Every draft, by name. *checked*: with what the specification's validator says of each."""
         found = skills.all_of(self._home, self._memory.project, self._stands)
-        for candidate in found if checked else ():
-            candidate.problems = skills.validated(candidate.name, candidate.text)
+        for candidate in found:
+            self._look(candidate)
+            candidate.problems = skills.validated(candidate.name, candidate.text) if checked else []
         return found
 
     def get(self, name: str) -> Candidate:
         """Raises NotFound."""
-        return skills.get(self._home, self._memory.project, name, self._stands)
+        return self._look(skills.get(self._home, self._memory.project, name, self._stands))
+
+    def _look(self, candidate: Candidate) -> Candidate:
+        """With where this home has put it, and whether somebody has edited it there."""
+        kept = patches.record(self._home, self._record(candidate.name, candidate.of_consolidation))
+        candidate.installed = [file.path for file in kept.files] if kept else []
+        if candidate.state == "installed" and kept and any(patches.was_edited(file) for file in kept.files):
+            candidate.state = "edited"
+        return candidate
 
     def _stands(self, note: str) -> str:
         """How a note stands that a skill rests on."""
@@ -91,8 +104,7 @@ class Skills:
         chosen = skills.chosen(settings)
         root = self._memory.place.root
         here = [place for place in _PLACES if os.path.isdir(os.path.join(root, place.partition("/")[0]))]
-        kept = patches.record(self._home, self._record(candidate))  # what we wrote, not what a file of a clone's says
-        installed = [os.path.dirname(os.path.dirname(file.path)) for file in kept.files] if kept else []
+        installed = [os.path.dirname(os.path.dirname(path)) for path in candidate.installed]
         return installed or (chosen[1].paths if chosen else []) or here or [_PLACES[-1]]
 
     def planned(self, name: str, folders: Iterable[str] = ()) -> list[Patch]:
@@ -107,37 +119,68 @@ class Skills:
         candidate = self.get(name)
         if problems := skills.validated(candidate.name, candidate.text):
             raise UsageError(f"{name} is no skill as the specification has it: {problems[0]}", f"edit {candidate.path}")
-        found = []
+        if secrets := redact(candidate.text, self._home)[1]:
+            raise UsageError(f"{name} has a secret in it: {secrets[0].rule}", f"take it out of {candidate.path}")
+        found, root = [], os.path.realpath(self._memory.place.root)
         for folder in list(folders) or self.places(candidate):
             base = os.path.normpath(os.path.join(self._memory.place.root, os.path.expanduser(folder)))
             path = os.path.join(base, candidate.name, "SKILL.md")
-            found.append(
-                Patch(path, patches.read(path), candidate.text.encode("utf-8", "surrogateescape"), "skill", own=True)
-            )
+            real = os.path.realpath(path)
+            is_here = path.startswith(self._memory.place.root + os.sep)
+            if (
+                os.path.islink(path)
+                or is_here
+                and real != os.path.join(root, os.path.relpath(path, self._memory.place.root))
+            ):
+                raise UsageError(f"{path} leads elsewhere, to {real}", "name the folder that is meant: --path DIR")
+            text = candidate.text.encode("utf-8", "surrogateescape")
+            found.append(Patch(path, patches.read(path), text, "skill", own=True))
         return found
 
     def install(self, name: str, planned: list[Patch]) -> list[str]:
-        """Write what was shown. Returns the paths. Raises Unreachable: a file changed meanwhile."""
+        """Write what was shown. Returns the paths. Raises Unreachable: a file changed meanwhile. Conflict: the draft did."""
         candidate = self.get(name)
-        patches.apply(self._home, self._record(candidate), planned)
+        if any(patch.after != candidate.text.encode("utf-8", "surrogateescape") for patch in planned):
+            raise Conflict(f"{name} has another text by now", "look at it")
+        patches.apply(self._home, self._record(name, candidate.of_consolidation), planned)
         paths = sorted({*candidate.installed, *(patch.path for patch in planned)})
         skills.note_installed(self._home, candidate, paths)
         return paths
 
-    def uninstall(self, name: str) -> list[str]:
-        """Take the installed copies out, byte for byte; one that somebody has edited since stays. Returns the paths that changed."""
+    def take_back(self, name: str, planned: list[Patch]) -> None:
+        """Undo one installing: what stood there before it stands there again. Raises Unreachable: a file changed meanwhile."""
+        before = [patch.before for patch in planned if isinstance(patch.before, bytes)]
+        if not before:
+            self.uninstall(name)
+            return
         candidate = self.get(name)
-        done = patches.revert(self._home, self._record(candidate), lambda path, now, before: now)
-        skills.note_installed(self._home, candidate, [])
+        back = [
+            Patch(patch.path, patch.after, patch.before if isinstance(patch.before, bytes) else None, "skill", own=True)
+            for patch in planned
+        ]
+        patches.apply(self._home, self._record(name, candidate.of_consolidation), back)
+        skills.note_installed(self._home, candidate, candidate.installed, before[0].decode("utf-8", "surrogateescape"))
+
+    def uninstall(self, name: str) -> list[str]:
+        """Take the installed copies out, byte for byte; one that somebody has edited since stays. Also where the draft is gone. Returns the
+        paths that changed."""
+        candidate = next((candidate for candidate in self.all() if candidate.name == name), None)
+        record = self._record(name, candidate is not None and candidate.of_consolidation)
+        if candidate is None and patches.record(self._home, record) is None:
+            raise NotFound(f"no skill {name}", "`memsearch skills list` lists them")
+        done = patches.revert(self._home, record, lambda path, now, before: now)
+        if candidate is not None:
+            skills.note_installed(self._home, candidate, [])
         for patch in done:  # folders that were made for it, .agents and the like
             with contextlib.suppress(OSError):
                 Path(patch.path).parents[2].rmdir()
         return [patch.path for patch in done]
 
     def remove(self, name: str) -> int:
-        """Take a draft away, and its installed copies out. ``restore`` brings the draft back. Returns its number."""
+        """Take a draft away, and its installed copies out. ``restore`` brings the draft back. Returns its number. Raises UsageError: it is of the
+        long-term memory."""
         candidate = self.get(name)
-        if candidate.installed:
+        if candidate.installed and not candidate.of_consolidation:
             self.uninstall(name)
         return skills.remove(self._home, self._memory.project, self.get(name))
 
@@ -146,7 +189,7 @@ class Skills:
         skills.restore(self._home, self._memory.project, name)
         return self.get(name)
 
-    def _record(self, candidate: Candidate) -> str:
-        """The name under which it is kept what was written."""
-        owner = "everywhere" if candidate.of_consolidation else self._memory.project.id[:8]
-        return f"skill-{digest(owner, str(Path(candidate.path).parent), size=8)}"
+    def _record(self, name: str, of_consolidation: bool) -> str:
+        """The name under which it is kept what was written for this project."""
+        owner = "everywhere" if of_consolidation else "project"
+        return f"skill-{digest(owner, self._memory.place.root, name, size=8)}"
