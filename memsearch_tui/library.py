@@ -260,7 +260,7 @@ class Library:
         if item.as_of:
             if self._then is None or self._then.day != item.as_of:
                 self._then = self.memory.then(item.as_of)
-            stood = self._then.entries.get(item.entry_id, ("", None))[1]
+            stood = self._then.entries.get((item.path, item.entry_id))
             if stood is not None:
                 return stood
         return self.entry_at(item.path, item.entry_id)

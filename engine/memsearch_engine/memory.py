@@ -234,7 +234,7 @@ class Memory:
         Args:
             wait: start the service if needed and give it ``HYBRID_WAIT_S``; else answer from what is here now.
         """
-        return self._as_of(self._search(query, limit, mode, fusion, wait), query, limit)
+        return self._as_of(self._search(query, limit * _fetched(query), mode, fusion, wait), query, limit)
 
     def _search(self, query: str, limit: int, mode: str, fusion: str, wait: bool) -> Answer:
         if mode == "lexical" and not wait:
@@ -282,7 +282,7 @@ class Memory:
 
     def lexical(self, query: str, limit: int = 10) -> Answer:
         """The lexical answer, made in this process from the catalog and the files."""
-        return self._as_of(self._lexical(query, limit), query, limit)
+        return self._as_of(self._lexical(query, limit * _fetched(query)), query, limit)
 
     def _as_of(self, answer: Answer, query: str, limit: int) -> Answer:
         """*answer*, with the notes as they stood on the day that the query asks for, where it does (``as-of:``)."""
@@ -1056,6 +1056,11 @@ class Memory:
         if self.everything:
             self._projects = None  # others come
         return self.files()
+
+
+def _fetched(query: str) -> int:
+    """How many times as many hits are fetched as are wanted: of those of a day that is past, some fall away."""
+    return 3 if "as-of:" in query.lower() else 1
 
 
 def _moment(day: str, time: str) -> tuple[str, str]:

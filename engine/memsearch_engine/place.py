@@ -72,6 +72,16 @@ def _linked(folder: str, dot: str) -> tuple[str, str]:
     return common, common  # worktrees of a bare repository share the memory beside it
 
 
+def git_folder(folder: str, dot: str) -> str:
+    """The git folder of a worktree or submodule whose ``.git`` file *dot* is; '' where that does not name it back."""
+    git_dir = os.path.realpath(os.path.join(folder, _line(dot).removeprefix("gitdir:").strip()))
+    if _line(os.path.join(git_dir, "commondir")):
+        is_ours = os.path.realpath(_line(os.path.join(git_dir, "gitdir"))) == os.path.realpath(dot)
+    else:
+        is_ours = _names_back(git_dir, folder)
+    return git_dir if is_ours else ""
+
+
 def _names_back(git_dir: str, folder: str) -> bool:
     """Whether a submodule's git folder says that its files lie in *folder*."""
     try:

@@ -7,13 +7,16 @@ nothing, and only where the repository belongs to this user and consists of regu
 
 from __future__ import annotations
 
+import contextlib
 import io
 import os
 import stat
 import time
+from collections.abc import Iterable
 from typing import Any
 
 from memsearch_engine import inside
+from memsearch_engine.place import git_folder
 
 _MAX_S = 10.0
 _MAX_INDEX, _MAX_LINE = 256 * 1024 * 1024, 8192
@@ -41,8 +44,7 @@ def is_ours(folder: str) -> bool:
         for place in ("refs", "objects"):
             for base, folders, files in os.walk(os.path.join(folder, place)):
                 names += [os.path.join(base, name) for name in (*folders, *files)]
-        kinds = {stat.S_IFMT(os.lstat(name).st_mode) for name in names}
-        return kinds <= {stat.S_IFREG, stat.S_IFDIR} and all(map(_is_store, _alternates(folder)))
+        return _kinds(names) <= {stat.S_IFREG, stat.S_IFDIR} and all(map(_is_store, _alternates(folder)))
     except OSError:
         return False
 
@@ -50,9 +52,17 @@ def is_ours(folder: str) -> bool:
 def _is_store(objects: str) -> bool:
     """The same for a folder of objects that another repository lends; it lends none itself."""
     names = [os.path.join(base, name) for base, _, files in os.walk(objects) for name in files]
-    kinds = {stat.S_IFMT(os.lstat(name).st_mode) for name in names}
     ours = os.stat(objects).st_uid == os.geteuid()
-    return ours and kinds <= {stat.S_IFREG} and not os.path.exists(os.path.join(objects, "info", "alternates"))
+    return ours and _kinds(names) <= {stat.S_IFREG} and not os.path.exists(os.path.join(objects, "info", "alternates"))
+
+
+def _kinds(names: Iterable[str]) -> set[int]:
+    """What these are (``S_IFMT``); one that went meanwhile was git's, for a moment."""
+    found = set()
+    for name in names:
+        with contextlib.suppress(FileNotFoundError):
+            found.add(stat.S_IFMT(os.lstat(name).st_mode))
+    return found
 
 
 def _alternates(folder: str) -> list[str]:
@@ -165,9 +175,8 @@ def current_branch(folder: str) -> str:
     git = os.path.join(folder, ".git")
     try:
         if not os.path.isdir(git):
-            line = inside.read(git, _MAX_LINE).decode("utf-8", "surrogateescape").partition("\n")[0]
-            git = os.path.join(folder, line.removeprefix("gitdir:").strip())
-        head = inside.read(os.path.join(git, "HEAD"), _MAX_LINE).decode("utf-8", "replace").strip()
+            git = git_folder(folder, git)  # '' where a stranger's file names somebody else's
+        head = inside.read(os.path.join(git, "HEAD"), _MAX_LINE).decode("utf-8", "replace").strip() if git else ""
     except OSError:
         return ""
     return head.removeprefix(_ON_BRANCH) if head.startswith(_ON_BRANCH) else ""

@@ -7,7 +7,7 @@ from datetime import datetime
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import GroundFinding, GroundStanding, Memory, Note, Stale
+from memsearch_engine import GroundFinding, GroundStanding, Memory, MemsearchError, Note, Stale, Unreachable
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, memory_at, scope
@@ -84,9 +84,14 @@ def _one_by_one(memory: Memory, ground: engine.Ground, names: tuple[str, ...], j
     standings = [ground.of(section) for section in sections]
     if any(standing is None for standing in standings):  # it came, or was changed, since they were compared
         progress = output.Progress()
-        ground.verify(progress)
+        checked = ground.verify(progress)
         progress.close()
-        standings = [ground.of(section) for section in sections]
+        problems = [one.problem for one in checked.projects if one.problem]
+        if problems and len(problems) == len(checked.projects):
+            raise Unreachable(problems[0])
+        # without a service, nothing is kept but what was found
+        stale = {(note.row.path, note.row.entry_id): note.standing for note in checked.stale}
+        standings = [ground.of(section) or stale.get((section.path, section.entry.id)) for section in sections]
     shown = [(section.entry.id, standing) for section, standing in zip(sections, standings)]
     if json_:
         output.emit({"notes": [_json(name, standing or GroundStanding()) for name, standing in shown]})
@@ -100,7 +105,7 @@ def _one_by_one(memory: Memory, ground: engine.Ground, names: tuple[str, ...], j
         if standing and standing.unmerged:
             output.echo(f"    ! its branch {output.safe(standing.unmerged)} was not merged")
         if not standing or not standing.findings:
-            output.say("    it names nothing that could be looked for")
+            output.say("    nothing that it names is gone or elsewhere")
     if compared:
         output.say(compared.problem or f"compared {when}")
     return 0
@@ -113,11 +118,20 @@ def _say(ground: engine.Ground, names: tuple[str, ...], said: str, json_: bool) 
         "moved": (ground.moved, "has the new paths"),
     }
     verb, words = verbs[said]
-    notes = [verb(name) for name in names]
+    notes: list[Note] = []
+    problem: MemsearchError | None = None
+    for name in names:
+        try:
+            notes.append(verb(name))
+        except MemsearchError as error:  # what was done is said first
+            problem = error
+            break
     if json_:
         output.emit({"notes": [{"entry_id": note.id, "hash": note.hash, "marks": note.marks} for note in notes]})
     for note in () if json_ else notes:
         output.say(f"{note.id}: {words} - `memsearch undo {note.id}` takes it back")
+    if problem is not None:
+        raise problem
     return 0
 
 

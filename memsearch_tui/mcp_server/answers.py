@@ -85,6 +85,7 @@ def recall(memory: Memory, query: str, limit: int, tokens: int) -> Notes:
     if parse(query).projects and not sees_all(memory):
         raise UsageError(*_OWN)
     answer = memory.search(query, limit)
+    is_past = bool(parse(query).as_of)
     overtaken = {older: hit.id for older, hit in answer.overtaken.items()}
     remarks = [answer.reason] if answer.reason else []
     remarks += ["perhaps no note fits: none is much nearer than the rest"] if answer.is_unsure else []
@@ -94,7 +95,11 @@ def recall(memory: Memory, query: str, limit: int, tokens: int) -> Notes:
         try:
             note = note_of(memory, hit.id)
         except (NotFound, UsageError):
-            continue  # deleted since
+            if not is_past or not sees_all(memory) and not memory.owns(hit.row.path):
+                continue  # deleted since
+            one = Found(hit.id, hit.day, hit.time, hit.row.agent, trust="deleted since")
+            found.append((one, hit.text))
+            continue
         one = _found(memory, note)
         one.confidence, one.overtaken_by = hit.confidence, overtaken.get(hit.id, "")
         one.stale, one.unmerged = hit.row.stale_why, hit.row.unmerged

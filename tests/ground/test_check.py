@@ -123,9 +123,11 @@ def test_an_empty_file_moves_with_its_folder_and_nowhere_else(project):
     project.write("app/__init__.py", "")
     project.commit("2026-01-02 12:00")
     project.remove("app/__init__.py")
-    project.write("other/__init__.py", "")
     project.commit("2026-02-01 12:00")
     assert findings(project, "`app/__init__.py`")[0].state == "gone"
+    project.write("other/__init__.py", "")  # it, or another one: nobody knows
+    project.commit("2026-02-01 13:00")
+    assert findings(project, "`app/__init__.py`")[0].state == "unknown"
     project.write("app/__init__.py", "")
     project.commit("2026-02-02 12:00")
     for name in ("__init__.py", "cache.py", "keep.py"):
@@ -406,3 +408,178 @@ def test_no_process_no_answer(project, monkeypatch):
     monkeypatch.setattr(sys, "executable", "/nowhere/python")
     with pytest.raises(Unreachable):
         problem(project)
+
+
+# -- claims that would be wrong -----------------------------------------------------------------------------
+
+
+def test_a_file_of_the_same_name_elsewhere_may_be_meant(project):
+    project.write("src/index.ts", BODY)
+    project.write("packages/web/src/index.ts", f"web\n{BODY}")
+    project.write("config.py", f"one\n{BODY}")
+    project.write("lib/config.py", f"other\n{BODY}")
+    project.commit("2026-01-02 12:00")
+    project.move("src/index.ts", "legacy.ts")
+    project.remove("config.py")
+    project.commit("2026-02-01 12:00")
+    assert [f.state for f in findings(project, "`src/index.ts` and `config.py`")] == ["fresh", "fresh"]
+
+
+@pytest.mark.parametrize("how", ["large", "lfs", "utf-16", "binary"])
+def test_a_file_that_can_not_be_looked_into_may_have_it(project, how):
+    text = f"def get_or_set():\n    pass\n{BODY}"
+    now = {
+        "large": (text + BODY * 400).encode(),
+        "lfs": b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
+        "utf-16": text.encode("utf-16"),
+        "binary": b"\0" + text.encode(),
+    }[how]
+    (project.root / "app/cache.py").write_bytes(now)
+    project.commit("2026-02-01 12:00")
+    assert [f.state for f in findings(project, "`get_or_set()`")] == ["unknown"]
+
+
+def test_a_shells_sign_is_no_part_of_a_name(project):
+    project.write("deploy.sh", f"export DEPLOY_REGION=eu\n{BODY}")
+    project.commit("2026-01-02 12:00")
+    project.write("deploy.sh", f"aws --region $DEPLOY_REGION\n{BODY}")
+    project.commit("2026-02-01 12:00")
+    assert [f.state for f in findings(project, "`DEPLOY_REGION=eu`")] == ["fresh"]
+
+
+def test_commands_that_may_be_defined_in_other_ways(project):
+    project.write("justfile", f"build:\n    cargo build\n# {BODY}")
+    project.write("Makefile", "lint:\n\truff .\ntest-unit:\n\tpytest\n")
+    project.write("package.json", '{"scripts": {"dev": "vite"}}')
+    project.commit("2026-01-02 12:00")
+    project.write("justfile", f"build profile='debug':\n    cargo build\n# {BODY}")
+    project.write("Makefile", "include rules.make\ntest-%:\n\tpytest\n")
+    project.write("package.json", '\ufeff{"scripts": {"dev": "vite"}}')
+    project.commit("2026-02-01 12:00")
+    found = findings(project, "`just build`, `make lint`, `make test-unit`, `npm run dev`")
+    assert [f.state for f in found] == ["fresh", "unknown", "unknown", "fresh"]
+
+
+def test_a_squash_after_the_main_line_went_on_is_not_told_apart(project):
+    lines = BODY.splitlines(keepends=True)
+    project.branch("feature/x")
+    project.write("a.txt", "".join(["new\n", *lines[1:]]))
+    project.write("app/keep.py", f"MAX_ITEMS = 4\n{BODY}")
+    project.commit("2026-02-01 12:00")
+    project.checkout("main")
+    project.write("app/keep.py", f"MAX_ITEMS = 3\n{BODY}more\n")
+    project.commit("2026-02-02 12:00")
+    project.write("a.txt", "".join(["new\n", *lines[1:]]))
+    project.write("app/keep.py", f"MAX_ITEMS = 4\n{BODY}more\n")
+    project.commit("2026-02-03 12:00", "Add x (#12)")
+    assert standing(project, "- x", "2026-02-10 12:00", "feature/x").unmerged == ""
+
+
+def test_a_branch_that_the_remotes_main_line_has_is_merged(project):
+    project.branch("feature/y")
+    project.write("app/y.py", "y = 1\n")
+    tip = project.commit("2026-02-01 12:00")
+    project.checkout("main")
+    assert standing(project, "- x", "2026-02-10 12:00", "feature/y").unmerged == "feature/y"
+    project.repo.refs[b"refs/remotes/origin/main"] = tip
+    assert standing(project, "- x", "2026-02-10 12:00", "feature/y").unmerged == ""
+
+
+def test_what_may_have_moved_is_not_gone(project):
+    project.write("app/flags.py", "DEBUG_ALL = True\n")
+    for number in range(210):
+        text = "".join(f"words {number} of line {line}\n" for line in range(20))
+        project.write(f"pkg/m{number}.py", f"import pkg.x\n{text}")
+    project.commit("2026-01-02 12:00")
+    project.remove("app/flags.py")
+    project.write("conf/flags.py", "DEBUG_ALL = True\n")
+    project.write("lib/cache.py", (project.root / "app/cache.py").read_text())
+    project.commit("2026-02-01 12:00")
+    project.remove("app/cache.py")
+    project.commit("2026-02-02 12:00")
+    for number in range(210):
+        project.move(f"pkg/m{number}.py", f"new/n{number}.py")
+        project.edit(f"new/n{number}.py", "import pkg.x", "import new.x")
+    project.commit("2026-02-03 12:00")
+    found = findings(project, "`app/flags.py`, `app/cache.py`, `pkg/m7.py`, `pkg/`")
+    assert [f.state for f in found] == ["unknown"] * 4
+
+
+def test_what_a_build_makes_and_what_a_submodule_has_is_not_gone(project):
+    from dulwich.objects import Commit, Tree
+
+    project.write("api_pb2.py", f"class OrderEvent_pb:\n    pass\n{BODY}")
+    project.commit("2026-01-02 12:00")
+    project.remove("api_pb2.py")
+    project.remove("app/cache.py")
+    project.remove("app/keep.py")
+    project.commit("2026-02-01 12:00")
+    project.write("build/api_pb2.py", f"class OrderEvent_pb:\n    pass\n{BODY}")
+    assert [f.state for f in findings(project, "`api_pb2.py` `OrderEvent_pb`")] == ["unknown", "unknown"]
+    assert [f.state for f in findings(project, "`app/cache.py`")] == ["gone"]
+    index = project.repo.open_index()
+    from dulwich.index import IndexEntry
+
+    index[b"app"] = IndexEntry((0, 0), (0, 0), 0, 0, 0o160000, 0, 0, 0, b"a" * 40)
+    index.write()
+    assert [f.state for f in findings(project, "`app/cache.py` `get_or_set()`")] == ["unknown", "unknown"]
+    assert Commit and Tree
+
+
+def test_a_commit_that_only_a_tag_has_is_there_and_the_owners_word_counts(project):
+    from dulwich.objects import Tag
+
+    project.branch("release")
+    project.write("r.txt", "r\n")
+    sha = project.commit("2026-02-01 12:00")
+    project.checkout("main")
+    project.delete_branch("release")
+    text = f"fixed in commit {sha.decode()[:10]}, on branch `release`"
+    assert [f.state for f in findings(project, text)] == ["gone", "gone"]
+    held = ask.check(
+        str(project.root), project.git, project.root.parent / "ground.db", [ask.Note("a", "h", at("2026-02-02 12:00"), text=text, held=True)]
+    )  # fmt: skip
+    assert [f.state for f in held.notes[0].standing.findings] == ["fresh", "fresh"]
+    tag = Tag()
+    tag.object, tag.name, tag.tagger, tag.message = (type(project.repo[sha]), sha), b"v1", b"a <a@b>", b"v1"
+    tag.tag_time, tag.tag_timezone = 1, 0
+    project.repo.object_store.add_object(tag)
+    project.repo.refs[b"refs/tags/v1"] = tag.id
+    assert [f.state for f in findings(project, text) if f.kind == "commit"] == ["fresh"]
+
+
+def test_no_text_keeps_it_busy(project):
+    import time
+
+    hard = "foo_bar(" + "){" * 8000 + "\n"
+    project.write("hard.js", f"{hard}{BODY}")
+    project.write("hard.mk", "a\n" * 8000 + "-" * 100_000 + "\n")
+    project.write("justfile", "b" * 100_000 + "\n")
+    project.commit("2026-01-02 12:00")
+    for name in ("hard.js", "hard.mk", "justfile"):
+        project.remove(name)
+    project.commit("2026-02-01 12:00")
+    began = time.process_time()
+    assert findings(project, "`foo_bar` `make lint` `just b` " + "+a" * 9000)
+    assert time.process_time() - began < 60 and _children_s() < 60
+
+
+def _children_s() -> float:
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+
+
+def test_a_blob_that_blows_up_is_passed_over(project, monkeypatch):
+    import zlib
+
+    sha = project.repo.object_store[project.repo[b"HEAD"].tree]
+    blob = next(
+        entry.sha for entry in project.repo.object_store.iter_tree_contents(sha.id) if entry.path.endswith(b"keep.py")
+    ).decode()
+    file = Path(project.git, "objects", blob[:2], blob[2:])
+    file.chmod(0o600)
+    file.write_bytes(zlib.compress(b"blob 99999999\0" + b"x" * 99))
+    project.remove("app/cache.py")
+    project.commit("2026-02-01 12:00")
+    assert findings(project, "`app/cache.py`")[0].state == "gone"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from memsearch_engine.ground.references import find
+from memsearch_engine.ground.references import find, replaced
 
 
 def names(text: str) -> list[tuple[str, str]]:
@@ -31,6 +31,11 @@ def names(text: str) -> list[tuple[str, str]]:
         ("https://example.org/app/cache.py", []),
         ("`curl https://example.org/a/b.py`", []),
         ("PostgreSQL", []),
+        ("runs on Node.js 20 and Vue.js 3", []),
+        ("`src/my runner.py` and `my runner.py`", []),
+        (r"`src\my\runner.py` in C:\src\app\x.py", []),
+        ("`pip install runner.py==2`", []),
+        ("in src/my runner.py", []),
         ("../other/project.py", []),
         ("the word 1234567 is no commit", []),
         ("<!-- session:a turn:b transcript:/x/app/cache.py -->", []),
@@ -62,3 +67,16 @@ def test_long_texts_are_read_as_far_as_they_matter_and_in_no_time():
         "make -" * 3_000,
     ):
         assert len(find(hostile)) <= 2
+
+
+@pytest.mark.parametrize(
+    ("text", "changed"),
+    [
+        ("`runner.py` runs, see tools/runner.py", "`lib/exec.py` runs, see tools/runner.py"),
+        ("https://x.org/?f=runner.py and http://x.org/runner.py", ""),
+        ("`src/my runner.py`, `src\\my\\runner.py`, `pip install runner.py==2`", ""),
+        ("./runner.py:3 and runner.py.", "lib/exec.py:3 and lib/exec.py."),
+    ],
+)
+def test_a_new_path_is_put_only_where_the_old_one_was_named(text, changed):
+    assert replaced(text, "runner.py", "lib/exec.py") == (changed or text)

@@ -83,6 +83,90 @@ def test_a_note_that_was_taken_back_or_brought_back_then(memory):
     assert [note.text for note in memory.entries(as_of="2026-02-01")] == ["- The gateway speaks HTTP/2"]
 
 
+def at(memory, *, days: float, changes: int = 1, undone: float | None = None) -> None:
+    """Let the newest changes have been made, and taken back, some days ago."""
+    import sqlite3
+    import time
+
+    with sqlite3.connect(memory.home.history_db) as db:
+        newest = "seq IN (SELECT seq FROM changes ORDER BY seq DESC LIMIT ?)"
+        db.execute(f"UPDATE changes SET at=? WHERE {newest}", (time.time() - days * 86400, changes))
+        if undone is not None:
+            db.execute(f"UPDATE changes SET undone_at=? WHERE {newest}", (time.time() - undone * 86400, changes))
+    db.close()
+
+
+def days_ago(days: int) -> str:
+    import datetime
+
+    return (datetime.date.today() - datetime.timedelta(days=days)).isoformat()
+
+
+def test_what_was_taken_back_later_stood_then(memory):
+    name = by_text(memory)["- Redis TTL is 300 seconds"]
+    memory.edit(name, "- Redis TTL is 900 seconds")
+    at(memory, days=5)
+    memory.undo(name)
+    assert "- Redis TTL is 900 seconds" in [note.text for note in memory.entries(as_of=days_ago(2))]
+    assert "- Redis TTL is 300 seconds" in [note.text for note in memory.entries(as_of=days_ago(7))]
+
+
+def test_it_is_said_where_the_history_begins_later(memory):
+    name = by_text(memory)["- Redis TTL is 300 seconds"]
+    memory.edit(name, "- Redis TTL is 600 seconds")
+    at(memory, days=5, changes=4)
+    memory.forget_changes(1)
+    memory.edit(name, "- Redis TTL is 900 seconds")
+    (hit,) = [hit for hit in memory.lexical(f"redis ttl as-of:{days_ago(7)}") if "Redis" in hit.text]
+    assert hit.text == "- Redis TTL is 600 seconds"
+    assert hit.reasons[-2:] == [f"as it stood on {days_ago(0)}", f"what was changed before {days_ago(0)} is forgotten"]
+
+
+def test_a_note_is_not_found_by_words_that_came_later(memory):
+    name = by_text(memory)["- Redis TTL is 300 seconds"]
+    memory.edit(name, "- The zebra crossing")
+    assert "- Redis TTL is 300 seconds" not in texts(memory.lexical("zebra as-of:2026-02-28"))
+
+
+def test_two_projects_with_the_same_note(box, memory):
+    other = Memory(box.other_project("twin"), home=box.home)
+    day = box.memory / "2026-02-02.md"
+    (box.root / "twin").exists()
+    folder = next(p for p in [other.place.memory])
+    import os
+    import shutil
+
+    os.makedirs(folder, exist_ok=True)
+    shutil.copy(day, folder)
+    other._register()
+    with_all = Memory(box.project, home=box.home, everything=True)
+    name = by_text(memory)["- Redis TTL is 300 seconds"]
+    memory.edit(name, "- Redis TTL is 900 seconds")
+    found = [hit.text for hit in with_all.lexical("redis ttl as-of:2026-02-28") if "Redis" in hit.text]
+    assert found.count("- Redis TTL is 300 seconds") == 2
+
+
+@pytest.mark.parametrize("day", ["9999", "0001-01-01", "9999-12-31"])
+def test_days_that_no_clock_reaches(box, memory, day):
+    assert box.run("search", f"redis as-of:{day}").code in (0, 1)
+    assert box.run("entries", "--as-of", day).code in (0, 1)
+
+
+def test_a_damaged_catalog_is_passed_over(memory):
+    memory.index()
+    memory.home.cache_db.write_bytes(b"no database at all" * 1000)
+    assert "- Redis TTL is 300 seconds" in texts(
+        Memory(memory.place.root, home=memory.home).lexical("redis as-of:2026-02-28")
+    )
+
+
+def test_an_agent_is_given_what_was_deleted_since(memory):
+    from memsearch_tui.mcp_server import answers
+
+    memory.delete(by_text(memory)["- The gateway speaks HTTP/2"])
+    assert "speaks HTTP/2" in answers.recall(memory, "gateway http as-of:2026-02-28", 5, 2000).memory
+
+
 def test_what_the_history_has_forgotten_is_as_it_is(memory):
     name = by_text(memory)["- Redis TTL is 300 seconds"]
     memory.edit(name, "- Redis TTL is 900 seconds")
@@ -95,7 +179,7 @@ def test_what_the_history_has_forgotten_is_as_it_is(memory):
     [
         ("ttl as-of:2026-03-01", "2026-03-01", "ttl"), ("as-of:2026-03", "2026-03-31", ""), ("as-of:2025", "2025-12-31", ""),
         ("as-of:2026-03-01 as-of:2026-02-01", "2026-02-01", ""), ("as-of:soon", "", "as-of:soon"), ("as-of:", "", "as-of:"),
-        ("as-was:2026-03-01", "", "as-was:2026-03-01"),
+        ("-as-of:2026-03-01", "", "-as-of:2026-03-01"), ("as-was:2026-03-01", "", "as-was:2026-03-01"),
     ],
 )  # fmt: skip
 def test_the_filter(query, as_of, text):

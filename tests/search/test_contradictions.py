@@ -37,6 +37,12 @@ def stated(text: str) -> dict[str, str]:
         ("- the pool size is 20", {}),
         ("- `proxy.egress:3128` answers", {}),
         ("- `count` is 3", {}),
+        ("- `redis_host` is on the private subnet", {}),
+        ("- `order_id` is off by one", {}),
+        ("- `api_gateway` is on port 8080", {}),
+        ("- `retry_max` is 3 times the pool", {}),
+        ("- `load_factor` is 0,5", {"load_factor": "0.5"}),
+        ("- `max_rows` is 1,000,000 in production", {"max_rows": "1e+06"}),
     ],
 )
 def test_what_states_a_value(text, found):
@@ -62,6 +68,8 @@ def test_two_values_without_a_word_of_change(box):
     [
         ("`pool_size` is 20", "`pool_size = 20` it is"),
         ("`read_timeout` is 5 min", "`read_timeout` is 300 s"),
+        ("`poll_ms` is 500", "`poll_ms` is 500 ms"),
+        ("`load_factor` is 0,5", "`load_factor` is 0.5"),
         ("`pool_size` is 20 in staging", "`pool_size` is 40 in production"),
         ("`pool_size` is 20", "We raised `pool_size` from 20 to 40", "`pool_size` is 20"),
         ("`pool_size` is 20", "`other_size` is 40"),

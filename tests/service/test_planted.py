@@ -1,31 +1,46 @@
-"""A repository that the owner stands in is a stranger's: a file in it with a library's name is never run."""
+"""A repository that the owner stands in may be a stranger's: a file in it with a library's name is never run."""
 
 from __future__ import annotations
 
+import shutil
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 
-from tests.conftest import until
+from tests.conftest import Box, until
 
-PLANTED = ["msgspec.py", "numpy.py", "memsearch_engine/__init__.py", "dulwich/__init__.py", "sitecustomize.py"]
+PLANTED = ("msgspec.py", "numpy.py", "memsearch_engine/__init__.py", "dulwich/__init__.py", "sitecustomize.py")
+MEMSEARCH = shutil.which("memsearch", path=Path(sys.executable).parent)
 
 
+def run(box: Box, *args: str) -> subprocess.CompletedProcess[str]:
+    """The installed command, as a user and an agent's hook call it."""
+    return subprocess.run([MEMSEARCH, *args], cwd=box.project, env=box.env, capture_output=True, text=True)
+
+
+@pytest.mark.skipif(MEMSEARCH is None, reason="memsearch is not installed as a command")
 @pytest.mark.parametrize("by", ["command", "hook"])
 def test_a_planted_module_is_not_imported(box, by):
+    ran = box.user / "ran"
     for name in PLANTED:
         path = box.project / name
         path.parent.mkdir(exist_ok=True)
-        path.write_text("import os, pathlib\npathlib.Path(os.environ['MEMSEARCH_HOME'], 'PWNED').touch()\n")
-    subprocess.run(["git", "init", "-q"], cwd=box.project, check=True)
-    (box.project / "a.py").write_text("")
-    subprocess.run(["git", "add", "."], cwd=box.project, check=True)
-    subprocess.run(["git", "-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"], cwd=box.project, check=True)
-    if by == "hook":
-        box.run("hook", "claude-code", "stop", stdin='{"session_id": "s", "cwd": "%s", "transcript_path": ""}' % box.project)
-        until(lambda: box.run("status", "--json").json, 30, "the service that the hook started answers")
-    else:
-        box.ok("add", "The queue is `a.py`")
-        box.ok("status")
-        box.ok("verify")
-    assert not (box.home.root / "PWNED").exists()
+        path.write_text(f"open({str(ran)!r}, 'w').close()\n")
+    for command in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "x"]):
+        subprocess.run(["git", *command], cwd=box.project, check=True)
+    try:
+        if by == "hook":
+            start = "from memsearch_engine.capture import hook; hook._start_service(hook._home())"
+            subprocess.run([sys.executable, "-P", "-c", start], cwd=box.project, env=box.env, check=True)
+            until(
+                lambda: run(box, "service", "status").returncode == 0, 30, "the service that the hook started answers"
+            )
+        else:
+            assert run(box, "add", "The queue is in `memsearch_engine/__init__.py`").returncode == 0
+            assert run(box, "index").returncode == 0
+            assert "nothing that the notes name is gone" in run(box, "verify").stderr
+    finally:
+        run(box, "service", "stop")
+    assert not ran.exists()

@@ -22,7 +22,7 @@ from memsearch_engine.capture.suspicion import orders
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
-from memsearch_engine.journal.model import Anchor
+from memsearch_engine.journal.model import Anchor, branch_said
 from memsearch_engine.journal.write import Journal, Skipped
 from memsearch_engine.projects import locate
 from memsearch_engine.repository import current_branch
@@ -31,8 +31,6 @@ from memsearch_engine.transcripts.evidence import Archive
 from memsearch_engine.transcripts.model import Session, Turn
 
 _JUST_S = 600.0
-#: What git allows as a branch's name (git-check-ref-format), and no longer than anybody writes one.
-_BRANCH = re.compile(r"[^\s\x00-\x1f\x7f~^:?*\[\\]{1,200}")
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
 
 
@@ -144,7 +142,7 @@ def _branch(turn: Turn, cwd: str) -> str:
     ended = local_time(turn.ended) or local_time(turn.started)
     is_new = ended is not None and abs((datetime.now().astimezone() - ended).total_seconds()) < _JUST_S
     name = (current_branch(cwd) if is_new and os.path.isabs(cwd) else "") or turn.branch
-    return name if name != "HEAD" and _BRANCH.fullmatch(name) else ""
+    return branch_said(name)
 
 
 def noted_at(turn: Turn) -> list[str]:

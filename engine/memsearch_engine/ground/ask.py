@@ -6,6 +6,7 @@ import contextlib
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +17,7 @@ from memsearch_engine.errors import Unreachable
 from memsearch_engine.ground.finding import Checked, Reference
 
 _TICK_S = 0.2
+_MOST_S = 3600.0  # a history of 20,000 commits takes a minute
 
 
 class Note(msgspec.Struct):
@@ -23,7 +25,7 @@ class Note(msgspec.Struct):
 
     Attributes:
         at: when it was made, or found still true; seconds since 1970. branch: that its turn ran on, '' where that is not known.
-        references: what it names; None: look for it in ``text``.
+        references: what it names; None: look for it in ``text``. held: its owner has said that it is still true.
     """
 
     entry_id: str
@@ -32,6 +34,7 @@ class Note(msgspec.Struct):
     branch: str = ""
     references: list[Reference] | None = None
     text: str = ""
+    held: bool = False
 
 
 class Asked(msgspec.Struct):
@@ -51,11 +54,11 @@ class Answer(msgspec.Struct):
     problem: str = ""
 
 
-def moment(day: str, time: str, marks: Mapping[str, str]) -> float:
+def moment(day: str, clock: str, marks: Mapping[str, str]) -> float:
     """When a note was made, or found still true (``verified``); seconds since 1970. One without a time may be of any hour of its day: it is
     taken for one of the last."""
     at = 0.0
-    for stamp in (f"{day}T{time or '23:59'}", marks.get("verified", "")):
+    for stamp in (f"{day}T{clock or '23:59'}", marks.get("verified", "")):
         with contextlib.suppress(ValueError, OverflowError):
             at = max(at, datetime.fromisoformat(stamp).timestamp())
     return at
@@ -99,11 +102,14 @@ def check(
     threads = [threading.Thread(target=work, daemon=True) for work in (listen, tell)]
     for thread in threads:
         thread.start()
+    end = time.monotonic() + _MOST_S
     try:
         while threads[1].is_alive():
             threads[1].join(_TICK_S)
             if stop():
                 return None
+            if time.monotonic() > end:
+                raise Unreachable("the repository can't be compared: it takes longer than an hour")
     finally:
         if child.poll() is None and threads[1].is_alive():
             child.kill()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections import defaultdict
 from functools import cached_property
 from typing import Any
 
@@ -36,6 +37,7 @@ class Branches:
         self.head: bytes | None
         self._tips: dict[str, bytes] = {}
         self._all: set[bytes] = set()
+        self._named: defaultdict[str, set[bytes]] = defaultdict(set)  # here and at remotes
         for name in refs.allkeys():
             try:
                 tip = refs[name]
@@ -43,6 +45,7 @@ class Branches:
                 continue
             self._all.add(tip)
             place, _, rest = name.decode("utf-8", "replace").partition("/")[2].partition("/")
+            self._named[rest.partition("/")[2] if place == "remotes" else rest].add(tip)
             if place == "heads":
                 self._tips[rest] = tip
             elif place == "remotes" and "/" in rest:
@@ -83,7 +86,8 @@ class Branches:
         own = list(walk(self._store, tip, self._cut, self._mainline))
         if base is None:
             return "unmerged"
-        changed = 0
+        changed, unsure = 0, False
+        after = self._past.commits.index(base.decode()) if base.decode() in self._past.commits else -1
         for change in tree_changes(self._store, self._store[base].tree, self._store[tip].tree):
             changed += 1
             if changed > _MAX_PATHS:
@@ -92,10 +96,16 @@ class Branches:
             path = (side or change.old).path.decode("utf-8", "replace")  # type: ignore[union-attr]
             versions = self._past.files.get(path, [])
             if side is None or not side.sha:
-                if self._past.is_present(path):
-                    return "unmerged"
-            elif not any(version.blob == bytes.fromhex(side.sha.decode()) for version in versions):
+                differs = self._past.is_present(path)
+            else:
+                differs = not any(version.blob == bytes.fromhex(side.sha.decode()) for version in versions)
+            # what the main line changed, too, may have the branch's change in it
+            if differs and (after < 0 or any(v.first > after or (v.end or 0) > after for v in versions)):
+                unsure = True
+            elif differs:
                 return "unmerged"
+        if unsure:
+            return ""
         return "merged" if changed else "merged" if not own else ""
 
     def has_commit(self, name: str) -> bool | None:
@@ -112,7 +122,11 @@ class Branches:
 
     @cached_property
     def _mainline(self) -> set[bytes]:
-        return set(walk(self._store, self._tips.get(self.main) or self.head or b"", self._cut, set()))
+        """What the main line has, here or at a remote."""
+        found: set[bytes] = set()
+        for tip in self._named[self.main] or {self.head or b""}:
+            found.update(walk(self._store, tip, self._cut, found))
+        return found
 
     @cached_property
     def _reachable(self) -> set[bytes]:

@@ -6,10 +6,12 @@ committed later), and neither the last commit nor the work tree has it. What is 
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
+from fnmatch import fnmatchcase
 from functools import cache, cached_property
 from typing import Any, NamedTuple
 
@@ -17,7 +19,7 @@ import msgspec
 
 from memsearch_engine import inside
 from memsearch_engine.ground.finding import Finding, Reference
-from memsearch_engine.ground.past import Past, Presence, names_in
+from memsearch_engine.ground.past import Past, Presence, names_in, words_in
 
 _SOON_S = 14 * 86400.0
 _MAX_MOVES = 20
@@ -29,12 +31,15 @@ _MADE = frozenset(
     ".git .hg .memsearch node_modules .venv venv __pycache__ .tox .nox .mypy_cache .ruff_cache .pytest_cache target dist build .next .gradle "
     ".idea .vscode .cache vendor Pods".split()
 )
+_BUILT = ("build", "dist", "target", "vendor", "gen", "generated")
 _MANIFESTS = frozenset(
     "Cargo.toml Cargo.lock package.json package-lock.json yarn.lock pnpm-lock.yaml go.mod go.sum pyproject.toml poetry.lock uv.lock Pipfile "
     "requirements.txt setup.cfg Gemfile Gemfile.lock composer.json composer.lock pom.xml build.gradle build.gradle.kts mix.exs pubspec.yaml".split()
 )
-_TARGET = re.compile(rb"^([\w./-]+)(?:\s+[\w./-]+)*\s*::?(?!=)", re.M)
-_RECIPE = re.compile(rb"^@?([\w-]+)[^:=\n]*:(?!=)", re.M)
+_TARGET = re.compile(rb"^([^\t#:=\n ][^#:=\n]{0,2000}?)::?(?!=)", re.M)
+_INCLUDES = re.compile(rb"^(?:-?include|sinclude|import|mod)\b", re.M)
+_RECIPE = re.compile(rb"^@?([\w-]{1,100})(?![\w-])[^:\n]{0,2000}:(?!=)", re.M)
+_MAX_LINE = 2000  # characters in which a definition is looked for
 _MAKEFILES, _JUSTFILES = (
     ("Makefile", "makefile", "GNUmakefile", "*.mk"),
     ("justfile", "Justfile", ".justfile", "*.just"),
@@ -42,26 +47,27 @@ _MAKEFILES, _JUSTFILES = (
 
 
 class Note(NamedTuple):
-    """``at``: when it was made, or found still true; seconds since 1970."""
+    """``at``: when it was made, or found still true; seconds since 1970. ``held``: its owner has said that it is still true."""
 
     at: float
     references: list[Reference]
+    held: bool = False
 
 
 class Checker:
     """Compares the notes of one project. Made for one run.
 
     Args:
-        root: of the work tree. tracked: path -> (mtime, size) of what git's index has. known: every commit that a branch has, by its first
+        root: of the work tree. tracked: path -> (mtime, size) of what git's index has; modules: where it has submodules. known: every commit that a branch has, by its first
             digits; branches: those that there are, and were.
     """
 
     def __init__(
-        self, past: Past, root: str, tracked: dict[str, tuple[float, int]], report: Callable[[str, int, int], None],
+        self, past: Past, root: str, tracked: dict[str, tuple[float, int]], modules: set[str], report: Callable[[str, int, int], None],
         is_known: Callable[[str], bool | None], branch: Callable[[str], str],
     ) -> None:  # fmt: skip
         self.past, self.root, self._tracked, self._report = past, os.path.realpath(root), tracked, report
-        self._is_known, self._branch = is_known, branch
+        self._is_known, self._branch, self._modules = is_known, branch, modules
         self._having: dict[str, set[bytes]] = {}
         self._lives: dict[bytes, list[Presence]] = {}
         self._folders: set[str] | None = None
@@ -79,14 +85,16 @@ class Checker:
         for done, note in enumerate(notes):
             if done % 500 == 0:
                 self._report("notes", done, len(notes))
-            found.append([self._one(reference, note.at) for reference in note.references])
+            found.append([self._one(reference, note) for reference in note.references])
         return found
 
-    def _one(self, reference: Reference, at: float) -> Finding:
+    def _one(self, reference: Reference, note: Note) -> Finding:
+        if note.held and reference.kind in ("commit", "branch"):  # nobody knows when those went
+            return _fresh(reference)
         return {
             "file": self._file, "symbol": self._symbol, "setting": self._symbol, "command": self._command, "commit": self._commit,
             "branch": self._named_branch,
-        }[reference.kind](reference, at)  # fmt: skip
+        }[reference.kind](reference, note.at)  # fmt: skip
 
     # -- files ----------------------------------------------------------------------------------------------
 
@@ -102,13 +110,15 @@ class Checker:
         if name in now or len(now) == 1 == len(files):
             path = name if name in now else now[0]
             return self._changed(reference, path, self._around(path, at))
-        if now:
+        known = {version.path for version in then}
+        if now and (name not in known or known & set(now)):
             return Finding(reference.kind, reference.name, "fresh")
         if not then:
             return Finding(reference.kind, reference.name, "fresh") if self._on_disk(name) else _unknown(reference)
         if len(then) > 1 and any(found.moved for found in then):
             return _unknown(reference)  # which of them was meant?
-        return self._went(reference, max(then, key=lambda found: found.end or 0))
+        found = self._went(reference, max(then, key=lambda found: found.end or 0))
+        return found if not now or found.state == "moved" else _unknown(reference)
 
     def _within(self, path: str) -> str:
         """A path below the root; '' for one that is elsewhere."""
@@ -120,10 +130,8 @@ class Checker:
         return ""
 
     def _meant(self, name: str) -> list[str]:
-        """The files that a name may stand for: the one of that path, else those whose path ends so."""
-        if name in self.past.files:
-            return [name]
-        return [p for p in self.past.by_name.get(os.path.basename(name), ()) if p.endswith("/" + name)]
+        """The files that a name may stand for: the one of that path, and those whose path ends so."""
+        return [p for p in self.past.by_name.get(os.path.basename(name), ()) if p == name or p.endswith("/" + name)]
 
     def _around(self, path: str, at: float) -> Presence | None:
         """The content that a file had at a time, or had first soon after it. None where it was not there."""
@@ -173,9 +181,25 @@ class Checker:
             if not onward:
                 return _unknown(reference)
             moved = self._last_of(onward[0])
-        if moved.end is None or moved.moved:
+        if moved.end is None or moved.moved or last.blob in self.past.present or not self._can_tell(then.path):
             return _unknown(reference)
         return self._at(reference, "gone", then.path, moved.end)
+
+    def _can_tell(self, path: str) -> bool:
+        """Whether a file that is not there is nowhere: neither in a submodule, nor among what is built."""
+        return os.path.basename(path) not in self._built and not any(path.startswith(f"{m}/") for m in self._modules)
+
+    @cached_property
+    def _built(self) -> set[str]:
+        """The names of files that lie where a build puts them."""
+        found: set[str] = set()
+        for folder in _BUILT:
+            for _, folders, files in os.walk(os.path.join(self.root, folder)):
+                folders[:] = [name for name in folders if name not in _MADE]
+                found.update(files)
+                if len(found) > _MAX_LOOSE:
+                    return found
+        return found
 
     def _at(self, reference: Reference, state: Any, path: str, n: int, to: str = "") -> Finding:
         """What became of a name with commit *n*. Paths are the repository's text, which agents may be told: one that could be a sentence is not
@@ -231,9 +255,26 @@ class Checker:
         newest = sorted(having, key=lambda blob: -max(version.end or 0 for version in self._lives[blob]))[
             :_MAX_VERSIONS
         ]
-        if self._loose is None or not self._is_defined(name, newest):
+        if self._loose is None or not self._is_defined(name, newest) or self._may_stand(name, lives):
             return _unknown(reference)  # a library's, say, that nobody uses any more
         return self._at(reference, "gone", latest.path, latest.end or 0)
+
+    def _may_stand(self, name: str, lives: list[Presence]) -> bool:
+        """Whether one of the files that had a name has it still, or can't be looked into, as it is or as it lies on the disk."""
+        for path in {version.path for version in lives}:
+            if not self._can_tell(path):
+                return True
+            newest = self.past.files[path][-1]
+            if newest.end is None and self.past.is_opaque(newest.blob):
+                return True
+            try:
+                if name.encode() in inside.read(os.path.join(self.root, path), _MAX_FILE).replace(b"\0", b""):
+                    return True
+            except FileNotFoundError:
+                continue
+            except OSError:
+                return True
+        return False
 
     def _is_defined(self, name: str, blobs: list[bytes]) -> bool:
         """Whether one of these contents gives a name its meaning. What a manifest lists is somebody else's."""
@@ -283,15 +324,16 @@ class Checker:
             return _unknown(reference)
         names, defines = _DEFINERS[program]
         files = [path for path in self.past.files if _is_called(path, names)]
+        now = [defines(text) for text in self._texts([*files, *(name for name in names if name[0] != "*")])]
+        if any(found is None or any(fnmatchcase(target, one) for one in found) for found in now):
+            return _fresh(reference) if any(found and target in found for found in now) else _unknown(reference)
         versions = [
             version
             for path in files
             for version in self.past.files[path]
-            if target in self._defined(defines, version.blob)
+            if target in (self._defined(defines, version.blob) or ())
         ]
-        if any(version.end is None for version in versions) or any(
-            self._defined_on_disk(defines, path, target) for path in files
-        ):
+        if any(version.end is None for version in versions):
             return _fresh(reference)
         first, last = self.past.number_at(at), self.past.number_at(at + _SOON_S)
         if not any((v.end or 0) > first and v.first <= last for v in versions):
@@ -310,14 +352,16 @@ class Checker:
         return _unknown(reference)
 
     @cache  # noqa: B019 - it lives as long as one run
-    def _defined(self, defines: Callable[[bytes], set[str]], blob: bytes) -> set[str]:
+    def _defined(self, defines: Callable[[bytes], set[str] | None], blob: bytes) -> set[str] | None:
         return defines(self.past.content(blob))
 
-    def _defined_on_disk(self, defines: Callable[[bytes], set[str]], path: str, target: str) -> bool:
-        try:
-            return target in defines(inside.read(os.path.join(self.root, path), _MAX_FILE))
-        except OSError:
-            return False
+    def _texts(self, files: list[str]) -> Iterator[bytes]:
+        """These files as they lie on the disk, and as the last commit has them."""
+        for path in dict.fromkeys(files):
+            with contextlib.suppress(OSError):
+                yield inside.read(os.path.join(self.root, path), _MAX_FILE)
+            if self.past.is_present(path):
+                yield self.past.content(self.past.files[path][-1].blob)
 
     # -- commits and branches -------------------------------------------------------------------------------
 
@@ -347,7 +391,9 @@ def _defines(text: bytes, name: str) -> bool:
         rf"\bfunc[ \t]*\([^()\n]*\)[ \t]*{word}",
         rf"^[ \t]*(?:[\w$<>\[\],?*&]+[ \t]+){{0,4}}{word}[ \t]*\([^;\n]*\)[^;\n]*\{{[ \t]*$",
     )
-    found = text.decode("utf-8", "replace")
+    # line by line, none of them long: what a repository has may be made to keep a pattern busy
+    lines = [line for line in text.decode("utf-8", "replace").split("\n") if name in line and len(line) <= _MAX_LINE]
+    found = "\n".join(lines)
     return any(re.search(pattern, found, re.MULTILINE) for pattern in patterns)
 
 
@@ -380,7 +426,7 @@ def _counts(path: str) -> bool:
 def _identifiers(text: bytes) -> set[str]:
     if not names_in(text).size:
         return set()
-    return {word.decode() for word in re.findall(rb"[A-Za-z_$][A-Za-z0-9_$]{3,}", text)}
+    return {word.decode() for word in words_in(text)}
 
 
 def _script(words: list[str]) -> str:
@@ -395,19 +441,23 @@ def _ends(word: str, ends: tuple[str, ...]) -> bool:
     return "/" in word and word.partition("::")[0].endswith(ends)
 
 
-def _make_targets(text: bytes) -> set[str]:
-    return {name.decode() for line in _TARGET.finditer(text) for name in line[0].rstrip(b":").split()}
+def _make_targets(text: bytes) -> set[str] | None:
+    """The targets of a makefile, ``*`` in a pattern's place; None where there may be others: of what it includes, or of a variable."""
+    names = {name.decode("utf-8", "replace") for line in _TARGET.findall(text) for name in line.split()}
+    if _INCLUDES.search(text) or any(name.startswith("$") and "/" not in name for name in names):
+        return None
+    return {re.sub(r"[\[\]?*]", "", name).replace("%", "*") for name in names}
 
 
-def _recipes(text: bytes) -> set[str]:
-    return {name.decode() for name in _RECIPE.findall(text)}
+def _recipes(text: bytes) -> set[str] | None:
+    return None if _INCLUDES.search(text) else {name.decode() for name in _RECIPE.findall(text)}
 
 
-def _scripts(text: bytes) -> set[str]:
+def _scripts(text: bytes) -> set[str] | None:
     try:
-        manifest = msgspec.json.decode(text)
+        manifest = msgspec.json.decode(text.removeprefix(b"\xef\xbb\xbf"))
     except msgspec.DecodeError:
-        return set()
+        return None
     scripts = manifest.get("scripts") if isinstance(manifest, dict) else None
     return set(scripts) if isinstance(scripts, dict) else set()
 
@@ -419,7 +469,7 @@ _RUNS = {
     **dict.fromkeys(("node", "deno", "bun"), (".js", ".mjs", ".cjs", ".ts")),
     "ruby": (".rb",),
 }
-_Definer = tuple[Iterable[str], Callable[[bytes], set[str]]]
+_Definer = tuple[Iterable[str], Callable[[bytes], set[str] | None]]
 _DEFINERS: dict[str, _Definer] = {
     "make": (_MAKEFILES, _make_targets),
     "just": (_JUSTFILES, _recipes),

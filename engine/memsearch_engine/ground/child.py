@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import resource
 import sys
 import threading
 import time
@@ -17,6 +18,7 @@ from typing import Any
 import msgspec
 from dulwich.index import read_index
 from dulwich.object_store import DiskObjectStore
+from dulwich.objects import S_ISGITLINK
 
 from memsearch_engine import inside, repository
 from memsearch_engine.ground.ask import Answer, Asked
@@ -28,11 +30,16 @@ from memsearch_engine.ground.references import find
 
 _MAX_INDEX = 256 * 1024 * 1024
 _ALONE_S = 2.0
+#: Seconds of work, and bytes of its own: a repository may be made to want more.
+_LIMITS = ((resource.RLIMIT_CPU, 1800), (resource.RLIMIT_DATA, 3 << 30))
 
 
 def main() -> None:
     with contextlib.suppress(OSError):
         os.nice(19)
+    for kind, most in _LIMITS:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(kind, (most, resource.getrlimit(kind)[1]))
     threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
     asked = msgspec.json.decode(sys.stdin.buffer.read(), type=Asked)
     sys.stdout.buffer.write(msgspec.json.encode(answer(asked, _report)))
@@ -64,8 +71,9 @@ def answer(asked: Asked, report: Any) -> Answer:
         if not branches.head:
             return _nothing(asked, found, "it has no commit yet")
         past.read(branches.head, shallow, min((note.at for note in asked.notes), default=time.time()), report)
-        checker = Checker(past, asked.root, _tracked(asked.common_dir), report, branches.has_commit, branches.state)
-        notes = [Note(note.at, references) for note, references in zip(asked.notes, found)]
+        tracked, modules = _tracked(asked.common_dir)
+        checker = Checker(past, asked.root, tracked, modules, report, branches.has_commit, branches.state)
+        notes = [Note(note.at, references, note.held) for note, references in zip(asked.notes, found)]
         return Answer(
             branches.head.decode(),
             [
@@ -90,13 +98,14 @@ def _unmerged(branches: Branches, name: str) -> str:
     return name if name != branches.current and branches.merged(name) == "unmerged" else ""
 
 
-def _tracked(common_dir: str) -> dict[str, tuple[float, int]]:
-    """path -> (mtime, size), as git's index has them."""
+def _tracked(common_dir: str) -> tuple[dict[str, tuple[float, int]], set[str]]:
+    """path -> (mtime, size), as git's index has them; and where it has submodules."""
     try:
         entries = list(read_index(io.BytesIO(inside.read(os.path.join(common_dir, "index"), _MAX_INDEX))))
     except Exception:  # a made-up index may break its reader in any way
-        return {}
-    return {entry.name.decode("utf-8", "replace"): (_seconds(entry.mtime), entry.size) for entry in entries}
+        return {}, set()
+    files = {entry.name.decode("utf-8", "replace"): (_seconds(entry.mtime), entry.size) for entry in entries}
+    return files, {entry.name.decode("utf-8", "replace") for entry in entries if S_ISGITLINK(entry.mode)}
 
 
 def _seconds(stamp: Any) -> float:

@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from dulwich.diff_tree import CHANGE_COPY, CHANGE_RENAME, RenameDetector, TreeChange, tree_changes
-from dulwich.objects import S_ISGITLINK, Blob, Commit
+from dulwich.objects import S_ISGITLINK, Blob, Commit, Tag
 
-_LAYOUT = 1
+_LAYOUT = 2
 _SCHEMA = f"""
 PRAGMA user_version={_LAYOUT};
 CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -39,12 +39,14 @@ _LIKE_ENOUGH, _MAX_PAIRED = 60, 200  # git's own: a rename keeps 60 % of a file;
 _TELLING_SIZE = 64  # bytes: smaller files are alike by chance
 _MAX_BLOB = 512 * 1024
 _AT_ONCE = 500  # commits, or contents, between two writes
+_EMPTY = bytes.fromhex("e69de29bb2d1d6434b8b29ae775ad8c2e48c5391")  # git's name of no content
 _IDENTIFIER = re.compile(rb"[A-Za-z_$][A-Za-z0-9_$]{3,}")
 _TELLING = re.compile(rb"[^_]_+[^_]|[a-z0-9][A-Z]|^[A-Z][A-Z0-9_]*$")
 
 
 class Presence(NamedTuple):
-    """A file with one content: from commit number *first* on, until *end* (None: still). ``moved``: where it went at its end."""
+    """A file with one content: from commit number *first* on, until *end* (None: still). ``moved``: where it went at its end;
+    its own path where that can't be told."""
 
     path: str
     blob: bytes
@@ -150,24 +152,30 @@ class Past:
                 self._touch(change.old.path, n, None, moved.get(change.old.path))
 
     def _moves(self, old: Any, new: Any, went: dict[bytes, Any], came: dict[bytes, Any]) -> dict[bytes, bytes]:
-        """Where files went that went and came with one commit. Small ones go with their folder, or nowhere."""
+        """Where files went that went and came with one commit, small ones with their folder. One that may have gone anywhere goes to itself."""
         found: dict[bytes, bytes] = {}
+        if len(went) * len(came) > _MAX_PAIRED**2:  # more than are compared: nobody knows where one went
+            found = {path: path for path in went}
+        same_name = {os.path.basename(path) for path in came}
         detector = RenameDetector(self._store, rename_threshold=_LIKE_ENOUGH, max_files=_MAX_PAIRED)
         for change in detector.changes_with_renames(old, new):
             one, other = change.old, change.new
             # of a file that went and was found in two places, the second is a "copy"
             if not one or not other or change.type not in (CHANGE_RENAME, CHANGE_COPY):
                 continue
-            if one.path in went and other.path in came and self._store[one.sha].raw_length() >= _TELLING_SIZE:
-                found.setdefault(one.path, other.path)
+            is_move = one.path in went and other.path in came and found.get(one.path, one.path) == one.path
+            if is_move and self._store[one.sha].raw_length() >= _TELLING_SIZE:
+                found[one.path] = other.path
         folders: dict[bytes, set[bytes]] = defaultdict(set)
         for path, to in found.items():
-            if os.path.basename(path) == os.path.basename(to):
+            if path != to and os.path.basename(path) == os.path.basename(to):
                 folders[os.path.dirname(path)].add(os.path.dirname(to))
-        for path in went.keys() - found.keys():
+        for path in [path for path in went if found.get(path, path) == path]:
             targets = folders.get(os.path.dirname(path), set())
             if len(targets) == 1 and (target := os.path.join(*targets, os.path.basename(path))) in came:
                 found[path] = target
+            elif os.path.basename(path) in same_name:
+                found[path] = path
         return found
 
     def _touch(self, path: bytes, n: int, blob: bytes | None, moved: bytes | None = None) -> None:
@@ -218,9 +226,17 @@ class Past:
         return datetime.fromtimestamp(self.times[n]).date().isoformat()
 
     def content(self, blob: bytes) -> bytes:
-        """Of a file; b'' for what is too large to be looked into."""
-        found = self._store[blob.hex().encode()]
-        return found.data if isinstance(found, Blob) and found.raw_length() <= _MAX_BLOB else b""
+        """Of a file; b'' for what is too large to be looked into, or can't be read."""
+        try:
+            found = self._store[blob.hex().encode()]
+            return found.data if isinstance(found, Blob) and found.raw_length() <= _MAX_BLOB else b""
+        except Exception:  # one that is damaged, or blown up: dulwich has many words for it
+            return b""
+
+    def is_opaque(self, blob: bytes) -> bool:
+        """Whether a content can't be looked into: it is too large or no text, or stands for one that lies elsewhere (Git LFS)."""
+        text = self.content(blob)
+        return not text and blob != _EMPTY or b"\0" in text[:8000] or text.startswith(b"version https://git-lfs")
 
     def share_gone(self, old: bytes, new: bytes) -> float:
         """Of the lines of a content, how many another one has not, 0 to 1."""
@@ -285,8 +301,14 @@ def names_in(text: bytes) -> np.ndarray:
     """The hashes of a text's identifiers that are no plain words: of shape (n,), uint32, each once. None for what is no text."""
     if b"\0" in text[:8000]:
         return np.zeros(0, dtype=np.uint32)
-    words = {word for word in _IDENTIFIER.findall(text) if _TELLING.search(word)}
+    words = {word for word in words_in(text) if _TELLING.search(word)}
     return np.fromiter({zlib.crc32(word) for word in words}, dtype=np.uint32)
+
+
+def words_in(text: bytes) -> set[bytes]:
+    """A text's identifiers. A ``$`` may be a part of one, or a shell's sign before it: both count."""
+    words = set(_IDENTIFIER.findall(text))
+    return words.union(*(word.split(b"$") for word in words if b"$" in word)) - {b""}
 
 
 def _is_module(change: TreeChange) -> bool:
@@ -324,6 +346,8 @@ def walk(store: Any, tip: bytes, cut: set[bytes], stop: set[bytes]) -> Iterator[
             commit = store[name]
         except KeyError:  # a part that was never fetched
             continue
+        if isinstance(commit, Tag):
+            waiting.append(commit.object[1])
         if not isinstance(commit, Commit):
             continue
         yield name

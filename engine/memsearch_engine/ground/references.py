@@ -15,7 +15,7 @@ from memsearch_engine.ground.finding import Reference
 _MOST = 40  # names of one note
 _MAX_TEXT = 20_000  # characters
 _CODE = re.compile(r"`([^`\n]{2,200})`")
-_COMMENT = re.compile(r"<!--.*?-->", re.S)
+_COMMENT = re.compile(r"<!--.{0,2000}?-->", re.S)
 _SENTENCE = re.compile(r"\n|(?<=[.;!?])\s+")
 #: Words of a sentence that says itself that what it names went, moved or is no more what it was.
 _TELLS = re.compile(
@@ -30,10 +30,14 @@ _SUFFIX = (
     "|hs|ml|dart|zig|nim|sh|bash|zsh|fish|ps1|bat|sql|graphql|gql|proto|thrift|toml|yaml|yml|json|jsonc|json5|ini|cfg|conf|env|xml|html|css|scss"
     "|sass|less|md|mdx|rst|txt|adoc|tf|hcl|nix|gradle|cmake|mk|lock|csv|tsv|j2|tmpl|tcss"
 )
+_PART = r"[\w@+.-]{1,120}"  # of a path; bounded, as all that is repeated here: notes may say anything, at any length
+_BEFORE, _AFTER = r"(?<![\w/.@:~\\=?&%${}+-])", r"(?![\w/\\=-]|\.\w)"
 _PATH = re.compile(
-    rf"(?<![\w/.@:~-])(?P<path>(?:\.{{0,2}}/)?(?:[\w@+.-]+/)*(?:[\w@+-][\w@+.-]*\.(?:{_SUFFIX})|(?:Makefile|Dockerfile|Justfile|justfile)"
-    r"(?:\.\w+)?)|(?:[\w@+.-]+/)+\.[A-Za-z][\w-]+)(?![\w/-]|\.\w)|(?<![\w/.@:~-])(?P<folder>(?:\.{0,2}/)?(?:[\w@+.-]+/)+)(?![\w*.])",
+    rf"{_BEFORE}(?P<path>(?:\.{{0,2}}/)?(?:{_PART}/){{0,40}}(?:[\w@+-][\w@+.-]{{0,120}}\.(?:{_SUFFIX})"
+    rf"|(?:Makefile|Dockerfile|Justfile|justfile)(?:\.\w+)?)|(?:{_PART}/){{1,40}}\.[A-Za-z][\w-]+){_AFTER}"
+    rf"|{_BEFORE}(?P<folder>(?:\.{{0,2}}/)?(?:{_PART}/){{1,40}})(?![\w*.\\=])",
 )
+_HALF = re.compile(r"/[^\s/`.]+ $")  # of a path with a space in it: what comes is its rest
 _URL = re.compile(r"\b\w+://\S+")
 _NAME = r"[A-Za-z_$][\w$]*"
 _QUALIFIED = re.compile(rf"(?:{_NAME}(?:\.|::|#|->))*({_NAME})(\(.{{0,60}}\))?")
@@ -66,6 +70,17 @@ def find(text: str) -> list[Reference]:
     return list(found)
 
 
+def replaced(text: str, name: str, to: str) -> str:
+    """*text* with another path wherever ``find`` would find *name* in it: not in an address, a longer path or an argument."""
+    named = re.compile(rf"{_BEFORE}(?:\./)?{re.escape(name)}{'' if name.endswith('/') else _AFTER}")
+
+    def put(match: re.Match[str]) -> str:
+        before = text[max(0, match.start() - 200) : match.start()]
+        return match[0] if _HALF.search(before) or re.search(r"\b\w+://\S*$", before) else to
+
+    return named.sub(put, text)
+
+
 def _without_names(sentence: str) -> str:
     """*sentence* without paths and identifiers in code: ``move_to`` tells of no move; ``git mv a b`` does."""
     return _PATH.sub(" ", _CODE.sub(lambda span: span[1] if " " in span[1] else " ", sentence))
@@ -78,7 +93,7 @@ def _in(sentence: str) -> Iterator[Reference]:
     for span in _CODE.finditer(sentence):
         yield from _in_code(span[1].strip(), named_commits)
     prose = _URL.sub(" ", _CODE.sub(" ", sentence))
-    yield from _paths(prose)
+    yield from (path for path in _paths(prose) if "/" in path.name or not path.name.endswith(".js"))  # Node.js, Vue.js
     for match in _IN_PROSE.finditer(prose):
         yield Reference("setting" if _UPPER.fullmatch(match[1]) else "symbol", match[1])
     if named_commits:
@@ -94,7 +109,8 @@ def _in_code(code: str, named_commits: bool) -> Iterator[Reference]:
     if _COMMIT.fullmatch(code) and (named_commits or len(code) in (7, 8, 40)):
         yield Reference("commit", code)
         return
-    paths = list(_paths(code))
+    # "my runner.py" and "src/my runner.py" are one name each, in which no part is meant
+    paths = [path for path in _paths(code) if " " not in code or "/" in path.name]
     if paths:
         yield from paths
         return
@@ -115,6 +131,8 @@ def _is_telling(name: str) -> bool:
 def _paths(text: str) -> Iterator[Reference]:
     for match in _PATH.finditer(text):
         path = match["path"] or match["folder"]
+        if _HALF.search(text[max(0, match.start() - 200) : match.start()]):
+            continue
         if match["folder"] and path.count("/") < 2 and not path.startswith("./"):
             path = path if len(path) > 3 else ""  # "a/": no folder is called so in prose
         path = path.removeprefix("./")

@@ -539,6 +539,15 @@ class Catalog:
                 (project, compared.head, compared.at, compared.problem),
             )
 
+    def put_problem(self, project: str, compared: Compared) -> None:
+        """Note why the notes of a project could not be compared; what is known of them stays."""
+        with self.transaction() as db:
+            db.execute(
+                "INSERT INTO ground (project, head, at, problem) VALUES (?,?,?,?)"
+                " ON CONFLICT (project) DO UPDATE SET at=excluded.at, problem=excluded.problem, head=''",
+                (project, "", compared.at, compared.problem),
+            )
+
     def forget_ground(self, project: str) -> None:
         """Forget what the notes of a project name, and how that stood."""
         with self.transaction() as db:

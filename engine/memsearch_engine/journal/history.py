@@ -309,6 +309,22 @@ class History:
             (memory, at),
         )
 
+    def begins(self) -> float:
+        """When the oldest change was made that is kept, where older ones were forgotten (seconds since 1970); 0 where none was."""
+        if self._connection is None and not self._path.exists():
+            return 0.0
+        row = self._execute("SELECT seq, at FROM changes WHERE state<>'pruned' ORDER BY seq LIMIT 1").fetchone()
+        return float(row[1]) if row and row[0] > 1 else 0.0
+
+    def undone_since(self, memory: str, at: float) -> list[Change]:
+        """Of each entry of a memory folder the last change that was made before *at* and taken back after it."""
+        if self._connection is None and not self._path.exists():
+            return []
+        return self._select(
+            "seq IN (SELECT max(seq) FROM changes WHERE memory=? AND at<=? AND state='undone' AND undone_at>? GROUP BY entry_id) ORDER BY seq",
+            (memory, at, at),
+        )
+
     def get(self, seq: int) -> Change | None:
         return next(iter(self._select("seq=?", (seq,))), None)
 

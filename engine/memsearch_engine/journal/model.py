@@ -5,6 +5,8 @@ Offsets are bytes into the file as it was read, so that a change can replace exa
 
 from __future__ import annotations
 
+import re
+
 import msgspec
 
 from memsearch_engine.agents import registry
@@ -139,6 +141,16 @@ def agent_of(kind: str, path: str) -> str:
 def path_said(value: str) -> str:
     """A path as it was before ``clean_comment``: agents name folders after paths, in which two dashes are nothing rare."""
     return value.replace("-\u2010", "--")
+
+
+#: A branch's name that is told: letters, digits and a few signs. git allows more, hidden letters and directions of writing among it.
+_BRANCH = re.compile(r"[\w./+@#=,-]{1,120}")
+
+
+def branch_said(value: str) -> str:
+    """A branch's name (``path_said``) as it may be repeated to agents; '' for one that may not."""
+    name = path_said(value)
+    return name if name != "HEAD" and _BRANCH.fullmatch(name) else ""
 
 
 def clean_comment(value: str) -> str:

@@ -6,13 +6,15 @@ what keeps no history by design, the long-term memory, is left out.
 
 from __future__ import annotations
 
+import contextlib
+import math
 from collections.abc import Iterable
 from datetime import date, datetime, timedelta
 
 import msgspec
 
 from memsearch_engine.index import analyze
-from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.catalog import Catalog, CatalogBroken
 from memsearch_engine.index.rows import Row
 from memsearch_engine.journal.files import DayFile, day_of
 from memsearch_engine.journal.history import Change, History
@@ -29,46 +31,52 @@ _ENOUGH = 0.5  # of what was asked that a note has to have, to come in by its wo
 
 
 def end_of(day: str) -> float:
-    """The end of an ISO day here, in seconds since 1970."""
-    return (datetime.combine(date.fromisoformat(day), datetime.min.time()) + timedelta(days=1)).timestamp()
+    """The end of an ISO day here, in seconds since 1970; of one that no clock reaches, without end."""
+    try:
+        return (datetime.combine(date.fromisoformat(day), datetime.min.time()) + timedelta(days=1)).timestamp()
+    except (OverflowError, ValueError):
+        return math.inf if day > "1970" else 0.0
 
 
 class Then:
     """The notes of some memory folders at the end of *day* (``YYYY-MM-DD``), as far as they were changed since.
 
     Attributes:
-        entries: id -> (path, the entry as it stood); None in its place where it was not there.
+        known_from: the day before whose changes the history has forgotten all, where that is a later one; else ''.
+        entries: (path, id) -> the entry as it stood; None where it was not there.
     """
 
     def __init__(self, history: History, memories: Iterable[str], day: str) -> None:
         self.day = day
-        self.entries: dict[str, tuple[str, Entry | None]] = {}
+        begins = history.begins()
+        self.known_from = datetime.fromtimestamp(begins).date().isoformat() if begins > end_of(day) else ""
+        self.entries: dict[tuple[str, str], Entry | None] = {}
         for memory in memories:
             for change in history.first_since(memory, end_of(day)):
-                if len(day_of(change.path)) > 0 and day_of(change.path) <= day:
-                    self._put(change)
+                self._put(change, change.before)
+            for change in history.undone_since(memory, end_of(day)):
+                self._put(change, change.after)
 
-    def _put(self, change: Change) -> None:
-        if change.before:
-            stood = parse(change.before, day_of(change.path)).entries
-            if stood:
-                # an entry that has no id of its own is known by what it says: by what it says now
-                self.entries[change.entry_id] = change.path, msgspec.structs.replace(stood[0], id=change.entry_id)
-        else:  # it had been deleted, and was brought back
-            self.entries[change.entry_id] = change.path, None
+    def _put(self, change: Change, text: bytes | None) -> None:
+        if not "" < day_of(change.path) <= self.day:
+            return
+        stood = parse(text, day_of(change.path)).entries if text else []
+        if stood:
+            # an entry that has no id of its own is known by what it says: by what it says now
+            self.entries[change.path, change.entry_id] = msgspec.structs.replace(stood[0], id=change.entry_id)
+        elif not text:  # it had been deleted, and was brought back
+            self.entries[change.path, change.entry_id] = None
 
     def read(self, file: DayFile, now: list[Entry]) -> list[Entry]:
         """The entries of a day's file as they stood, *now* being how they stand."""
         found = []
         known = {entry.id for entry in now}
         for entry in now:
-            stood = self.entries.get(entry.id)
-            if stood is None:
-                found.append(entry)
-            elif stood[1] is not None:
-                found.append(stood[1])
+            stood = self.entries.get((file.path, entry.id), entry)
+            if stood is not None:
+                found.append(stood)
         back = [
-            e for name, (path, e) in self.entries.items() if path == file.path and e is not None and name not in known
+            e for (path, name), e in self.entries.items() if path == file.path and e is not None and name not in known
         ]
         return sorted(found + back, key=lambda entry: entry.time or "99") if back else found
 
@@ -78,29 +86,44 @@ def put_back(
 ) -> None:
     """Make *answer*, which was found among the notes as they are, that of the day that *query* asks for; in place."""
     answer.hits = [hit for hit in answer.hits if hit.day]
-    places = {hit.id: hit for hit in answer.hits}
+    places = {(hit.row.path, hit.id): hit for hit in answer.hits}
     terms = sorted(set(analyze.query_terms(query.text)))
-    idf = weights(catalog, terms) if catalog is not None else dict.fromkeys(terms, 1.0)
+    idf = dict.fromkeys(terms, 1.0)
+    with contextlib.suppress(CatalogBroken):
+        idf = weights(catalog, terms) if catalog is not None else idf
     most = sum(idf.values()) or 1.0
 
     def covered(row: Row) -> float:
         return sum(idf[term] for term in idf.keys() & set(analyze.terms(row.embedded))) / most
 
-    kept = [hit for hit in answer.hits if hit.id not in then.entries]
+    kept = [hit for hit in answer.hits if (hit.row.path, hit.id) not in then.entries]
     for hit in kept:
         hit.row.stale = hit.row.stale_why = hit.row.unmerged = ""  # of the repository as it is now
-    for name, (path, entry) in then.entries.items():
+    for (path, name), entry in then.entries.items():
         project = next((p for p in projects if path.startswith(p.memory)), None)
         rows = rows_of(project.id, entry, path, day_of(path)) if project and entry is not None else []
         rows = [row for row in rows if query.admits(row, then.day)]
         if not rows:
             continue
         best = max(rows, key=covered)
-        coverage, before = covered(best), places.get(name)
-        why = [f"as it stood on {then.day}"]
+        coverage, before = covered(best), places.get((path, name))
+        why = [f"as it stood on {then.known_from or then.day}"]
+        why += [f"what was changed before {then.known_from} is forgotten"] if then.known_from else []
+        # found by words that came later, it was not to be found then
+        share = min(1.0, coverage / (covered(before.row) or 1.0)) if before and not query.is_empty and terms else 1.0
+        if before is not None and not share and covered(before.row):
+            continue
         if before is not None:
             kept.append(
-                Hit(0, before.score, best, before.ranks, before.scores, [*before.reasons, *why], before.confidence)
+                Hit(
+                    0,
+                    before.score * share,
+                    best,
+                    before.ranks,
+                    before.scores,
+                    [*before.reasons, *why],
+                    before.confidence,
+                )
             )
         elif query.is_empty or coverage >= _ENOUGH:
             beside = next((hit for hit in kept if not query.is_empty and covered(hit.row) < coverage), None)

@@ -25,9 +25,11 @@ _SKIPPED = re.compile(r"^\s*[-*+]?\s*(?:User asked|Errors met|Files changed|Comm
 _NAME = r"[A-Za-z_][\w-]*(?:\.[A-Za-z_][\w-]*)*"
 _ASSIGNED = re.compile(rf"`({_NAME})(?:\s*=(?!=)\s*|:\s+)([^`\n]{{1,60}})`")
 _VALUE = r"""`[^`\n]{1,40}`|"[^"\n]{1,40}"|-?\d[\d_,.]*\s?(?:ms|s|sec(?:onds?)?|min(?:utes?)?|h(?:ours?)?|d(?:ays?)?|kb|mb|gb|kib|mib|gib|%)?\b|true|false|on|off|enabled|disabled"""
+#: What may follow a value that is one: "is on the private subnet", "is off by one" and "is 3 times the pool" give none.
+_ENDS = r"(?=\s*(?:$|[.;,:)(!?–—]|(?:in|for|everywhere|here|now|again|since|because|so|and|but|by\s+default)\b))"
 _STATED = re.compile(
     rf"(?:`({_NAME})`|(?<![\w/.`-])([A-Za-z]\w*_\w+))\s+(?:is|are|stays(?:\s+at)?|equals|defaults\s+to|(?:is\s+)?set\s+to|(?:is|stands)\s+at|=)\s+"
-    rf"(?:now\s+|always\s+|by\s+default\s+)?({_VALUE})(?!\w)",
+    rf"(?:now\s+|always\s+|by\s+default\s+)?({_VALUE})(?!\w){_ENDS}",
     re.IGNORECASE,
 )
 #: Where, or for whom, something holds.
@@ -46,6 +48,7 @@ _SECONDS = {"ms": 0.001, "s": 1, "sec": 1, "second": 1, "seconds": 1, "min": 60,
 _BYTES = {"kb": 1e3, "mb": 1e6, "gb": 1e9, "kib": 1024, "mib": 1024**2, "gib": 1024**3}
 _SWITCH = {"true": "on", "on": "on", "enabled": "on", "false": "off", "off": "off", "disabled": "off"}
 _NUMBER = re.compile(r"(-?\d[\d_,]*(?:\.\d+)?)\s?([a-z%]*)")
+_COMPARED = re.compile(r"-?[\d.e+-]+( \S+)?")  # a number as ``_value`` makes it
 _PLAIN = re.compile(r"[\w./:@+-]{1,40}")
 
 
@@ -91,7 +94,12 @@ def _in_project(catalog: Catalog, project: str) -> Iterator[Contradiction]:
         for places in {stated.places for stated in several}:
             for older, newer in pairwise(stated for stated in several if stated.places == places):
                 names = older.row.entry_id, newer.row.entry_id
-                if older.value != newer.value and names[0] != names[1] and names not in amended:
+                if (
+                    older.value != newer.value
+                    and _are_alike(older.value, newer.value)
+                    and names[0] != names[1]
+                    and names not in amended
+                ):
                     yield Contradiction(name, older, newer)
 
 
@@ -127,13 +135,23 @@ def _is_telling(name: str) -> bool:
     return "_" in name.strip("_") or "." in name or bool(re.search(r"[a-z0-9][A-Z]", name))
 
 
+def _are_alike(one: str, other: str) -> bool:
+    """Whether two values can be compared: what a number without a unit counts, nobody knows."""
+    numbers = _COMPARED.fullmatch(one), _COMPARED.fullmatch(other)
+    return None in numbers or numbers[0][1] == numbers[1][1]  # type: ignore[index]
+
+
 def _value(written: str) -> str:
     """A value as it is compared: numbers with their unit as one, switches as on and off; '' for what is no single value."""
     text = written.strip("`\"' ,;").rstrip(".")
     if (switch := _SWITCH.get(text.lower())) is not None:
         return switch
     if match := _NUMBER.fullmatch(text.lower()):
-        number, unit = float(match[1].replace("_", "").replace(",", "")), match[2]
+        # a comma before three digits groups them; before others it is a decimal sign
+        digits = re.sub(r",(?=\d{3}(?!\d))", "", match[1].replace("_", ""))
+        if digits.count(",") > 1 or "," in digits and "." in digits:
+            return ""
+        number, unit = float(digits.replace(",", ".")), match[2]
         if unit in _SECONDS:
             return f"{number * _SECONDS[unit]:g} s"
         if unit in _BYTES:

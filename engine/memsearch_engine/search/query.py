@@ -16,7 +16,7 @@ import msgspec
 
 from memsearch_engine.agents import registry
 from memsearch_engine.index.rows import Filter, Row
-from memsearch_engine.journal.model import UNTRUSTED, path_said
+from memsearch_engine.journal.model import UNTRUSTED, branch_said
 
 AGENTS = registry.names()
 _AGENT_NAMES = {other: agent.name for agent in registry.everyone() for other in agent.also_called}
@@ -142,7 +142,7 @@ def _flag(row: Row, flag: str, today: str) -> bool:
 
 def _branch(row: Row) -> str:
     """The branch that the note's turn ran on; '' where that is not known."""
-    return path_said(row.marks.get("branch", ""))
+    return branch_said(row.marks.get("branch", ""))
 
 
 def is_expired(marks: dict[str, str], today: str) -> bool:
@@ -240,8 +240,9 @@ def _apply(query: Query, fields: dict[str, Any], key: str, value: str, negative:
         if span is None:
             return False
         if key == "as-of":
-            query.as_of = min(query.as_of or span[1], span[1])
-            fields["last_day"] = min(fields["last_day"] or span[1], span[1])
+            if not negative:
+                query.as_of = min(query.as_of or span[1], span[1])
+                fields["last_day"] = min(fields["last_day"] or span[1], span[1])
             return not negative
         if key == "day" and negative:
             query.not_filters.append(("day", span[0]))

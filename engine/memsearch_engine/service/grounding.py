@@ -17,7 +17,7 @@ from memsearch_engine.errors import MemsearchError, Unreachable
 from memsearch_engine.ground import ask
 from memsearch_engine.home import Home
 from memsearch_engine.index.catalog import Catalog, Compared
-from memsearch_engine.journal.model import path_said
+from memsearch_engine.journal.model import branch_said
 from memsearch_engine.projects import Project, locate
 from memsearch_engine.repository import current_branch, head_of
 from memsearch_engine.service.indexing import Indexer
@@ -34,10 +34,11 @@ _Stamp = tuple[tuple[int, int], ...]
 
 
 class _Seen(msgspec.Struct):
-    """Of a project: when it was compared last (monotonic), and how git's files and the catalog stood then."""
+    """Of a project: when it was compared last (monotonic), how git's files stood then, and whether nothing could be said."""
 
     at: float
     stamp: _Stamp
+    failed: bool = False
 
 
 class Grounder:
@@ -81,7 +82,10 @@ class Grounder:
             if seen is None and self._is_compared(project, common_dir):
                 self._seen[project.root] = _Seen(now, _stamp(common_dir))
             elif (
-                seen is None or seen.stamp != _stamp(common_dir) or now - seen.at > _NOTED_S and self._has_new(project)
+                seen is None
+                or seen.stamp != _stamp(common_dir)
+                or now - seen.at > _NOTED_S
+                and (seen.failed or self._has_new(project))
             ):
                 return project
         return None
@@ -127,8 +131,11 @@ class Grounder:
         if answer is None:
             raise Unreachable("cancelled")
         compared = Compared(answer.head, time.time(), answer.problem)
-        catalog.put_ground(project.id, compared, answer.notes)
-        self._seen[project.root] = _Seen(time.monotonic(), stamp)
+        if answer.problem:  # what is known of the notes stays, until it can be looked again
+            catalog.put_problem(project.id, compared)
+        else:
+            catalog.put_ground(project.id, compared, answer.notes)
+        self._seen[project.root] = _Seen(time.monotonic(), stamp, bool(answer.problem))
         log.info("%d notes of %s compared with %s", len(notes), project.slug, answer.head[:10] or answer.problem)
         self._changed()
         return compared
@@ -142,9 +149,17 @@ def notes_of(catalog: Catalog, project: Project) -> list[ask.Note]:
     for note in catalog.dated(project.id):
         names = known.get((note.entry_id, note.hash))
         text = catalog.text_of(note.id) if names is None else ""
-        branch = path_said(note.marks.get("branch", ""))
+        branch = branch_said(note.marks.get("branch", ""))
         found.append(
-            ask.Note(note.entry_id, note.hash, ask.moment(note.day, note.time, note.marks), branch, names, text)
+            ask.Note(
+                note.entry_id,
+                note.hash,
+                ask.moment(note.day, note.time, note.marks),
+                branch,
+                names,
+                text,
+                "verified" in note.marks,
+            )
         )
     return found
 

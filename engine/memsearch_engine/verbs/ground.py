@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import time
 from collections.abc import Callable
 from datetime import datetime
@@ -11,10 +10,10 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.errors import MemsearchError, NotFound, Unreachable, UsageError
-from memsearch_engine.ground import ask
+from memsearch_engine.ground import ask, references
 from memsearch_engine.ground.finding import Finding, Standing
 from memsearch_engine.index.catalog import Compared, Stale
-from memsearch_engine.journal.model import path_said
+from memsearch_engine.journal.model import branch_said
 from memsearch_engine.memory import Memory
 from memsearch_engine.note import Note
 from memsearch_engine.projects import Project, locate
@@ -23,7 +22,6 @@ from memsearch_engine.search.sections import Section
 from memsearch_engine.service.answers import Verified
 
 _LONG_S = 24 * 3600.0
-_EDGE = r"[\w./-]"  # what a path is made of
 
 
 class Checked(msgspec.Struct):
@@ -112,8 +110,7 @@ class Ground:
         section = self._memory.section(name)
         text = section.entry.body
         for finding in sorted(moved, key=lambda finding: -len(finding.name)):
-            to = _as_named(finding)
-            text = to.join(re.split(rf"(?<!{_EDGE}){re.escape(finding.name)}(?![\w/-]|\.\w)", text))
+            text = references.replaced(text, finding.name, _as_named(finding))
         if text == section.entry.body:
             raise UsageError(f"{section.entry.id} names no file that has moved", f"memsearch verify {section.entry.id}")
         return self._memory.edit(section.entry.id, text, if_match=section.entry.hash, path=section.path)
@@ -156,7 +153,8 @@ class Ground:
         }
         notes = [
             ask.Note(
-                row.entry_id, row.hash, ask.moment(row.day, row.time, row.marks), path_said(row.marks.get("branch", "")), None, row.text
+                row.entry_id, row.hash, ask.moment(row.day, row.time, row.marks), branch_said(row.marks.get("branch", "")), None, row.text,
+                "verified" in row.marks,
             )
             for row in rows.values()
         ]  # fmt: skip
