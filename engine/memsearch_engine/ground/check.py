@@ -323,13 +323,12 @@ class Checker:
         if not target or "/" in target or program not in _DEFINERS:
             return _unknown(reference)
         names, defines = _DEFINERS[program]
-        files = [path for path in self.past.files if _is_called(path, names)]
-        now = [defines(text) for text in self._texts([*files, *(name for name in names if name[0] != "*")])]
+        now = self._defined_now(defines, names)
         if any(found is None or any(fnmatchcase(target, one) for one in found) for found in now):
             return _fresh(reference) if any(found and target in found for found in now) else _unknown(reference)
         versions = [
             version
-            for path in files
+            for path in self._called(names)
             for version in self.past.files[path]
             if target in (self._defined(defines, version.blob) or ())
         ]
@@ -355,13 +354,22 @@ class Checker:
     def _defined(self, defines: Callable[[bytes], set[str] | None], blob: bytes) -> set[str] | None:
         return defines(self.past.content(blob))
 
-    def _texts(self, files: list[str]) -> Iterator[bytes]:
-        """These files as they lie on the disk, and as the last commit has them."""
-        for path in dict.fromkeys(files):
+    @cache  # noqa: B019
+    def _called(self, names: tuple[str, ...]) -> list[str]:
+        return [path for path in self.past.files if _is_called(path, names)]
+
+    @cache  # noqa: B019
+    def _defined_now(
+        self, defines: Callable[[bytes], set[str] | None], names: tuple[str, ...]
+    ) -> list[set[str] | None]:
+        """What files of these names define, as they lie on the disk and as the last commit has them."""
+        found = []
+        for path in dict.fromkeys([*self._called(names), *(name for name in names if name[0] != "*")]):
             with contextlib.suppress(OSError):
-                yield inside.read(os.path.join(self.root, path), _MAX_FILE)
+                found.append(defines(inside.read(os.path.join(self.root, path), _MAX_FILE)))
             if self.past.is_present(path):
-                yield self.past.content(self.past.files[path][-1].blob)
+                found.append(defines(self.past.content(self.past.files[path][-1].blob)))
+        return found
 
     # -- commits and branches -------------------------------------------------------------------------------
 
@@ -469,7 +477,7 @@ _RUNS = {
     **dict.fromkeys(("node", "deno", "bun"), (".js", ".mjs", ".cjs", ".ts")),
     "ruby": (".rb",),
 }
-_Definer = tuple[Iterable[str], Callable[[bytes], set[str] | None]]
+_Definer = tuple[tuple[str, ...], Callable[[bytes], set[str] | None]]
 _DEFINERS: dict[str, _Definer] = {
     "make": (_MAKEFILES, _make_targets),
     "just": (_JUSTFILES, _recipes),
