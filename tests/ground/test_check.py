@@ -549,25 +549,15 @@ def test_a_commit_that_only_a_tag_has_is_there_and_the_owners_word_counts(projec
 
 
 def test_no_text_keeps_it_busy(project):
-    import time
-
-    hard = "foo_bar(" + "){" * 8000 + "\n"
-    project.write("hard.js", f"{hard}{BODY}")
-    project.write("hard.mk", "a\n" * 8000 + "-" * 100_000 + "\n")
-    project.write("justfile", "b" * 100_000 + "\n")
+    # read with an unbounded pattern, each of these takes longer than the process may work
+    project.write("hard.js", "foo_bar(" + "){" * 200_000 + f"\n{BODY}")
+    project.write("hard.mk", "a\n" * 200_000 + "-" * 100_000 + "\n")
+    project.write("justfile", "b" * 500_000 + "\n")
     project.commit("2026-01-02 12:00")
     for name in ("hard.js", "hard.mk", "justfile"):
         project.remove(name)
     project.commit("2026-02-01 12:00")
-    began = time.process_time()
     assert findings(project, "`foo_bar` `make lint` `just b` " + "+a" * 9000)
-    assert time.process_time() - began < 60 and _children_s() < 60
-
-
-def _children_s() -> float:
-    import resource
-
-    return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
 
 
 def test_a_blob_that_blows_up_is_passed_over(project, monkeypatch):
