@@ -91,9 +91,6 @@ _PUBLIC = {
     "NotFound": "errors",
     "Outcome": "capture.ledger",
     "outcomes_in": "recall.notes:outcome",
-    "PageDraft": "longterm.living:Draft",
-    "PageHunk": "longterm.review:Hunk",
-    "PagePatch": "agents.patches:Patch",
     "Pages": "verbs.pages",
     "PageState": "longterm.living",
     "parse_date": "search.query",
@@ -151,7 +148,6 @@ if TYPE_CHECKING:
     from memsearch_engine.actions.index import Act
     from memsearch_engine.agents.discover import Here
     from memsearch_engine.agents.patches import Patch
-    from memsearch_engine.agents.patches import Patch as PagePatch
     from memsearch_engine.agents.registry import Agent
     from memsearch_engine.agents.registry import agent as agent_named
     from memsearch_engine.agents.registry import everyone as all_agents
@@ -179,12 +175,10 @@ if TYPE_CHECKING:
     from memsearch_engine.llm.spend import Spent
     from memsearch_engine.llm.tokens import estimate as estimate_tokens
     from memsearch_engine.longterm.facts import Fact
-    from memsearch_engine.longterm.living import Draft as PageDraft
     from memsearch_engine.longterm.living import PageState
     from memsearch_engine.longterm.pipeline import LongTermStatus
     from memsearch_engine.longterm.recall import Learned, Match, Trash
     from memsearch_engine.longterm.review import Hunk, Proposal
-    from memsearch_engine.longterm.review import Hunk as PageHunk
     from memsearch_engine.longterm.skills import Candidate as SkillCandidate
     from memsearch_engine.longterm.store import SessionMemory
     from memsearch_engine.memory import Memory

@@ -61,12 +61,10 @@ def _linked(folder: str, dot: str) -> tuple[str, str]:
     What it names counts only where that names it back, as git writes both ends: a file in somebody's archive must not make its
     folder a part of the owner's own project.
     """
-    git_dir = os.path.realpath(os.path.join(folder, _line(dot).removeprefix("gitdir:").strip()))
-    common = os.path.realpath(os.path.join(git_dir, _line(os.path.join(git_dir, "commondir")) or os.curdir))
+    git_dir = git_folder(folder, dot)
+    common = _common(git_dir) if git_dir else ""
     if common == git_dir:  # a submodule is a project of its own
-        return folder, git_dir if _names_back(git_dir, folder) else ""
-    if os.path.realpath(_line(os.path.join(git_dir, "gitdir"))) != os.path.realpath(dot):
-        return folder, ""
+        return folder, git_dir
     if os.path.basename(common) == ".git":
         return os.path.dirname(common), common
     return common, common  # worktrees of a bare repository share the memory beside it
@@ -75,11 +73,16 @@ def _linked(folder: str, dot: str) -> tuple[str, str]:
 def git_folder(folder: str, dot: str) -> str:
     """The git folder of a worktree or submodule whose ``.git`` file *dot* is; '' where that does not name it back."""
     git_dir = os.path.realpath(os.path.join(folder, _line(dot).removeprefix("gitdir:").strip()))
-    if _line(os.path.join(git_dir, "commondir")):
-        is_ours = os.path.realpath(_line(os.path.join(git_dir, "gitdir"))) == os.path.realpath(dot)
+    if _common(git_dir) == git_dir:
+        is_named = _names_back(git_dir, folder)
     else:
-        is_ours = _names_back(git_dir, folder)
-    return git_dir if is_ours else ""
+        is_named = os.path.realpath(_line(os.path.join(git_dir, "gitdir"))) == os.path.realpath(dot)
+    return git_dir if is_named else ""
+
+
+def _common(git_dir: str) -> str:
+    """What the worktrees of a repository share."""
+    return os.path.realpath(os.path.join(git_dir, _line(os.path.join(git_dir, "commondir")) or os.curdir))
 
 
 def _names_back(git_dir: str, folder: str) -> bool:

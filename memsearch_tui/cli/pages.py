@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import PageHunk, PagePatch, agent_names
+from memsearch_engine import Hunk, Patch, agent_names
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, memory_at
@@ -58,6 +58,8 @@ def review(provider: str, model: str, page: Page, json_: bool) -> int:
     elif result.state == "review":
         _print(pages.get(page).waiting)
         output.say(f"{many(result.hunks, 'change')}: {output.safe(result.reason)} ({result.tokens:,} tokens)")
+        if result.left_out:
+            output.say(f"{many(result.left_out, 'line')} left out: from too few sessions, or other words for yours")
         flag = " --profile" if page == "user" else ""
         output.say(
             f"`memsearch project accept{flag}` takes all of it, `accept{flag} 2` one change, `reject{flag}` none; f5 in the app shows them with their notes"
@@ -67,7 +69,7 @@ def review(provider: str, model: str, page: Page, json_: bool) -> int:
     return {"review": 0, "unchanged": 0, "skipped": 1}.get(result.state, 3)
 
 
-def _print(hunks: list[PageHunk]) -> None:
+def _print(hunks: list[Hunk]) -> None:
     for hunk in hunks:
         output.echo(output.style(f"{hunk.number:2d}  {hunk.section.lstrip('# ') or 'at the top'}", bold=True))
         for line in hunk.before:
@@ -85,7 +87,8 @@ def show(page: Page, json_: bool) -> int:
     if json_:
         output.emit(state)
         return 0 if state.text else 1
-    output.echo(output.safe(state.text.rstrip()))
+    if state.text:
+        output.echo(output.safe(state.text.rstrip()))
     if state.strange:
         output.say(
             f"! {many(len(state.strange), 'line')} of it sessions are not told: you have not accepted them (`memsearch project trust`)"
@@ -219,7 +222,7 @@ def propose(name: str, dry_run: bool, take_out: bool, yes: bool, profile: bool, 
     return 0
 
 
-def _diff(patch: PagePatch) -> list[str]:
+def _diff(patch: Patch) -> list[str]:
     before = patch.before if isinstance(patch.before, bytes) else b""
     old, new = ((text or b"").decode("utf-8", "replace").splitlines() for text in (before, patch.after))
     return list(difflib.unified_diff(old, new, "before", "after", lineterm=""))

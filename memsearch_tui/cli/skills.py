@@ -8,7 +8,7 @@ from typing import TextIO
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import PagePatch, SkillCandidate, agent_names
+from memsearch_engine import Patch, SkillCandidate, agent_names
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, memory_at
@@ -198,7 +198,7 @@ def install(name: str, paths: tuple[str, ...], dry_run: bool, yes: bool, json_: 
     return 0
 
 
-def _shown(patch: PagePatch) -> list[str]:
+def _shown(patch: Patch) -> list[str]:
     new = (patch.after or b"").decode("utf-8", "replace").splitlines()
     if not isinstance(patch.before, bytes):
         return new

@@ -261,8 +261,10 @@ def test_killed_in_the_middle_it_goes_on_where_it_was(project, after, monkeypatc
         " if left[0] == 0: os.kill(os.getpid(), 9)\n"
         "child._report = report\nchild.main()\n"
     )
-    child = subprocess.run([sys.executable, "-c", script], input=msgspec.json.encode(question), capture_output=True)
-    assert child.returncode == -signal.SIGKILL
+    with subprocess.Popen([sys.executable, "-c", script], stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as child:
+        child.stdin.write(msgspec.json.encode(question) + b"\n")
+        child.stdin.flush()  # it ends by itself where this is closed
+        assert child.wait() == -signal.SIGKILL
     assert [f.state for f in findings(project, "`app/cache.py` `name_3`")] == ["gone", "fresh"]
 
 
@@ -506,7 +508,7 @@ def test_what_may_have_moved_is_not_gone(project):
 
 
 def test_what_a_build_makes_and_what_a_submodule_has_is_not_gone(project):
-    from dulwich.objects import Commit, Tree
+    from dulwich.index import IndexEntry
 
     project.write("api_pb2.py", f"class OrderEvent_pb:\n    pass\n{BODY}")
     project.commit("2026-01-02 12:00")
@@ -518,12 +520,9 @@ def test_what_a_build_makes_and_what_a_submodule_has_is_not_gone(project):
     assert [f.state for f in findings(project, "`api_pb2.py` `OrderEvent_pb`")] == ["unknown", "unknown"]
     assert [f.state for f in findings(project, "`app/cache.py`")] == ["gone"]
     index = project.repo.open_index()
-    from dulwich.index import IndexEntry
-
     index[b"app"] = IndexEntry((0, 0), (0, 0), 0, 0, 0o160000, 0, 0, 0, b"a" * 40)
     index.write()
     assert [f.state for f in findings(project, "`app/cache.py` `get_or_set()`")] == ["unknown", "unknown"]
-    assert Commit and Tree
 
 
 def test_a_commit_that_only_a_tag_has_is_there_and_the_owners_word_counts(project):
@@ -560,7 +559,7 @@ def test_no_text_keeps_it_busy(project):
     assert findings(project, "`foo_bar` `make lint` `just b` " + "+a" * 9000)
 
 
-def test_a_blob_that_blows_up_is_passed_over(project, monkeypatch):
+def test_a_blob_that_blows_up_is_passed_over(project):
     import zlib
 
     sha = project.repo.object_store[project.repo[b"HEAD"].tree]
@@ -573,3 +572,33 @@ def test_a_blob_that_blows_up_is_passed_over(project, monkeypatch):
     project.remove("app/cache.py")
     project.commit("2026-02-01 12:00")
     assert findings(project, "`app/cache.py`")[0].state == "gone"
+
+
+def test_it_ends_with_who_asked(project):
+    """Its question waits for a database that we hold; then who asked is killed."""
+    import psutil
+
+    database = project.root.parent / "held.db"
+    db = sqlite3.connect(database, isolation_level=None)
+    db.execute("CREATE TABLE held (x)")
+    db.execute("BEGIN EXCLUSIVE")
+    script = f"""
+from pathlib import Path
+from memsearch_engine.ground import ask
+ask.check({str(project.root)!r}, {project.git!r}, Path({str(database)!r}), [ask.Note("a", "h", 0.0, text="`app/cache.py`")])
+"""
+    asker = psutil.Popen([sys.executable, "-c", script])
+    child = until(lambda: next((c for c in asker.children() if "ground.child" in " ".join(c.cmdline())), None), 20)
+    until(lambda: any(file.path == str(database) for file in child.open_files()), 20, "it has read its question")
+    held = database.stat().st_ino
+    asker.kill()
+    asker.wait()
+    until(lambda: not child.is_running() or child.status() == psutil.STATUS_ZOMBIE, 10, "it has ended")
+    assert database.stat().st_ino == held  # it did not wait for the database to the end, and made another
+    db.close()
+
+
+def test_one_that_takes_too_long_is_ended(project, monkeypatch):
+    monkeypatch.setattr(ask, "_MOST_S", 0.0)
+    with pytest.raises(Unreachable, match="longer than"):
+        findings(project, "`app/cache.py`")

@@ -237,3 +237,18 @@ def test_what_is_known_stays_where_it_can_not_be_looked_again(box, memory):
     assert ground.verify().projects[0].problem and [note.row.entry_id for note in ground.stale()] == stale
     pipe.unlink()
     assert not ground.verify().projects[0].problem
+
+
+def test_the_catalog_knows_of_notes_that_were_not_looked_at(memory):
+    def is_new() -> bool:
+        memory.index()
+        return Memory(memory.place.root, home=memory.home).catalog.has_ungrounded(memory.project.id)
+
+    assert is_new()
+    Ground(memory).verify()
+    assert not is_new()
+    added = memory.add("The queue is in app/stays.py")
+    assert is_new()
+    Ground(memory).verify()
+    memory.edit(added.id, "- The queue is in app/keep.py")
+    assert is_new()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from memsearch_engine import Memory, parse_query
 
@@ -130,14 +132,7 @@ def test_a_note_is_not_found_by_words_that_came_later(memory):
 
 def test_two_projects_with_the_same_note(box, memory):
     other = Memory(box.other_project("twin"), home=box.home)
-    day = box.memory / "2026-02-02.md"
-    (box.root / "twin").exists()
-    folder = next(p for p in [other.place.memory])
-    import os
-    import shutil
-
-    os.makedirs(folder, exist_ok=True)
-    shutil.copy(day, folder)
+    box.write("2026-02-02", (box.memory / "2026-02-02.md").read_text(), Path(other.place.memory))
     other._register()
     with_all = Memory(box.project, home=box.home, everything=True)
     name = by_text(memory)["- Redis TTL is 300 seconds"]
@@ -191,3 +186,12 @@ def test_the_filter(query, as_of, text):
 def test_the_filter_narrows_together_with_others():
     parsed = parse_query("ttl after:2026-01-01 before:2026-02-01 as-of:2026-03-01")
     assert (parsed.filter.first_day, parsed.filter.last_day, parsed.as_of) == ("2026-01-01", "2026-02-01", "2026-03-01")
+
+
+def test_a_note_comes_as_high_as_its_words_then_were_worth(memory):
+    memory.add("The ferry pier timetable is printed in Oslo", day="2026-02-03", time="10:00")
+    name = memory.add("The harbour office sells ferry tickets", day="2026-02-04", time="10:00").id
+    memory.edit(name, "- Ferry pier timetable, ferry pier timetable")
+    assert "Ferry pier" in texts(memory.lexical("ferry pier timetable"))[0]
+    found = texts(memory.lexical("ferry pier timetable as-of:2026-02-28"))
+    assert found[:2] == ["- The ferry pier timetable is printed in Oslo", "- The harbour office sells ferry tickets"]

@@ -493,12 +493,8 @@ def _start_service(home: Home) -> None:
     null = os.open(os.devnull, os.O_RDWR)
     os.posix_spawn(
         sys.executable,
-        [
-            sys.executable,
-            "-P",
-            "-m",
-            "memsearch_engine.service.server",
-        ],  # -P: the current folder may be a stranger's repository
+        # -P: the current folder may be a stranger's repository
+        [sys.executable, "-P", "-m", "memsearch_engine.service.server"],
         environment,
         file_actions=[(os.POSIX_SPAWN_DUP2, null, fd) for fd in (0, 1, 2)],
         setsid=True,

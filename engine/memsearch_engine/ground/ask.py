@@ -95,8 +95,9 @@ def check(
 
     def tell() -> None:
         assert child.stdin is not None and child.stdout is not None
-        with contextlib.suppress(BrokenPipeError), child.stdin as pipe:
-            pipe.write(question)
+        with contextlib.suppress(BrokenPipeError):
+            child.stdin.write(question + b"\n")
+            child.stdin.flush()  # left open: where this process ends, the other one reads it there
         answer.append(child.stdout.read())
 
     threads = [threading.Thread(target=work, daemon=True) for work in (listen, tell)]
@@ -113,6 +114,8 @@ def check(
     finally:
         if child.poll() is None and threads[1].is_alive():
             child.kill()
+        with contextlib.suppress(BrokenPipeError):
+            child.stdin.close()  # type: ignore[union-attr]
         child.wait()
         for thread in threads:
             thread.join(_TICK_S)

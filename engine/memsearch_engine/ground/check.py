@@ -124,10 +124,7 @@ class Checker:
         """A path below the root; '' for one that is elsewhere."""
         if not path.startswith("/"):
             return path
-        for root in {self.root, os.path.realpath(self.root)}:
-            if path.startswith(root + "/"):
-                return path[len(root) + 1 :]
-        return ""
+        return path.removeprefix(f"{self.root}/") if path.startswith(f"{self.root}/") else ""
 
     def _meant(self, name: str) -> list[str]:
         """The files that a name may stand for: the one of that path, and those whose path ends so."""

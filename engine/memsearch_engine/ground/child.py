@@ -1,4 +1,4 @@
-"""``python -m memsearch_engine.ground.child``: reads what is asked from stdin, answers on stdout, says on stderr how far it is (JSON each).
+"""``python -m memsearch_engine.ground.child``: reads what is asked from stdin, a line, answers on stdout, says on stderr how far it is (JSON each).
 
 It ends with whoever asked, and is nice to others.
 """
@@ -29,7 +29,6 @@ from memsearch_engine.ground.past import Past
 from memsearch_engine.ground.references import find
 
 _MAX_INDEX = 256 * 1024 * 1024
-_ALONE_S = 2.0
 #: Seconds of work, and bytes of its own: a repository may be made to want more.
 _LIMITS = ((resource.RLIMIT_CPU, 1800), (resource.RLIMIT_DATA, 3 << 30))
 
@@ -40,14 +39,13 @@ def main() -> None:
     for kind, most in _LIMITS:
         with contextlib.suppress(ValueError, OSError):
             resource.setrlimit(kind, (most, resource.getrlimit(kind)[1]))
-    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
-    asked = msgspec.json.decode(sys.stdin.buffer.read(), type=Asked)
+    asked = msgspec.json.decode(sys.stdin.buffer.readline(), type=Asked)
+    threading.Thread(target=_end_with_asker, daemon=True).start()
     sys.stdout.buffer.write(msgspec.json.encode(answer(asked, _report)))
 
 
-def _end_with(parent: int) -> None:
-    while os.getppid() == parent:
-        time.sleep(_ALONE_S)  # there is no portable event for it
+def _end_with_asker() -> None:
+    os.read(0, 1)  # it keeps its end open as long as it waits
     os._exit(1)
 
 

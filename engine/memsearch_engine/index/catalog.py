@@ -509,6 +509,14 @@ class Catalog:
         rows = self.query("SELECT entry_id, hash, names FROM grounded WHERE project=?", (project,))
         return {(name, hash_): _decode_names(names) for name, hash_, names in rows}
 
+    def has_ungrounded(self, project: str) -> bool:
+        """Whether a project has a note that was not looked at as it is."""
+        query = (
+            f"SELECT 1 FROM entries e WHERE project=? AND day<>'' AND {_NOTES} AND NOT EXISTS"
+            " (SELECT 1 FROM grounded g WHERE g.project=e.project AND g.entry_id=e.entry_id AND g.hash=e.hash) LIMIT 1"
+        )
+        return bool(self.query(query, (project,)))
+
     def ground(self, project: str) -> Compared | None:
         """With what, and when, the notes of a project were compared last; None where they never were."""
         rows = self.query("SELECT head, at, problem FROM ground WHERE project=?", (project,))

@@ -91,18 +91,13 @@ def run(
         return Result("skipped", str(claim))
     run_ = _Run(home, settings, jobs, claim, pinned, stop, clock)
     try:
-        with jobs.kept_alive(claim) as lost:
+        with jobs.settling(claim) as lost:
             run_.lost = lost
             return run_.work()
-    except SettingsError as error:
-        jobs.fail(claim, str(error), again=False)
+    except SettingsError:
         raise
     except (MemsearchError, OSError) as error:
-        jobs.fail(claim, str(error))
         return Result("failed", str(error), tokens=run_.tokens)
-    except BaseException:
-        jobs.release(claim, "interrupted")
-        raise
     finally:
         shutil.rmtree(home.longterm_staging, ignore_errors=True)
 

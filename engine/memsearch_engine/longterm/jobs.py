@@ -24,7 +24,7 @@ from typing import Literal
 
 import msgspec
 
-from memsearch_engine.errors import Conflict, MemsearchError
+from memsearch_engine.errors import Conflict, MemsearchError, SettingsError
 from memsearch_engine.home import Home
 from memsearch_engine.state import transaction, using
 
@@ -172,6 +172,23 @@ class Jobs:
                 (now + LEASE_S, claim.kind, claim.key, claim.token, now),
             )
             return done.rowcount == 1
+
+    @contextlib.contextmanager
+    def settling(self, claim: Claim) -> Iterator[threading.Event]:
+        """``kept_alive``; what is raised in the block ends the job and is raised on: it waits for other settings, is tried again, or, where
+        somebody interrupted it, is free at once."""
+        try:
+            with self.kept_alive(claim) as lost:
+                yield lost
+        except SettingsError as error:
+            self.fail(claim, str(error), again=False)
+            raise
+        except (MemsearchError, OSError) as error:
+            self.fail(claim, str(error))
+            raise
+        except BaseException:
+            self.release(claim, "interrupted")
+            raise
 
     @contextlib.contextmanager
     def kept_alive(self, claim: Claim) -> Iterator[threading.Event]:

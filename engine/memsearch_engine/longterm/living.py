@@ -7,6 +7,7 @@ proposal. Sessions are told, and searches find, only lines that he accepted or r
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import os
 import re
@@ -77,16 +78,13 @@ class Answer(msgspec.Struct, forbid_unknown_fields=True):
 
 
 class Draft(msgspec.Struct):
-    """What is proposed for a page. ``id``: its name for good; ``at``: seconds since 1970; ``reason``: the model's; ``left_out``: bullets that
-    rested on too little, and changes to lines of the owner's."""
+    """What is proposed for a page. ``id``: its name for good; ``at``: seconds since 1970; ``reason``: the model's."""
 
     id: str
     page: Page
     at: float
     hunks: list[Hunk]
     reason: str
-    provider: str
-    left_out: int = 0
 
     @property
     def waiting(self) -> list[Hunk]:
@@ -109,13 +107,15 @@ class PageState(msgspec.Struct):
 
 
 class Result(msgspec.Struct):
-    """What a run came to. ``state``: ``review`` (changes wait), ``unchanged``, ``skipped``, ``failed``."""
+    """What a run came to. ``state``: ``review`` (changes wait), ``unchanged``, ``skipped``, ``failed``; ``left_out``: bullets that rested on too
+    little, and changes to lines of the owner's."""
 
     page: Page
     state: str
     reason: str = ""
     hunks: int = 0
     tokens: int = 0
+    left_out: int = 0
 
 
 # -- where, and whose ---------------------------------------------------------------------------------------
@@ -269,9 +269,8 @@ def run(
         )
     folder = reading.folder_of(project, task.input_dir)
     if not force and any(draft.page == page and draft.waiting for draft in pending(home, project)):
-        return Result(
-            page, "skipped", "changes wait for the owner's word"
-        )  # what he was shown is not exchanged behind his back
+        # what he was shown is not exchanged behind his back
+        return Result(page, "skipped", "changes wait for the owner's word")
     jobs = Jobs(home, clock)
     claim = jobs.claim(
         TASKS[page], project.id, reading.newest(folder), cooldown_s=task.min_interval_hours * 3600, force=force, cap=2
@@ -280,36 +279,30 @@ def run(
         return Result(page, "skipped", str(claim))
     work = _Run(home, settings, project, page, agent, task, folder, jobs, claim, stop, clock)
     try:
-        with jobs.kept_alive(claim) as lost:
+        with jobs.settling(claim) as lost:
             work.lost = lost.is_set
             return work.work()
-    except SettingsError as error:
-        jobs.fail(claim, str(error), again=False)
+    except SettingsError:
         raise
     except (MemsearchError, OSError) as error:
-        jobs.fail(claim, str(error))
         return Result(page, "failed", str(error), tokens=work.tokens)
-    except BaseException:
-        jobs.release(claim, "interrupted")
-        raise
 
 
+@dataclasses.dataclass
 class _Run:
-    def __init__(
-        self, home: Home, settings: Settings, project: Project, page: Page, agent: str, task: Task, folder: str, jobs: Jobs, claim: Claim,
-        stop: Callable[[], bool], clock: Callable[[], float],
-    ) -> None:  # fmt: skip
-        self.home, self.settings, self.project, self.page, self.agent, self.task = (
-            home,
-            settings,
-            project,
-            page,
-            agent,
-            task,
-        )
-        self.folder, self.jobs, self.claim, self.stop, self.clock = folder, jobs, claim, stop, clock
-        self.lost: Callable[[], bool] = lambda: False
-        self.tokens = 0
+    home: Home
+    settings: Settings
+    project: Project
+    page: Page
+    agent: str
+    task: Task
+    folder: str
+    jobs: Jobs
+    claim: Claim
+    stop: Callable[[], bool]
+    clock: Callable[[], float]
+    lost: Callable[[], bool] = lambda: False
+    tokens: int = 0
 
     def work(self) -> Result:
         before = read(self.settings, self.project, self.page)
@@ -342,11 +335,10 @@ class _Run:
             )
         if not allowed:
             return self._end(Result(self.page, "unchanged", "nothing of it could be proposed"), None)
-        draft = Draft(
-            uuid.uuid4().hex[:12], self.page, self.clock(), allowed, plain(answer.reason)[:300], self.task.provider,
-            left_out + len(hunks) - sum(hunk in hunks for hunk in allowed),
-        )  # fmt: skip
-        return self._end(Result(self.page, "review", draft.reason, len(allowed)), draft)
+        draft = Draft(uuid.uuid4().hex[:12], self.page, self.clock(), allowed, plain(answer.reason)[:300])
+        result = Result(self.page, "review", draft.reason, len(allowed))
+        result.left_out = left_out + len(hunks) - sum(hunk in hunks for hunk in allowed)
+        return self._end(result, draft)
 
     def _end(self, result: Result, draft: Draft | None) -> Result:
         def keep(db: sqlite3.Connection) -> None:

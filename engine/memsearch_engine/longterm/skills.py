@@ -284,7 +284,7 @@ def distill(
         return Result("skipped", str(claim))
     asker: Asker | None = None
     try:
-        with jobs.kept_alive(claim) as lost:
+        with jobs.settling(claim) as lost:
             material = reading.collect(home, project, folder, max(1000, settings.documents.input_tokens * 3 // 4))
             if not material.notes:
                 result = Result("unchanged", "there is no note that a model may be shown")
@@ -299,15 +299,10 @@ def distill(
             if not jobs.succeed(claim, result.state if asker else NOTHING_TO_DO):
                 raise ModelError("another process took the job over", again=True)
             return result
-    except SettingsError as error:
-        jobs.fail(claim, str(error), again=False)
+    except SettingsError:
         raise
     except (MemsearchError, OSError) as error:
-        jobs.fail(claim, str(error))
         return Result("failed", str(error), tokens=asker.tokens if asker else 0)
-    except BaseException:
-        jobs.release(claim, "interrupted")
-        raise
 
 
 def _question(home: Home, project: Project, material: Material) -> str:

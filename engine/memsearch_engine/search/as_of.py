@@ -110,8 +110,9 @@ def put_back(
         why = [f"as it stood on {then.known_from or then.day}"]
         why += [f"what was changed before {then.known_from} is forgotten"] if then.known_from else []
         # found by words that came later, it was not to be found then
-        share = min(1.0, coverage / (covered(before.row) or 1.0)) if before and not query.is_empty and terms else 1.0
-        if before is not None and not share and covered(before.row):
+        now = covered(before.row) if before is not None else 0.0
+        share = min(1.0, coverage / now) if now else 1.0
+        if not share:
             continue
         if before is not None:
             kept.append(

@@ -137,8 +137,8 @@ def _is_telling(name: str) -> bool:
 
 def _are_alike(one: str, other: str) -> bool:
     """Whether two values can be compared: what a number without a unit counts, nobody knows."""
-    numbers = _COMPARED.fullmatch(one), _COMPARED.fullmatch(other)
-    return None in numbers or numbers[0][1] == numbers[1][1]  # type: ignore[index]
+    units = [match[1] or "" for match in map(_COMPARED.fullmatch, (one, other)) if match]
+    return len(units) < 2 or units[0] == units[1]
 
 
 def _value(written: str) -> str:

@@ -81,13 +81,12 @@ class Grounder:
                 continue
             if seen is None and self._is_compared(project, common_dir):
                 self._seen[project.root] = _Seen(now, _stamp(common_dir))
-            elif (
-                seen is None
-                or seen.stamp != _stamp(common_dir)
-                or now - seen.at > _NOTED_S
-                and (seen.failed or self._has_new(project))
-            ):
+            elif seen is None or seen.stamp != _stamp(common_dir):
                 return project
+            elif now - seen.at > _NOTED_S:
+                if seen.failed or self._has_new(project):
+                    return project
+                seen.at = now
         return None
 
     def _common_dir(self, project: Project) -> str:
@@ -99,9 +98,7 @@ class Grounder:
         return compared is not None and compared.head == head_of(common_dir) and not self._has_new(project)
 
     def _has_new(self, project: Project) -> bool:
-        catalog = self._indexer.catalog
-        known = catalog.grounded(project.id)
-        return any((note.entry_id, note.hash) not in known for note in catalog.dated(project.id))
+        return self._indexer.catalog.has_ungrounded(project.id)
 
     def check(
         self,
