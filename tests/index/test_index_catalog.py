@@ -5,7 +5,8 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from memsearch_engine.index.catalog import Catalog, CatalogBroken
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.rows import CatalogBroken
 
 
 @pytest.mark.parametrize("writable", [True, pytest.param(False, marks=pytest.mark.slow)])

@@ -17,9 +17,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from memsearch_engine.errors import Unreachable
 from memsearch_engine.ground.finding import Checked, Reference, Standing
-from memsearch_engine.index.rows import LONGTERM_KINDS, Row, Title, decode_marks
+from memsearch_engine.index.rows import LONGTERM_KINDS, CatalogBroken, Row, Title, decode_marks, decoder
 from memsearch_engine.journal.files import DayFile
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.migrate import write_ahead
@@ -28,8 +27,11 @@ if TYPE_CHECKING:
     from memsearch_engine.index.chunk import Chunk
 
 LAYOUT = 3
-_decode_standing = msgspec.json.Decoder(Standing).decode
-_decode_names = msgspec.json.Decoder(list[Reference]).decode
+#: What SQLite raises of damaged pages: their text, that of its own error among it, need not be UTF-8.
+_DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
+_decode_standing = decoder(Standing)
+_decode_names = decoder(list[Reference])
+_decode_shared = decoder(list[str])
 
 _SCHEMA = """
 CREATE TABLE files (
@@ -98,14 +100,6 @@ HIT_COLUMNS = """c.id, c.chunk_id, c.text, c.embedded, c.start_line, c.end_line,
 _NOTES = f"kind NOT IN ({', '.join(repr(kind) for kind in LONGTERM_KINDS.values())})"
 HIT_FROM = """chunks c JOIN entries e ON e.id = c.entry JOIN files f ON f.id = e.file
  LEFT JOIN grounded g ON g.project = e.project AND g.entry_id = e.entry_id AND g.hash = e.hash"""
-
-
-class CatalogBroken(Unreachable):
-    """The database can't be used as it is: damaged, foreign, or our own of another layout (``is_ours``)."""
-
-    def __init__(self, reason: str, *, is_ours: bool = False) -> None:
-        super().__init__(reason, "`memsearch doctor --fix` builds it again; the notes are untouched")
-        self.is_ours = is_ours
 
 
 class Link(msgspec.Struct, frozen=True):
@@ -254,7 +248,7 @@ class Catalog:
     def _refusing_damage(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.DatabaseError as error:
+        except _DAMAGE as error:
             self.close()
             raise CatalogBroken(str(error)) from error
         except CatalogBroken:
@@ -284,7 +278,7 @@ class Catalog:
     def query(self, sql: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
         try:
             return self._db().execute(sql, tuple(values)).fetchall()
-        except sqlite3.DatabaseError as error:
+        except _DAMAGE as error:
             raise CatalogBroken(str(error)) from error
 
     # -- files ----------------------------------------------------------------------------------------------
@@ -485,7 +479,7 @@ class Catalog:
         rows = self.query(
             f"SELECT older, newer, sure, shared FROM links WHERE project=? {where} ORDER BY sure DESC", (project, value)
         )
-        return [Link(project, one, two, sure, msgspec.json.decode(shared)) for one, two, sure, shared in rows]
+        return [Link(project, one, two, sure, _decode_shared(shared)) for one, two, sure, shared in rows]
 
     def forget_links(self, project: str) -> None:
         """Forget what was found of entries that are not there any more."""
@@ -801,7 +795,7 @@ class Catalog:
                     self._looking = self._connect()
                     self._connections.append(self._looking)
                 return int(self._looking.execute("PRAGMA data_version").fetchone()[0])
-        except sqlite3.DatabaseError as error:  # the file was deleted, say
+        except _DAMAGE as error:  # the file was deleted, say
             raise CatalogBroken(str(error)) from error
 
     def words(self) -> dict[int, list[str]]:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import msgspec
 
+from memsearch_engine.errors import Unreachable
 from memsearch_engine.journal.model import Anchor
+
+T = TypeVar("T")
 
 #: Of what is derived for a project (``longterm.searchable``, ``native_memories``): file -> what its entries are.
 LONGTERM_KINDS = {
@@ -14,8 +18,35 @@ LONGTERM_KINDS = {
 }  # fmt: skip
 #: Kinds that are found by who asks for them alone: agents have read these themselves.
 APART = frozenset({"native"})
-_anchors = msgspec.json.Decoder(list[Anchor])
-decode_marks = msgspec.json.Decoder(dict[str, str]).decode
+
+
+class CatalogBroken(Unreachable):
+    """The catalog can't be used as it is: damaged, foreign, or our own of another layout (``is_ours``)."""
+
+    def __init__(self, reason: str, *, is_ours: bool = False) -> None:
+        super().__init__(reason, "`memsearch doctor --fix` builds it again; the notes are untouched")
+        self.is_ours = is_ours
+
+
+def decoder(kind: type[T]) -> Callable[[bytes], T]:
+    """What reads values of *kind* that were kept in the catalog; it raises CatalogBroken where a value is none."""
+    decode = msgspec.json.Decoder(kind).decode
+
+    def read(data: bytes) -> T:
+        try:
+            return decode(data)
+        except (
+            msgspec.DecodeError,
+            UnicodeDecodeError,
+            TypeError,
+        ) as error:  # SQLite has no checksums: anything may stand there
+            raise CatalogBroken(f"a value is damaged: {error}") from error
+
+    return read
+
+
+_decode_anchors = decoder(list[Anchor])
+decode_marks = decoder(dict[str, str])
 
 
 class Row(msgspec.Struct):
@@ -53,7 +84,7 @@ class Row(msgspec.Struct):
     @classmethod
     def of(cls, row: tuple[Any, ...]) -> Row:
         values = dict(zip(cls.__struct_fields__, row))
-        return cls(**{**values, "anchors": _anchors.decode(values["anchors"]), "marks": decode_marks(values["marks"])})
+        return cls(**{**values, "anchors": _decode_anchors(values["anchors"]), "marks": decode_marks(values["marks"])})
 
 
 class Title(msgspec.Struct, frozen=True):

@@ -14,8 +14,8 @@ from datetime import date, datetime, timedelta
 import msgspec
 
 from memsearch_engine.index import analyze
-from memsearch_engine.index.catalog import Catalog, CatalogBroken
-from memsearch_engine.index.rows import Row
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.rows import CatalogBroken, Row
 from memsearch_engine.journal.files import DayFile, day_of
 from memsearch_engine.journal.history import Change, History
 from memsearch_engine.journal.model import Entry

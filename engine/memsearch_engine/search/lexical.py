@@ -13,9 +13,9 @@ from typing import Any
 
 from memsearch_engine import inside
 from memsearch_engine.index import analyze
-from memsearch_engine.index.catalog import HIT_FROM, Catalog, CatalogBroken
+from memsearch_engine.index.catalog import HIT_FROM, Catalog
 from memsearch_engine.index.chunk import chunks_of, with_asked
-from memsearch_engine.index.rows import APART, Filter, Row
+from memsearch_engine.index.rows import APART, CatalogBroken, Filter, Row
 from memsearch_engine.journal.files import DayFile, list_files
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.parse import parse as parse_day

@@ -10,8 +10,9 @@ import msgspec
 
 from memsearch_engine import inside
 from memsearch_engine.errors import NotFound, UsageError
-from memsearch_engine.index.catalog import Catalog, CatalogBroken
+from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import chunks_of
+from memsearch_engine.index.rows import CatalogBroken
 from memsearch_engine.journal.files import day_of, list_files
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.parse import parse

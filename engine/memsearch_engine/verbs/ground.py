@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable
 from datetime import datetime
@@ -13,6 +14,7 @@ from memsearch_engine.errors import MemsearchError, NotFound, Unreachable, Usage
 from memsearch_engine.ground import ask, references
 from memsearch_engine.ground.finding import Finding, Standing
 from memsearch_engine.index.catalog import Compared, Stale
+from memsearch_engine.index.rows import CatalogBroken
 from memsearch_engine.journal.model import branch_said
 from memsearch_engine.memory import Memory
 from memsearch_engine.note import Note
@@ -74,11 +76,15 @@ class Ground:
     def of(self, section: Section) -> Standing | None:
         """The same of a section that was read already."""
         catalog, project = self._memory.catalog, section.project or self._memory.project
-        return catalog.standing(project.id, section.entry.id, section.entry.hash) if catalog else None
+        with contextlib.suppress(CatalogBroken):  # the note tells without it
+            return catalog.standing(project.id, section.entry.id, section.entry.hash) if catalog else None
+        return None
 
     def compared(self) -> Compared | None:
         """With which commit, and when, this project's notes were compared last; None where they never were."""
-        return self._memory.catalog.ground(self._memory.project.id) if self._memory.catalog else None
+        with contextlib.suppress(CatalogBroken):
+            return self._memory.catalog.ground(self._memory.project.id) if self._memory.catalog else None
+        return None
 
     # -- what the owner says --------------------------------------------------------------------------------
 
