@@ -96,6 +96,14 @@ HIT_COLUMNS = """c.id, c.chunk_id, c.text, c.embedded, c.start_line, c.end_line,
  e.day, e.time, e.agent, e.session, e.turn, e.kind, e.heading, e.level, e.title, e.anchors, e.marks, f.path,
  CASE WHEN c.part=0 THEN coalesce(e.asked, '') ELSE '' END, coalesce(g.stale, ''), coalesce(g.words, ''),
  coalesce(g.unmerged, '')"""
+#: The projects whose files were read to the end at least once; before that, the files themselves are searched.
+_TAKEN_IN = """
+BEGIN;
+CREATE TABLE taken_in (project TEXT PRIMARY KEY) WITHOUT ROWID;
+INSERT INTO taken_in SELECT DISTINCT project FROM files;
+COMMIT;
+"""
+
 #: What is in the journal, and no part of the long-term memory.
 _NOTES = f"kind NOT IN ({', '.join(repr(kind) for kind in LONGTERM_KINDS.values())})"
 HIT_FROM = """chunks c JOIN entries e ON e.id = c.entry JOIN files f ON f.id = e.file
@@ -237,6 +245,8 @@ class Catalog:
             db.executescript(_ADDED)
         if self.writable:
             db.executescript(_LINKS + _GROUND)
+            if not db.execute("SELECT count(*) FROM sqlite_master WHERE name='taken_in'").fetchone()[0]:
+                db.executescript(_TAKEN_IN)
         elif db.execute("SELECT count(*) FROM sqlite_master WHERE name IN ('links', 'ground')").fetchone()[0] < 2:
             raise CatalogBroken("it is of an earlier version", is_ours=True)
         if self.writable and tables:
@@ -282,6 +292,15 @@ class Catalog:
             raise CatalogBroken(str(error)) from error
 
     # -- files ----------------------------------------------------------------------------------------------
+
+    def is_taken_in(self, project: str) -> bool:
+        """Whether all files of a project were read at least once, by this process or one before it."""
+        return bool(self.query("SELECT 1 FROM taken_in WHERE project=?", (project,)))
+
+    def taken_in(self, project: str, *, is_so: bool = True) -> None:
+        with self.transaction() as db:
+            change = "INSERT OR IGNORE INTO taken_in VALUES (?)" if is_so else "DELETE FROM taken_in WHERE project=?"
+            db.execute(change, (project,))
 
     def files(self, project: str) -> dict[str, tuple[DayFile, str, str]]:
         """path -> (file as it was indexed, content hash, state)."""

@@ -133,7 +133,7 @@ class Indexer:
             self.settings = load(home)
         except MemsearchError as error:
             self.settings, self.problem = Settings(), str(error)
-        self._read: set[str] = set()  # projects whose files a new catalog has taken in
+        self._read: set[str] = set()  # projects whose files were read since the catalog was opened
         self._open_catalog()
         self.space: Space | None = None
         self.next: Space | None = None
@@ -216,6 +216,8 @@ class Indexer:
             self.catalog.drop_file(project.id, path)
         self.catalog.forget_links(project.id)
         self.catalog.forget_ground(project.id)
+        self.catalog.taken_in(project.id, is_so=False)
+        self._read.discard(project.id)
         for space in (self.space, self.next, self.second):
             if space is not None:
                 space.forget(project.collection)
@@ -311,16 +313,14 @@ class Indexer:
             return True
 
     def _open_catalog(self) -> None:
-        is_new = not self.home.cache_db.exists()
         self.catalog, self.notice = Catalog.open_or_rebuild(self.home.cache_db)
-        self._is_new = is_new or bool(self.notice)
         self._read.clear()
         if self.notice:
             log.warning(self.notice)
 
     def is_behind(self, projects: list[Project]) -> bool:
-        """Whether a new catalog has not yet taken in the files of one of *projects*: then the files themselves answer."""
-        return self._is_new and any(project.id not in self._read for project in projects)
+        """Whether the catalog has not yet taken in the files of one of *projects*: then the files themselves answer."""
+        return not all(project.id in self._read or self.catalog.is_taken_in(project.id) for project in projects)
 
     def reopen(self, why: str) -> None:
         """Close the space and open it again, on the index thread; searches compare words meanwhile."""
@@ -621,7 +621,7 @@ class Indexer:
 
     def _prune(self) -> None:
         """Once a day, with everything read and nothing to do: forget vectors that no note uses."""
-        if self._is_new or self.space is None or self.next is not None or not self.space.is_pruning_due():
+        if self.space is None or self.next is not None or not self.space.is_pruning_due():
             return
         if not all(project.id in self._read for project in self.registry.all()):
             return
@@ -683,6 +683,8 @@ class Indexer:
         while not self._prompts_wanted and (unwanted := self.catalog.with_asked(project.id, _PROMPTS_AT_ONCE)):
             self.catalog.set_asked(dict.fromkeys(unwanted))  # before anything of it is embedded or stored
         found.failed += bad
+        if self.is_behind([project]):
+            self.catalog.taken_in(project.id)
         self._read.add(project.id)
         if found.changed or found.removed:
             self._changed()
