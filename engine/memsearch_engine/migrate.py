@@ -14,6 +14,7 @@ import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import private
@@ -21,6 +22,26 @@ from memsearch_engine.home import private
 _LEFT_S = 3600.0
 _TRY_AGAIN_S = 0.005
 Step = Callable[[sqlite3.Connection], None]
+
+
+class Database(sqlite3.Connection):
+    """A connection that raises SQLite's errors only, the ``factory`` of all that open one.
+
+    What is malformed in a damaged file's schema is quoted in SQLite's message. It need not be UTF-8, and Python then raises UnicodeDecodeError
+    in the error's place.
+    """
+
+    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+        try:
+            return super().execute(sql, parameters)
+        except UnicodeDecodeError as error:
+            raise sqlite3.DatabaseError("malformed database schema") from error
+
+    def executescript(self, sql_script: str, /) -> sqlite3.Cursor:
+        try:
+            return super().executescript(sql_script)
+        except UnicodeDecodeError as error:
+            raise sqlite3.DatabaseError("malformed database schema") from error
 
 
 def write_ahead(db: sqlite3.Connection, within_s: float = 20.0) -> None:
@@ -101,7 +122,10 @@ def _keep(path: Path, backups: Path, layout: int) -> None:
     try:
         backups.mkdir(mode=0o700, exist_ok=True)
         private(made)
-        with contextlib.closing(sqlite3.connect(path)) as db, contextlib.closing(sqlite3.connect(made)) as copy:
+        with (
+            contextlib.closing(sqlite3.connect(path, factory=Database)) as db,
+            contextlib.closing(sqlite3.connect(made, factory=Database)) as copy,
+        ):
             db.backup(copy)
         with contextlib.suppress(FileExistsError):
             os.link(made, target)

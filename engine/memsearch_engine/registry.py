@@ -13,6 +13,7 @@ import time
 
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
+from memsearch_engine.migrate import Database
 from memsearch_engine.projects import Place, Project, clean_remote, identity_of, slug_of
 from memsearch_engine.repository import fingerprint
 from memsearch_engine.state import complaining, connect, transaction
@@ -49,7 +50,7 @@ class Registry:
         for mode in ("mode=ro", "immutable=1"):
             try:
                 uri = f"{self.home.state_db.as_uri()}?{mode}"
-                db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False)
+                db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, factory=Database)
                 db.execute("SELECT count(*) FROM project_paths").fetchone()
                 self.read_only = True
                 return db

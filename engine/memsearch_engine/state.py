@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home, private
-from memsearch_engine.migrate import bring_up, tables_of, write_ahead
+from memsearch_engine.migrate import Database, bring_up, tables_of, write_ahead
 
 _BUSY_S = 20
 
@@ -28,7 +28,9 @@ def connect(home: Home, schema: str) -> sqlite3.Connection:
     """
     home.ensure()
     private(home.state_db)
-    db = sqlite3.connect(home.state_db, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+    db = sqlite3.connect(
+        home.state_db, timeout=_BUSY_S, isolation_level=None, check_same_thread=False, factory=Database
+    )
     try:
         bring_up(db, home.state_db, _STEPS, home.backups)
         write_ahead(db)

@@ -31,6 +31,7 @@ from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.write import Journal, target_of
+from memsearch_engine.migrate import Database
 
 from tests.conftest import Box, until
 from tests.faults.killing import child, steps_of
@@ -479,7 +480,7 @@ def damaged_files(root: Path, size: float) -> Tally:
 
 
 def _sound(path: Path) -> bool:
-    db = sqlite3.connect(path)
+    db = sqlite3.connect(path, factory=Database)
     try:
         return db.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
     finally:

@@ -18,7 +18,7 @@ import msgspec
 from memsearch_engine.actions import work
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home, private
-from memsearch_engine.migrate import write_ahead
+from memsearch_engine.migrate import Database, write_ahead
 from memsearch_engine.transcripts.model import Turn
 
 _LAYOUT = 1
@@ -138,7 +138,9 @@ class Actions:
         if self._writer is None:
             self.home.ensure()
             private(self.path)
-            db = sqlite3.connect(self.path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False)
+            db = sqlite3.connect(
+                self.path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False, factory=Database
+            )
             try:
                 write_ahead(db)
                 db.execute("PRAGMA synchronous=NORMAL")
@@ -231,7 +233,7 @@ class Actions:
         uri = self.path.absolute().as_uri()
         for mode in ("mode=ro", "mode=ro&immutable=1"):  # a sandbox can't open the log of a WAL database
             with contextlib.suppress(sqlite3.Error):
-                db = sqlite3.connect(f"{uri}?{mode}", uri=True, timeout=_BUSY_S)
+                db = sqlite3.connect(f"{uri}?{mode}", uri=True, timeout=_BUSY_S, factory=Database)
                 try:
                     rows = db.execute(query, tuple(values)).fetchall()
                 finally:

@@ -16,6 +16,7 @@ import msgspec
 
 from memsearch_engine.agents import registry
 from memsearch_engine.home import Home
+from memsearch_engine.migrate import Database
 from memsearch_engine.state import complaining, connect, transaction
 
 #: captured: in the journal. trivial: nothing to remember. ours: memsearch asked a model. deleted: the owner deleted it. homeless: its folder is gone.
@@ -220,7 +221,7 @@ def _looked_up(home: Home, query: str) -> list[tuple[str, ...]]:
         return []
     for mode in ("mode=ro", "mode=ro&immutable=1"):
         with contextlib.suppress(sqlite3.Error):
-            db = sqlite3.connect(f"{home.state_db.as_uri()}?{mode}", uri=True, timeout=2)
+            db = sqlite3.connect(f"{home.state_db.as_uri()}?{mode}", uri=True, timeout=2, factory=Database)
             try:
                 return db.execute(query).fetchall()
             finally:

@@ -22,6 +22,8 @@ import numpy as np
 from dulwich.diff_tree import CHANGE_COPY, CHANGE_RENAME, RenameDetector, TreeChange, tree_changes
 from dulwich.objects import S_ISGITLINK, Blob, Commit, Tag
 
+from memsearch_engine.migrate import Database
+
 _LAYOUT = 2
 _SCHEMA = f"""
 PRAGMA user_version={_LAYOUT};
@@ -320,7 +322,7 @@ def _is_module(change: TreeChange) -> bool:
 def _opened(file: Path) -> sqlite3.Connection:
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     for _ in range(2):
-        db = sqlite3.connect(file, timeout=20)
+        db = sqlite3.connect(file, timeout=20, factory=Database)
         try:
             if db.execute("PRAGMA user_version").fetchone()[0] == _LAYOUT:
                 return db

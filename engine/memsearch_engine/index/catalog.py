@@ -21,14 +21,12 @@ from memsearch_engine.ground.finding import Checked, Reference, Standing
 from memsearch_engine.index.rows import LONGTERM_KINDS, CatalogBroken, Row, Title, decode_marks, decoder
 from memsearch_engine.journal.files import DayFile
 from memsearch_engine.journal.model import Entry
-from memsearch_engine.migrate import write_ahead
+from memsearch_engine.migrate import Database, write_ahead
 
 if TYPE_CHECKING:
     from memsearch_engine.index.chunk import Chunk
 
 LAYOUT = 3
-#: What SQLite raises of damaged pages: their text, that of its own error among it, need not be UTF-8.
-_DAMAGE = (sqlite3.DatabaseError, UnicodeDecodeError)
 _decode_standing = decoder(Standing)
 _decode_names = decoder(list[Reference])
 _decode_shared = decoder(list[str])
@@ -213,19 +211,26 @@ class Catalog:
 
     def _connect(self) -> sqlite3.Connection:
         if self.writable:
-            db = sqlite3.connect(self.path, timeout=20, isolation_level=None, check_same_thread=False)
+            db = sqlite3.connect(self.path, timeout=20, isolation_level=None, check_same_thread=False, factory=Database)
             write_ahead(db)
             db.execute("PRAGMA synchronous=NORMAL")
             db.execute("PRAGMA foreign_keys=ON")
             return db
         uri = f"{self.path.as_uri()}?mode=ro"
         try:
-            db = sqlite3.connect(uri, uri=True, timeout=5, isolation_level=None, check_same_thread=False)
+            db = sqlite3.connect(
+                uri, uri=True, timeout=5, isolation_level=None, check_same_thread=False, factory=Database
+            )
             db.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except sqlite3.OperationalError:
             # a read-only mount: WAL needs a writable -shm. Files newer than the catalog are read from disk anyway.
             db = sqlite3.connect(
-                f"{uri}&immutable=1", uri=True, timeout=5, isolation_level=None, check_same_thread=False
+                f"{uri}&immutable=1",
+                uri=True,
+                timeout=5,
+                isolation_level=None,
+                check_same_thread=False,
+                factory=Database,
             )
         return db
 
@@ -258,7 +263,7 @@ class Catalog:
     def _refusing_damage(self) -> Iterator[None]:
         try:
             yield
-        except _DAMAGE as error:
+        except sqlite3.DatabaseError as error:
             self.close()
             raise CatalogBroken(str(error)) from error
         except CatalogBroken:
@@ -288,7 +293,7 @@ class Catalog:
     def query(self, sql: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
         try:
             return self._db().execute(sql, tuple(values)).fetchall()
-        except _DAMAGE as error:
+        except sqlite3.DatabaseError as error:
             raise CatalogBroken(str(error)) from error
 
     # -- files ----------------------------------------------------------------------------------------------
@@ -814,7 +819,7 @@ class Catalog:
                     self._looking = self._connect()
                     self._connections.append(self._looking)
                 return int(self._looking.execute("PRAGMA data_version").fetchone()[0])
-        except _DAMAGE as error:  # the file was deleted, say
+        except sqlite3.DatabaseError as error:  # the file was deleted, say
             raise CatalogBroken(str(error)) from error
 
     def words(self) -> dict[int, list[str]]:

@@ -25,7 +25,7 @@ from memsearch_engine.index.embed import Embedder, ordinary
 from memsearch_engine.index.hubness import SAMPLE, Near, Question, Sample, Typical, sampled
 from memsearch_engine.index.rows import APART, Filter
 from memsearch_engine.index.store import Nowhere, Store, StoreRow, open_store
-from memsearch_engine.migrate import write_ahead
+from memsearch_engine.migrate import Database, write_ahead
 from memsearch_engine.secrets.fingerprint import named
 from memsearch_engine.settings import Embedding, Milvus
 
@@ -695,7 +695,7 @@ def _remove(path: Path) -> None:
 
 def _connect(path: Path) -> sqlite3.Connection:
     private(path)
-    db = sqlite3.connect(path, timeout=20, isolation_level=None, check_same_thread=False)
+    db = sqlite3.connect(path, timeout=20, isolation_level=None, check_same_thread=False, factory=Database)
     write_ahead(db)
     db.execute("PRAGMA synchronous=NORMAL")
     made = db.execute("SELECT count(*) FROM sqlite_master WHERE name='vectors'").fetchone()[0]

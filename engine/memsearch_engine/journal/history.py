@@ -19,7 +19,7 @@ import msgspec
 
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import private
-from memsearch_engine.migrate import bring_up, tables_of, write_ahead
+from memsearch_engine.migrate import Database, bring_up, tables_of, write_ahead
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS changes (
@@ -131,7 +131,9 @@ class History:
         if self._connection is None:
             try:
                 private(self._path)
-                db = sqlite3.connect(self._path, timeout=20, isolation_level=None, check_same_thread=False)
+                db = sqlite3.connect(
+                    self._path, timeout=20, isolation_level=None, check_same_thread=False, factory=Database
+                )
             except (sqlite3.Error, OSError) as error:
                 raise _unusable(self._path, error) from error
             try:

@@ -16,7 +16,7 @@ import msgspec
 
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home, private
-from memsearch_engine.migrate import bring_up, write_ahead
+from memsearch_engine.migrate import Database, bring_up, write_ahead
 from memsearch_engine.transcripts.model import ToolCall, Turn, TurnName
 
 _SCHEMA = """
@@ -164,7 +164,9 @@ class Archive:
                 self.home.ensure()
                 self.home.evidence.mkdir(mode=0o700, exist_ok=True)
                 private(self.path)
-                db = sqlite3.connect(self.path, timeout=20, isolation_level=None, check_same_thread=False)
+                db = sqlite3.connect(
+                    self.path, timeout=20, isolation_level=None, check_same_thread=False, factory=Database
+                )
                 try:
                     bring_up(db, self.path, (), self.home.backups)
                 except Unreachable:
@@ -244,7 +246,7 @@ class Archive:
         uri = self.path.absolute().as_uri()
         for mode in ("mode=ro", "mode=ro&immutable=1"):  # a sandbox can't open the log of a WAL database
             try:
-                db = sqlite3.connect(f"{uri}?{mode}", uri=True, timeout=5)
+                db = sqlite3.connect(f"{uri}?{mode}", uri=True, timeout=5, factory=Database)
                 try:
                     rows = db.execute(query, values).fetchall()
                 finally:

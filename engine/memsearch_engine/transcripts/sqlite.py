@@ -12,6 +12,7 @@ from typing import Any
 
 import msgspec
 
+from memsearch_engine.migrate import Database
 from memsearch_engine.transcripts.model import well_formed
 
 _BUSY_MS = 2000
@@ -31,7 +32,9 @@ def reading(path: str) -> Iterator[sqlite3.Connection]:
     error: sqlite3.Error | None = None
     for mode in ("mode=ro", "mode=ro&immutable=1"):
         try:
-            db = sqlite3.connect(f"{uri}?{mode}", uri=True, isolation_level=None, check_same_thread=False)
+            db = sqlite3.connect(
+                f"{uri}?{mode}", uri=True, isolation_level=None, check_same_thread=False, factory=Database
+            )
         except sqlite3.Error as reason:
             error = reason
             continue

@@ -33,7 +33,7 @@ from memsearch_engine.journal.files import list_files, read_day
 from memsearch_engine.longterm import living, skills, workspace
 from memsearch_engine.longterm.jobs import learning
 from memsearch_engine.longterm.workspace import Baseline
-from memsearch_engine.migrate import write_ahead
+from memsearch_engine.migrate import Database, write_ahead
 from memsearch_engine.projects import Project
 from memsearch_engine.secrets.scan import Finding, find
 from memsearch_engine.service import launch
@@ -255,7 +255,7 @@ def _count_in(kind: str, path: Path, home: Home, forms: Forms) -> int:
 def _count_in_schema(path: Path, forms: Forms) -> int:
     """In the names of our own tables and columns: those are no secrets."""
     try:
-        db = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True)
+        db = sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, factory=Database)
         try:
             rows = db.execute("SELECT type || name || tbl_name || coalesce(sql, '') FROM sqlite_master").fetchall()
         finally:
@@ -376,7 +376,7 @@ def _is_database(path: Path) -> bool:
 
 def _clean_database(path: Path, forms: Forms) -> None:
     """Replace in every text and blob of every table, then write the file anew: no page, free or logged, keeps it."""
-    db = sqlite3.connect(path, timeout=_LOCK_S, isolation_level=None)
+    db = sqlite3.connect(path, timeout=_LOCK_S, isolation_level=None, factory=Database)
     try:
         db.execute("PRAGMA secure_delete=ON")
         write_ahead(db)
