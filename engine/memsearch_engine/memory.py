@@ -303,10 +303,15 @@ class Memory:
         Raises:
             Unreachable: the history can't be read.
         """
-        from memsearch_engine.search.as_of import Then
+        from memsearch_engine.longterm import stood
+        from memsearch_engine.search.as_of import Then, end_of
 
-        memories = {os.path.abspath(project.memory) for project in projects or self.projects}
-        return Then(self.journal.history, sorted(memories), day)
+        scope = projects or self.projects
+        memories = {os.path.abspath(project.memory) for project in scope}
+        longterm: dict[tuple[str, str], str] = {}
+        with contextlib.suppress(MemsearchError, OSError):  # the notes are told without it
+            longterm = stood.at(self.home, sorted({project.id[:8] for project in scope}), end_of(day))
+        return Then(self.journal.history, sorted(memories), day, longterm)
 
     def _lexical(self, query: str, limit: int) -> Answer:
         from memsearch_engine.search import lexical

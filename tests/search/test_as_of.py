@@ -180,7 +180,7 @@ def test_what_the_history_has_forgotten_is_as_it_is(memory):
 def test_the_filter(query, as_of, text):
     parsed = parse_query(query)
     assert (parsed.as_of, parsed.text) == (as_of, text)
-    assert parsed.filter.last_day == as_of
+    assert parsed.filter.as_of == as_of
 
 
 def test_the_filter_narrows_together_with_others():

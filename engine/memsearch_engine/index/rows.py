@@ -141,6 +141,7 @@ class Filter(msgspec.Struct, frozen=True):
     kinds: tuple[str, ...] = ()
     first_day: str = ""
     last_day: str = ""
+    as_of: str = ""  # nothing of a later day; what is of no day may have stood then
 
     def admits(self, day: str, agent: str, session: str, kind: str) -> bool:
         """The same conditions, on values."""
@@ -150,6 +151,7 @@ class Filter(msgspec.Struct, frozen=True):
             or (self.sessions and not session.startswith(self.sessions))
             or (self.first_day and day < self.first_day)
             or (self.last_day and not "" < day <= self.last_day)
+            or (self.as_of and day > self.as_of)
         )
 
     def expression(self) -> str:
@@ -164,6 +166,8 @@ class Filter(msgspec.Struct, frozen=True):
             parts.append(f"day >= {_quoted(self.first_day)}")
         if self.last_day:
             parts.append(f'(day <= {_quoted(self.last_day)} and day != "")')
+        if self.as_of:
+            parts.append(f"day <= {_quoted(self.as_of)}")
         return " and ".join(parts)
 
 

@@ -284,7 +284,7 @@ def forget(home: Home, query: str, matches: list[Match]) -> int:
         for image in images:
             _put(home, image.kind, image.name, image.after)
         _rewrite_evidence(home)
-        searchable.rewrite(home)
+        searchable.rewrite(home, forget=True)
     if proposal := review.pending(home):  # what waits for review must not bring it back
         unwanted, wanted = store.refused("+"), set(terms(query))
         numbers = [

@@ -7,8 +7,10 @@ forgotten is not in them.
 
 from __future__ import annotations
 
+import calendar
 import os
 import tempfile
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -17,11 +19,12 @@ from memsearch_engine.ids import digest
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.text import escape_block
-from memsearch_engine.longterm import living, workspace
+from memsearch_engine.longterm import living, stood, workspace
 from memsearch_engine.longterm.facts import facts
+from memsearch_engine.longterm.stood import Page, Said
 from memsearch_engine.longterm.store import Store
 from memsearch_engine.projects import Project
-from memsearch_engine.settings import Settings
+from memsearch_engine.settings import Settings, load
 from memsearch_engine.usage import without_citations
 
 #: Of those, what was accepted or written by the owner.
@@ -34,40 +37,69 @@ def folder(home: Home, project: str) -> Path:
 
 
 def write(
-    home: Home, project: str, origin: Origin, place: Project | None = None, settings: Settings | None = None
+    home: Home,
+    project: str,
+    origin: Origin,
+    place: Project | None = None,
+    settings: Settings | None = None,
+    *,
+    forget: bool = False,
 ) -> Path:
     """Bring a project's files up to what the workspace says now. Returns their folder. Raises OSError, MemsearchError.
 
     Args:
         place, settings: where its PROJECT.md and USER.md lie; without these, what is searched of them stays.
+        forget: keep nothing of what is said no more.
     """
     target = folder(home, project)
-    texts = [
-        ("memory.md", _bullets(home, project)),
-        ("facts.md", _facts(home, project)),
-        ("sessions.md", _recaps(home, project)),
-    ]
-    texts += [(f"{page}.md", _page(home, settings, place, page)) for page in living.PAGES] if place and settings else []
-    for name, entries in texts:
-        text = "\n".join(entries)
+    learned, now = _changed(home.longterm / workspace.MEMORY), time.time()
+    pages = {
+        "memory.md": Page(list(_bullets(home, project, learned)), learned),
+        "facts.md": Page(list(_facts(home, project)), now),
+        "sessions.md": Page(list(_recaps(home, project)), now),
+    }
+    if place and settings:
+        for page in living.PAGES:
+            changed = _changed(Path(living.path_of(settings, place, page)))
+            pages[f"{page}.md"] = Page(list(_page(home, settings, place, page, changed)), changed)
+    days = (settings or load(home)).history.max_days
+    stood.record(home, project[:8], pages, lambda page: _texts(target / page), max_days=days, forget=forget)
+    for name, said in pages.items():
+        text = "\n".join(entry.text for entry in said.entries)
         path = target / name
         if put(path, text) and name in _OWNERS and text:
             origin.wrote(entry.raw for entry in read_day(path).entries)
     return target
 
 
-def rewrite(home: Home) -> None:
-    """The same for all projects that have such files: at once, where something is to be forgotten."""
+def rewrite(home: Home, *, forget: bool = False) -> None:
+    """The same for all projects that have such files: at once, where something is to be forgotten (*forget*), or has come back."""
     if home.longterm_search.is_dir():
         origin = Origin(home)
         try:
             for found in sorted(home.longterm_search.iterdir()):
-                write(home, found.name, origin)
+                write(home, found.name, origin, forget=forget)
         finally:
             origin.close()
 
 
-def _bullets(home: Home, project: str) -> Iterator[str]:
+def _texts(path: Path) -> dict[str, str]:
+    """What a page says, by id."""
+    try:
+        return {entry.id: entry.raw.decode("utf-8", "replace") for entry in read_day(path).entries}
+    except OSError:
+        return {}
+
+
+def _changed(path: Path) -> float:
+    """When a file was changed last, in seconds since 1970."""
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return time.time()
+
+
+def _bullets(home: Home, project: str, since: float) -> Iterator[Said]:
     try:
         sections = workspace.sections(workspace.read(home.longterm, workspace.MEMORY))
     except workspace.InvalidArtifacts:
@@ -78,34 +110,40 @@ def _bullets(home: Home, project: str) -> Iterator[str]:
             for start, stop in workspace.blocks(section.lines):
                 text = "\n".join(section.lines[start:stop])
                 if not text.startswith("#"):
-                    yield _entry("memory", f"Long-term memory, {heading}", text)
+                    yield _entry("memory", f"Long-term memory, {heading}", text, since)
 
 
-def _facts(home: Home, project: str) -> Iterator[str]:
+def _facts(home: Home, project: str) -> Iterator[Said]:
     for fact in facts(home):
         if fact.scope in ("", project[:8]):
-            yield _entry("fact", "Remembered", f"- {fact.text}")
+            yield _entry("fact", "Remembered", f"- {fact.text}", _noted(fact.path))
 
 
-def _page(home: Home, settings: Settings, place: Project, page: living.Page) -> Iterator[str]:
+def _noted(path: str) -> float:
+    """When a fact was remembered, as its file's name says it."""
+    try:
+        return float(calendar.timegm(time.strptime(os.path.basename(path)[:19], "%Y-%m-%dT%H-%M-%S")))
+    except ValueError:
+        return time.time()
+
+
+def _page(home: Home, settings: Settings, place: Project, page: living.Page, since: float) -> Iterator[Said]:
     for heading, lines in living.sections(living.told(home, settings, place, page)).items():
         if text := "\n".join(line for line in lines if not line.startswith("# ")).strip():
-            yield _entry(page, f"{living.FILES[page]}, {heading.lstrip('# ')}".rstrip(", "), text)
+            yield _entry(page, f"{living.FILES[page]}, {heading.lstrip('# ')}".rstrip(", "), text, since)
 
 
-def _recaps(home: Home, project: str) -> Iterator[str]:
+def _recaps(home: Home, project: str) -> Iterator[Said]:
     for memory in Store(home).all():
         if memory.selected and not memory.forgotten and memory.project[:8] == project[:8] and memory.summary.strip():
-            yield _entry(
-                "summary", f"Recap of a {memory.agent} session, {memory.slug or 'without a name'}", memory.summary
-            )
+            heading = f"Recap of a {memory.agent} session, {memory.slug or 'without a name'}"
+            yield _entry("summary", heading, memory.summary, memory.made)
 
 
-def _entry(kind: str, heading: str, text: str) -> str:
+def _entry(kind: str, heading: str, text: str, since: float) -> Said:
     text = without_citations(text).strip()
-    return (
-        f"### {' '.join(heading.split())}\n<!-- id:{digest('longterm', kind, text, size=6)} -->\n{escape_block(text)}\n"
-    )
+    name = digest("longterm", kind, text, size=6)
+    return Said(name, since, f"### {' '.join(heading.split())}\n<!-- id:{name} -->\n{escape_block(text)}\n")
 
 
 def put(path: Path, text: str) -> bool:

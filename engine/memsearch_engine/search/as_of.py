@@ -1,21 +1,23 @@
-"""Notes as they stood at the end of a day: what was edited, marked or deleted since is put back in its place.
+"""Notes, and what the long-term memory says, as they stood at the end of a day: what was edited, marked or deleted since is put back in its
+place.
 
-What a note says of when it was made is its own day, whenever it was written down. What the history has forgotten stays as it is now, and
-what keeps no history by design, the long-term memory, is left out.
+What a note says of when it was made is its own day, whenever it was written down. What the history has forgotten stays as it is now; what
+came of the long-term memory later, or of the agents' own memories at a time that nobody knows, is left out.
 """
 
 from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Iterable
+import os
+from collections.abc import Iterable, Mapping
 from datetime import date, datetime, timedelta
 
 import msgspec
 
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.index.rows import CatalogBroken, Row
+from memsearch_engine.index.rows import LONGTERM_KINDS, CatalogBroken, Row
 from memsearch_engine.journal.files import DayFile, day_of
 from memsearch_engine.journal.history import Change, History
 from memsearch_engine.journal.model import Entry
@@ -41,12 +43,18 @@ def end_of(day: str) -> float:
 class Then:
     """The notes of some memory folders at the end of *day* (``YYYY-MM-DD``), as far as they were changed since.
 
+    Args:
+        longterm: (path, id) -> what the long-term memory said then and says no more; '' for what it says still.
+
     Attributes:
         known_from: the day before whose changes the history has forgotten all, where that is a later one; else ''.
         entries: (path, id) -> the entry as it stood; None where it was not there.
+        lasting: (path, id) of what the long-term memory said then and says still.
     """
 
-    def __init__(self, history: History, memories: Iterable[str], day: str) -> None:
+    def __init__(
+        self, history: History, memories: Iterable[str], day: str, longterm: Mapping[tuple[str, str], str] = {}
+    ) -> None:
         self.day = day
         begins = history.begins()
         self.known_from = datetime.fromtimestamp(begins).date().isoformat() if begins > end_of(day) else ""
@@ -56,6 +64,10 @@ class Then:
                 self._put(change, change.before)
             for change in history.undone_since(memory, end_of(day)):
                 self._put(change, change.after)
+        self.lasting = {key for key, text in longterm.items() if not text}
+        for key, text in longterm.items():
+            if text and (stood := parse(text.encode(), "").entries):
+                self.entries[key] = stood[0]
 
     def _put(self, change: Change, text: bytes | None) -> None:
         if not "" < day_of(change.path) <= self.day:
@@ -85,7 +97,8 @@ def put_back(
     catalog: Catalog | None, answer: Answer, query: Query, then: Then, projects: list[Project], limit: int
 ) -> None:
     """Make *answer*, which was found among the notes as they are, that of the day that *query* asks for; in place."""
-    answer.hits = [hit for hit in answer.hits if hit.day]
+    of_then = then.lasting | then.entries.keys()
+    answer.hits = [hit for hit in answer.hits if hit.day or (hit.row.path, hit.id) in of_then]
     places = {(hit.row.path, hit.id): hit for hit in answer.hits}
     terms = sorted(set(analyze.query_terms(query.text)))
     idf = dict.fromkeys(terms, 1.0)
@@ -100,8 +113,11 @@ def put_back(
     for hit in kept:
         hit.row.stale = hit.row.stale_why = hit.row.unmerged = ""  # of the repository as it is now
     for (path, name), entry in then.entries.items():
-        project = next((p for p in projects if path.startswith(p.memory)), None)
+        of_longterm = os.path.basename(os.path.dirname(path)) if not day_of(path) else None
+        project = next((p for p in projects if path.startswith(p.memory) or p.id[:8] == of_longterm), None)
         rows = rows_of(project.id, entry, path, day_of(path)) if project and entry is not None else []
+        for row in rows:
+            row.kind = row.kind if row.day else LONGTERM_KINDS[os.path.basename(path)]
         rows = [row for row in rows if query.admits(row, then.day)]
         if not rows:
             continue

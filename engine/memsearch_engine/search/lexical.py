@@ -149,6 +149,9 @@ def _conditions(projects: list[Project], wanted: Filter) -> tuple[str, list[Any]
     if wanted.last_day:
         where.append("e.day <= ? AND e.day <> ''")
         values.append(wanted.last_day)
+    if wanted.as_of:
+        where.append("e.day <= ?")
+        values.append(wanted.as_of)
     return " AND ".join(where), values
 
 

@@ -203,6 +203,7 @@ def parse(raw: str, today: date | None = None) -> Query:
         tuple(fields["kinds"]),
         fields["first_day"],
         fields["last_day"],
+        query.as_of,
     )
     query.last_is_partial = bool(words) and text[-1:].isalnum() and bool(re.search(r"\w$", words[-1]))
     return query
@@ -242,7 +243,6 @@ def _apply(query: Query, fields: dict[str, Any], key: str, value: str, negative:
         if key == "as-of":
             if not negative:
                 query.as_of = min(query.as_of or span[1], span[1])
-                fields["last_day"] = min(fields["last_day"] or span[1], span[1])
             return not negative
         if key == "day" and negative:
             query.not_filters.append(("day", span[0]))

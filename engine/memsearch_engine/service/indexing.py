@@ -36,7 +36,7 @@ from memsearch_engine.index.space import Space, complete_spaces
 from memsearch_engine.index.sync import Scan, scan
 from memsearch_engine.index.watch import Watcher
 from memsearch_engine.journal.origin import Origin
-from memsearch_engine.longterm import living, searchable
+from memsearch_engine.longterm import living, searchable, stood
 from memsearch_engine.projects import Project
 from memsearch_engine.registry import Registry
 from memsearch_engine.service.comparing import Comparer
@@ -472,6 +472,8 @@ class Indexer:
             self._end(work.job)
         self._forget(job.project)
         shutil.rmtree(searchable.folder(self.home, job.project.id), ignore_errors=True)
+        with contextlib.suppress(MemsearchError):  # what stays of it is of no project, and is never read
+            stood.drop(self.home, job.project.id[:8])
         self.home.ground(job.project.id).unlink(missing_ok=True)
         self._end(job)
 
