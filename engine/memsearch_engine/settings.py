@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import functools
 import os
 import re
 import tomllib
@@ -370,9 +371,8 @@ def _fits(key: str, value: Any) -> bool:
 
 
 def _typed(merged: dict[str, Any], sources: dict[str, tuple[Path, str]], warnings: list[str]) -> Settings:
-    known = keys()
     for key in list(flatten(merged)):
-        if key not in known and _hint(key) is None:
+        if key not in keys() and _hint(key) is None:
             path, text = sources.get(key, (None, ""))
             if path is None:
                 raise SettingsError(f"unknown setting `{key}`", "`memsearch config list` shows them all")
@@ -432,6 +432,7 @@ def flatten(table: dict[str, Any], prefix: str = "") -> dict[str, Any]:
     return flat
 
 
+@functools.cache
 def keys() -> dict[str, Any]:
     """Every settable key with its type; tables with names of the user's own are left out."""
     return _keys(Settings, "")

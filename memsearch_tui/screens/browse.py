@@ -49,6 +49,7 @@ _SAID_REST_S = 0.2  # that the cursor rests before the conversation behind a not
 _LOOK_AGAIN_S = 2.0  # between two looks at what holds, while an index is made say
 _LOOK_S = 10  # how often the follower looks whether another project was opened
 _WIDE_ROW = 64
+_INDENT = 9  # of a row's second line: below the words, after the time and the agent
 
 
 class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
@@ -104,7 +105,9 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
     def __init__(self, library: Library) -> None:
         super().__init__()
         self.library = library
-        self.entries = LineList(self._item_row, moved=self._entry_moved, is_heading=is_heading, id="entries")
+        self.entries = LineList(
+            self._item_row, moved=self._entry_moved, is_heading=is_heading, indent=_INDENT, id="entries"
+        )
         self.reader = TextView(id="reader")
         self.said = TextView(id="said")
         self.header = Header(id="header")
@@ -153,6 +156,8 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             "what was said",
             "places",
         )
+        folds = self.app.kept.get("two_lines")  # type: ignore[attr-defined]
+        self.entries.folds = folds if isinstance(folds, bool) else None
         self._show_timeline(self._left_at())
         self.call_after_refresh(self._look)
         here = [
@@ -333,11 +338,11 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         self.call_later(self._settle)
 
     def _settle(self) -> None:
-        key, row = self.entries.key, self.entries.cursor - self.entries.scroll_offset.y
+        key, line = self.entries.key, self.entries.line
         self.timeline.settle()
         if self.shown is self.timeline:
             self.entries.show_keys(self.timeline, cursor=key)
-            self.entries.hold(row)
+            self.entries.hold(line)
             self._show_header()
 
     def _title_day(self) -> None:
@@ -414,7 +419,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             return [*row, (item.title, "dim")]
         if not self.query_text:
             return [*row, *render.inline(item.title)]
-        room = width - sum(cell_len(text) for text, _ in row)
+        room = (width - _INDENT) * (self.entries.tall - 1) + width - sum(cell_len(text) for text, _ in row)
         return [*row, *mark_words(render.snippet(item.title, item.text, self._words(), room), "text", self._words())]
 
     def _place_row(self, index: int, width: int) -> Row:
@@ -469,7 +474,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         if self.query_text:
             self._end_search()
         self.entries.move_to(self.timeline.start(day) + 1)
-        self.entries.scroll_to(y=self.timeline.start(day), animate=False, force=True, immediate=True)
+        self.entries.show_first(self.timeline.start(day))
         self.go("entries")
 
     @on(Calendar.Picked)
@@ -618,13 +623,13 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         if self.query_text:
             self._start_search(words_first=False)  # the hits that are shown stay until the new ones are there
             return
-        before, row = self.entry, self.entries.cursor - self.entries.scroll_offset.y
+        before, line = self.entry, self.entries.line
         at_top = self.entries.scroll_offset.y == 0 and self.entries.cursor == 1
         if level == "turn":
             return
         self._show_timeline(key)
         if not at_top:  # the row under the cursor stays where the eye is
-            self.entries.hold(row)
+            self.entries.hold(line)
         if before and self.entry and before.id == self.entry.id:
             self.reader.scroll_to(y=place, animate=False, force=True)
 
@@ -656,11 +661,18 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
               for level in ("low", "medium", "high")),
             Command("Remember as a fact", "long-term memory", self.action_remember, "remember fact always tell"),
             Command("Forget facts", "long-term memory", self.action_forget, "forget remove fact"),
+            Command("One line a note" if self.entries.tall > 1 else "Two lines a note", "list", self._fold, "rows lines dense wrap fold height"),
         ]  # fmt: skip
         return found + [
             Command(f"Search: {text}", "kept", partial(self.search_for, text), "saved search")
             for text in self._searches("saved")
         ]
+
+    def _fold(self) -> None:
+        """The other number of lines for each note, and so from now on."""
+        two = self.entries.tall == 1
+        self.app.keep(two_lines=two)  # type: ignore[attr-defined]
+        self.entries.fold(two)
 
     def action_connect(self) -> None:
         """Which agents write here, and their old sessions."""

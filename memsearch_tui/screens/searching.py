@@ -136,7 +136,7 @@ class Searching(_Base):
         grouped = bool(self.app.kept.get("by_session"))  # type: ignore[attr-defined]
         items = self.library.talks(answer, self.query_text) if grouped else self.library.items(answer, self.query_text)
         hits = Hits(items, by_session=grouped).without(self.gone)
-        row = self.entries.cursor - self.entries.scroll_offset.y
+        line = self.entries.line
         cursor = self.entries.key if self._moved else next((key for key in hits if not is_heading(key)), None)
         self.shown = hits
         self.entries.empty = _nothing(self.query_text, answer.absent)
@@ -144,7 +144,7 @@ class Searching(_Base):
         self._preview()
         self._show_calendar(hits.days)
         if self._moved:  # the row under the cursor stays where the eye is
-            self.entries.hold(max(row, 1) if grouped else row)  # a heading belongs to its first row
+            self.entries.hold(max(line, self.entries.tall) if grouped else line)  # a heading belongs to its first row
         found = sum(hits.days.values())
         remarks = [f"{word} → {', '.join(near)}" for word, near in answer.corrected.items()]
         remarks += [f"no note has {', '.join(answer.absent)}"] if answer.absent else []

@@ -114,8 +114,11 @@ class LineList(Lines):
     """A list of any length. Rows are made when they are seen, by ``render``.
 
     Items are known by a key; new items keep the cursor on the same key where it is still there. Some are headings: the cursor
-    goes past them.
+    goes past them. In a list that *folds*, a row that is too long goes on in a second line where the list is high enough; every item then
+    has two, a heading's first one being blank.
     """
+
+    _HIGH = 44  # lines from which on a list that folds does so
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("down,j,ctrl+n", "move(1)", "Down", show=False, id="list.down"),
@@ -137,6 +140,7 @@ class LineList(Lines):
         moved: Callable[[bool], None] = lambda by_hand: None,
         empty: Sequence[str] = (),
         is_heading: Callable[[Any], bool] = lambda key: False,
+        indent: int = 0,
         **kwargs,
     ) -> None:
         """
@@ -146,6 +150,7 @@ class LineList(Lines):
             moved: called when the cursor stands on another item; True where a key or a click moved it, not other items. A
                 call and no message: what it shows belongs into the same frame as the cursor.
             empty: lines that teach what to do while there is nothing to show.
+            indent: the list folds, and a second line begins after so many cells.
         """
         super().__init__(**kwargs)
         self._row, self._moved = row, moved
@@ -154,6 +159,14 @@ class LineList(Lines):
         self.keys: Sequence[Any] = []
         self.cursor = 0
         self.selected: set[Any] = set()
+        self._indent = indent
+        self.tall = 1  # lines of an item
+        self.folds: bool | None = None  # whatever the height, where somebody has said so
+
+    @property
+    def line(self) -> int:
+        """Where the cursor stands, in lines of what is seen."""
+        return self.cursor * self.tall - self.scroll_offset.y
 
     @property
     def key(self) -> Any:
@@ -169,7 +182,7 @@ class LineList(Lines):
         else:
             self.cursor = self._stop(min(self.cursor, max(0, len(keys) - 1)), 1)
         self.selected = {key for key in self.selected if key in keys}
-        self.extend(len(keys))
+        self.extend(len(keys) * self.tall)
         self._follow()
         self.refresh()
         if keys and self.key != before:
@@ -200,7 +213,7 @@ class LineList(Lines):
         self.move_to(self.cursor + step)
 
     def action_page(self, step: int) -> None:
-        self.move_to(self.cursor + step * max(1, self.size.height - 1))
+        self.move_to(self.cursor + step * max(1, self.size.height // self.tall - 1))
 
     def action_jump(self, index: int) -> None:
         self.move_to(index if index >= 0 else len(self.keys) - 1)
@@ -216,42 +229,63 @@ class LineList(Lines):
         self.refresh()
 
     def _redraw(self, index: int) -> None:
-        self.refresh(Region(0, index - self.scroll_offset.y, self.size.width, 1))
+        self.refresh(Region(0, index * self.tall - self.scroll_offset.y, self.size.width, self.tall))
 
     def _follow(self) -> None:
-        height = self.size.height
+        height = self.size.height // self.tall * self.tall
         first = self.cursor
         while first > 0 and self.keys and self.is_heading(self.keys[first - 1]):
             first -= 1  # what stands under a heading is seen with it
-        if height and not (self.scroll_offset.y <= first and self.cursor < self.scroll_offset.y + height):
-            top = first if first < self.scroll_offset.y else self.cursor - height + 1
-            self.scroll_to(y=top, animate=False, force=True, immediate=True)
+        seen, begin, end = self.scroll_offset.y, first * self.tall, (self.cursor + 1) * self.tall
+        if height and not (seen <= begin and end <= seen + height):
+            self.scroll_to(y=begin if begin < seen else end - height, animate=False, force=True, immediate=True)
 
-    def hold(self, row: int) -> None:
-        """Scroll so that the cursor stands in the *row*-th line that is seen, where it stood before."""
-        self.scroll_to(y=max(0, self.cursor - row), animate=False, force=True, immediate=True)
+    def hold(self, line: int) -> None:
+        """Scroll so that the cursor stands in this line of what is seen, where it stood before (``line``)."""
+        self.scroll_to(y=max(0, self.cursor * self.tall - line), animate=False, force=True, immediate=True)
+
+    def show_first(self, index: int) -> None:
+        """Scroll so that an item is the first that is seen."""
+        self.scroll_to(y=index * self.tall, animate=False, force=True, immediate=True)
 
     def on_resize(self) -> None:
-        self.extend(len(self.keys))
+        folds = self.folds if self.folds is not None else self.size.height >= self._HIGH
+        self.tall = 2 if self._indent and folds else 1
+        self.extend(len(self.keys) * self.tall)
         self._follow()
+
+    def fold(self, folds: bool) -> None:
+        """Give each item two lines, or one."""
+        line, self.folds = self.line, folds
+        self.on_resize()
+        self.hold(line)
+        self.refresh()
 
     def render_line(self, y: int) -> Strip:
         width = self.size.width
-        index = y + self.scroll_offset.y
+        index, line = divmod(y + self.scroll_offset.y, self.tall)
         if not self.keys:
             text = self.empty[y] if y < len(self.empty) else ""
             return self.draw([(f" {text}", "dim")], width)
         if index >= len(self.keys):
             return Strip.blank(width, self.rich_style)
         if self.is_heading(self.keys[index]):
-            return self.draw(self._row(index, width), width)
+            return self.draw(self._row(index, width) if line == self.tall - 1 else [], width)
         behind: tuple[str, ...] = ("selected",) if self.keys[index] in self.selected else ()
         if index == self.cursor:
             behind += ("cursor" if self.has_focus else "cursor-idle",)
         # shape as well as colour says where the cursor is and what is selected
         sign = "▌" if index == self.cursor and self.has_focus else "▏" if index == self.cursor else " "
         sign = "✓" if self.keys[index] in self.selected else sign
-        return self.draw([(sign, "accent"), *self._row(index, width - 1)], width, behind)
+        row = self._row(index, width - 1)
+        if self.tall > 1:
+            row = self._folded(row, width - 1)[line]
+        return self.draw([(sign, "accent"), *row], width, behind)
+
+    def _folded(self, row: Row, width: int) -> tuple[Row, Row]:
+        """The two lines of a row."""
+        first, *more = wrap(row, width)
+        return first, [(" " * self._indent, "text"), *(piece for line in more for piece in [*line, (" ", "text")])]
 
     def on_focus(self) -> None:
         self.refresh()
@@ -261,7 +295,7 @@ class LineList(Lines):
 
     def on_click(self, event: events.Click) -> None:
         place = event.get_content_offset(self)  # the border is no row
-        index = place.y + self.scroll_offset.y if place is not None else -1
+        index = (place.y + self.scroll_offset.y) // self.tall if place is not None else -1
         if 0 <= index < len(self.keys):
             again = index == self.cursor
             self.move_to(index)

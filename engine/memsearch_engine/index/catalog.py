@@ -98,7 +98,7 @@ HIT_COLUMNS = """c.id, c.chunk_id, c.text, c.embedded, c.start_line, c.end_line,
 _TAKEN_IN = """
 BEGIN;
 CREATE TABLE taken_in (project TEXT PRIMARY KEY) WITHOUT ROWID;
-INSERT INTO taken_in SELECT DISTINCT project FROM files;
+INSERT INTO taken_in (project) SELECT DISTINCT project FROM files;
 COMMIT;
 """
 
@@ -304,7 +304,11 @@ class Catalog:
 
     def taken_in(self, project: str, *, is_so: bool = True) -> None:
         with self.transaction() as db:
-            change = "INSERT OR IGNORE INTO taken_in VALUES (?)" if is_so else "DELETE FROM taken_in WHERE project=?"
+            change = (
+                "INSERT OR IGNORE INTO taken_in (project) VALUES (?)"
+                if is_so
+                else "DELETE FROM taken_in WHERE project=?"
+            )
             db.execute(change, (project,))
 
     def files(self, project: str) -> dict[str, tuple[DayFile, str, str]]:
@@ -746,8 +750,9 @@ class Catalog:
     def file_counts(self, project: str) -> dict[str, tuple[int, int, int]]:
         """path -> (mtime_ns, size in bytes, number of entries) of each file as it was indexed."""
         rows = self.query(
-            "SELECT f.path, f.mtime_ns, f.size, count(e.id) FROM files f LEFT JOIN entries e ON e.file = f.id "
-            "WHERE f.project=? AND f.state<>'failed' GROUP BY f.id",
+            # counted within the index of each file: six times as fast as a join, and an app that starts waits for it
+            "SELECT path, mtime_ns, size, (SELECT count(*) FROM entries WHERE file=files.id) FROM files"
+            " WHERE project=? AND state<>'failed'",
             (project,),
         )
         return {path: (mtime_ns, size, count) for path, mtime_ns, size, count in rows}
