@@ -6,7 +6,7 @@ import contextlib
 import gc
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -22,7 +22,9 @@ from memsearch_tui.library import Item, Library
 from memsearch_tui.screens.browse import BrowseScreen
 
 if TYPE_CHECKING:
+    from textual.actions import ActionParseResult
     from textual.command import Provider
+    from textual.dom import DOMNode
 
     from memsearch_tui.palette import Command
 
@@ -98,6 +100,18 @@ class MemsearchApp(App[int]):
     def on_ready(self) -> None:
         if not self.is_headless:
             gc.freeze()  # what stands after the first frame stays; looking through it took 50 ms every 20 keys
+            gc.enable()  # it was off for the start
+
+    async def run_action(
+        self,
+        action: str | ActionParseResult,
+        default_namespace: DOMNode | None = None,
+        namespaces: Mapping[str, DOMNode] | None = None,
+    ) -> bool:
+        """What a key of the home screen does, it does to the note under the cursor: that is read first."""
+        if isinstance(default_namespace, BrowseScreen):
+            await default_namespace.settled()
+        return await super().run_action(action, default_namespace, namespaces)
 
     def notify(self, message: str, *, title: str = "", markup: bool = False, **how: Any) -> None:
         """Toasts are text, never markup: they name notes, files and errors."""

@@ -64,6 +64,8 @@ class Lane:
 WRITES = Lane("writes")
 #: For reads that each selection asks for: a thread each would leave a connection to the catalog behind.
 READS = Lane("reads")
+#: The note under the cursor, and those beside it: they wait for nothing else.
+NOTES = Lane("notes")
 
 
 def away(work: Callable[[], T]) -> asyncio.Future[T]:

@@ -120,6 +120,14 @@ class Standing(msgspec.Struct, frozen=True):
     served: bool = False
 
 
+class Seen(msgspec.Struct, frozen=True):
+    """A note as it is read: what it says, whether its conversation is there (``Library.evidence``), how what it names stands."""
+
+    entry: Entry
+    evidence: str
+    standing: GroundStanding | None
+
+
 class ProjectRow(msgspec.Struct, frozen=True):
     """A known project. ``here``: its folder is on this machine."""
 
@@ -279,6 +287,11 @@ class Library:
         """*path* from its project's name on: what a person needs to find the file."""
         project = next((p for p in self.memory.projects if path.startswith(p.root + os.sep)), None)
         return os.path.join(project.name, os.path.relpath(path, project.root)) if project else path
+
+    def seen(self, item: Item) -> Seen:
+        """All that the note's own pane shows. Called by threads. Raises NotFound, OSError."""
+        entry = self.entry(item)
+        return Seen(entry, self.evidence(entry), None if item.as_of else self.standing_of(entry, item.path))
 
     def evidence(self, entry: Entry) -> str:
         """``live``, ``archived`` or ``lost``; '' where no conversation stands behind the entry."""

@@ -6,6 +6,7 @@ A hook is dispatched before click is imported: an agent waits for it.
 from __future__ import annotations
 
 import contextlib
+import gc
 import os
 import sys
 
@@ -110,12 +111,16 @@ def is_terminal() -> bool:
 
 def _open_app() -> None:
     """Open the app without what only commands need. Returns where it can't start: the command says why."""
-    from memsearch_engine import MemsearchError
+    gc.disable()  # all that a start makes stays, and looking through it again and again was a seventh of the start
+    try:
+        from memsearch_engine import MemsearchError
 
-    with contextlib.suppress(MemsearchError):
-        from memsearch_tui.app import run
+        with contextlib.suppress(MemsearchError):
+            from memsearch_tui.app import run
 
-        sys.exit(run())
+            sys.exit(run())
+    finally:
+        gc.enable()
 
 
 def _utf8() -> None:

@@ -23,8 +23,8 @@ from textual.screen import Screen
 from textual.widgets import Footer, Input, Static, TextArea
 
 from memsearch_tui import drafts
-from memsearch_tui.aside import READS, attend, away
-from memsearch_tui.library import Item, Library, Standing
+from memsearch_tui.aside import NOTES, READS, attend, away
+from memsearch_tui.library import Item, Library, Seen, Standing
 from memsearch_tui.screens.conversing import Conversing
 from memsearch_tui.screens.editing import Editing
 from memsearch_tui.screens.marking import Marking
@@ -49,6 +49,7 @@ _SAID_REST_S = 0.2  # that the cursor rests before the conversation behind a not
 _LOOK_AGAIN_S = 2.0  # between two looks at what holds, while an index is made say
 _LOOK_S = 10  # how often the follower looks whether another project was opened
 _WIDE_ROW = 64
+_KEPT = 60  # notes that were read lately
 _INDENT = 9  # of a row's second line: below the words, after the time and the agent
 
 
@@ -120,10 +121,17 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         self._looking = self._look_again = self._typing = False
         self._sayings = 0
         self._status = self._trouble = ""
-        self.entry: Entry | None = None
+        self.note: Seen | None = None  # what is read of ``item``; None while it is being read
         self.item: Item | None = None
+        self._seen: dict[tuple[Key, str], Seen] = {}  # read lately, or read ahead; the last one is what is shown
+        self._reading: asyncio.Task[None] | None = None
         self._left = threading.Event()
         self.add_class("at-entries")
+
+    @property
+    def entry(self) -> Entry | None:
+        """The note under the cursor."""
+        return self.note.entry if self.note is not None else None
 
     def compose(self) -> ComposeResult:
         width = self.app.size.width  # before the first layout: what is laid out for another width is laid out twice
@@ -191,6 +199,8 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
 
     def on_unmount(self) -> None:
         self._left.set()
+        if self._reading is not None:
+            self._reading.cancel()
         kept = self.entries.key if not self.query_text else self._before_search
         self.app.keep(at=[self.library.today(), *(kept or ())])  # type: ignore[attr-defined]
 
@@ -536,31 +546,77 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
 
     @on(LineList.Opened)
     async def _row_opened(self) -> None:
+        await self.settled()
         await self.action_deeper()
 
     def _preview(self) -> None:
-        """Show the entry under the cursor."""
+        """Show the entry under the cursor: at once where it was read before, and as soon as it is read now."""
         if self.editing:
             return  # what is edited stays what it is, wherever the list moves
-        self.item = self.shown.item(self.entries.key)
-        self.found = None
+        if self._reading is not None:
+            self._reading.cancel()
+        self.item, before = self.shown.item(self.entries.key), self.item
+        self.found = self._reading = None
         if self.item is None:
-            self.entry = None
+            self.note = None
             self.reader.show([])
             self.said.show([])
             return
-        try:
-            self.entry = self.library.entry(self.item)
-        except (MemsearchError, OSError) as error:
-            self.entry = None
-            self.reader.show([[(str(error), "warn")], [("r reads the lists again", "dim")]])
-            return
-        self._show_section()
+        known = self._seen.get((self.item.key, self.item.as_of))
+        is_same = before is not None and before.key == self.item.key
+        if known is not None:
+            self._present(known, keep_place=is_same)
+        elif not is_same:
+            self.note = None
+        self._reading = asyncio.create_task(self._read(self.item, is_same))
 
-    def _show_section(self) -> None:
+    async def settled(self) -> None:
+        """Wait until what is known of the note under the cursor is what its file says."""
+        if self._reading is not None:
+            await asyncio.wait([self._reading])
+
+    async def _read(self, item: Item, keep_place: bool) -> None:
+        """Read a note, then the ones beside it."""
+        try:
+            seen = await NOTES.run(partial(self.library.seen, item))
+        except (MemsearchError, OSError) as error:
+            self._seen.pop((item.key, item.as_of), None)
+            if self.item is item and not self.editing:
+                self.note = None
+                self.reader.show([[(str(error), "warn")], [("r reads the lists again", "dim")]])
+            return
+        is_shown = self._seen.get((item.key, item.as_of)) == seen and self.entry is not None
+        if self.item is item and self.found is None and not self.editing and not is_shown:
+            self._keep(item, seen)
+            self._present(seen, keep_place=keep_place)
+        self._read_ahead()
+
+    def _keep(self, item: Item, seen: Seen) -> None:
+        self._seen[item.key, item.as_of] = seen
+        if len(self._seen) > _KEPT:
+            del self._seen[next(iter(self._seen))]
+
+    def _read_ahead(self) -> None:
+        """Read the notes to which the next key may lead."""
+        here = self.entries.cursor
+        for place in (here + 1, here - 1):
+            item = self.shown.item(self.entries.keys[place]) if 0 <= place < len(self.entries.keys) else None
+            if item is not None and (item.key, item.as_of) not in self._seen:
+                ahead = NOTES.run(partial(self.library.seen, item))
+                ahead.add_done_callback(partial(self._came, item))
+
+    def _came(self, item: Item, ahead: asyncio.Future[Seen]) -> None:
+        if not ahead.cancelled() and ahead.exception() is None:  # what can't be read is told when it is looked at
+            self._keep(item, ahead.result())
+
+    def _present(self, seen: Seen, *, keep_place: bool) -> None:
+        self.note = seen
+        self._show_section(keep_place=keep_place)
+
+    def _show_section(self, *, keep_place: bool = False) -> None:
         if self.entry is None or self.item is None:
             return
-        self._draw_section()
+        self._draw_section(keep_place=keep_place)
         # no coroutines yet: one that the next row replaces may never run
         beside = partial(self._show_amendments, self.entry)
         self.run_worker(beside, exclusive=True, group="amendments")  # type: ignore[arg-type]
@@ -568,24 +624,24 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             said = partial(self._show_said, self.entry)
             self.run_worker(said, exclusive=True, group="said")  # type: ignore[arg-type]
 
-    def _draw_section(self, amendments: Sequence[Amendment] = ()) -> None:
-        assert self.entry is not None and self.item is not None
-        evidence = self.library.evidence(self.entry)
+    def _draw_section(self, amendments: Sequence[Amendment] = (), *, keep_place: bool = False) -> None:
+        assert self.note is not None and self.item is not None
+        evidence = self.note.evidence
         self.reader.border_title = "section"
         self.reader.border_subtitle = (
             f"conversation {evidence} · enter opens it" if evidence in ("live", "archived") else ""
         )
         self.reader.show(
             render.entry_rows(
-                self.entry,
+                self.note.entry,
                 self.item.day,
                 self.library.short(self.item.path),
                 evidence,
                 amendments,
-                None if self.item.as_of else self.library.standing_of(self.entry, self.item.path),
+                self.note.standing,
             ),
             marks=self._marks(),
-            keep_place=bool(amendments),
+            keep_place=keep_place,
         )
 
     async def _show_amendments(self, entry: Entry) -> None:
@@ -596,7 +652,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         except (MemsearchError, OSError):  # the note tells without it
             return
         if found and self.entry is entry and self.level != "turn" and not self.editing:
-            self._draw_section(found)
+            self._draw_section(found, keep_place=True)
 
     async def _show_said(self, entry: Entry) -> None:
         """The turn behind the note, once the cursor rests on it."""
@@ -619,19 +675,17 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         """Read the lists again; cursor, scroll and what is read stay where they are."""
         if self.editing:
             return
-        key, level, place = self.entries.key, self.level, self.reader.scroll_offset.y
+        key, level = self.entries.key, self.level
         if self.query_text:
             self._start_search(words_first=False)  # the hits that are shown stay until the new ones are there
             return
-        before, line = self.entry, self.entries.line
+        line = self.entries.line
         at_top = self.entries.scroll_offset.y == 0 and self.entries.cursor == 1
         if level == "turn":
             return
         self._show_timeline(key)
         if not at_top:  # the row under the cursor stays where the eye is
             self.entries.hold(line)
-        if before and self.entry and before.id == self.entry.id:
-            self.reader.scroll_to(y=place, animate=False, force=True)
 
     def _drop_gone(self) -> None:
         """Take what was deleted out of the list."""

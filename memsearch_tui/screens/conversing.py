@@ -37,12 +37,13 @@ class Conversing(_Base):
     if TYPE_CHECKING:
         library: Library
         reader: TextView
-        entry: Entry | None
         item: Item | None
         level: str
         query_text: str
         sought: str
 
+        @property
+        def entry(self) -> Entry | None: ...
         def go(self, level: str) -> None: ...
         def say(self, text: str, *, for_s: float = 8) -> None: ...
         def action_reload(self) -> None: ...

@@ -61,12 +61,13 @@ class Editing(_Base):
         reader: TextView
         shown: Timeline | Hits
         timeline: Timeline
-        entry: Entry | None
         item: Item | None
         level: str
         found: Excerpt | None
         turn: int
 
+        @property
+        def entry(self) -> Entry | None: ...
         def go(self, level: str) -> None: ...
         def say(self, text: str, *, for_s: float = 8) -> None: ...
         def _preview(self) -> None: ...

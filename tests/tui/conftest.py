@@ -11,9 +11,11 @@ from memsearch_engine.home import Home
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.service import launch
+from textual.pilot import Pilot
 
 from memsearch_tui.app import MemsearchApp
 from memsearch_tui.library import Library
+from memsearch_tui.screens.browse import BrowseScreen
 
 SESSION = "11111111-1111-4111-8111-111111111111"
 
@@ -22,6 +24,27 @@ def _line(kind: str, turn: str, content, **more) -> str:
     message = {"role": kind, "content": content}
     record = {"type": kind, "sessionId": SESSION, "timestamp": "2026-02-09T14:30:00Z", "cwd": "/p", "message": message}
     return json.dumps({**record, "promptId": turn, **more}) + "\n"
+
+
+@pytest.fixture(autouse=True)
+def notes_are_read(monkeypatch):
+    """A key has done what it does when the note that it leads to is read: that is done in a thread, which Textual's pilot does not know."""
+
+    def then_read(name: str) -> None:
+        original = getattr(Pilot, name)
+
+        async def waits(self: Pilot, *args, **kwargs):
+            result = await original(self, *args, **kwargs)
+            if isinstance(screen := self.app.screen, BrowseScreen):
+                await screen.settled()
+                await original_pause(self)
+            return result
+
+        monkeypatch.setattr(Pilot, name, waits)
+
+    original_pause = Pilot.pause
+    for name in ("press", "pause", "click"):
+        then_read(name)
 
 
 @pytest.fixture

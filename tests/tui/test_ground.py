@@ -50,6 +50,7 @@ def test_signs_the_note_and_what_can_be_said_of_it(box: Box):
 
     async def steps() -> None:
         async with app.run_test(size=(120, 40)) as pilot:
+            await pilot.pause()
             assert "✗ The cache" in row_of(app, "cache") and "→ The limits" in row_of(app, "limits")
             assert "→ app/keep.py is lib/kept.py since 2026-03-01" in app.screen.reader.text()
             await pilot.press("M")
