@@ -17,7 +17,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, Screen
 from textual.theme import Theme
 
-from memsearch_tui.aside import WRITES
+from memsearch_tui.aside import OURS, WRITES
 from memsearch_tui.library import Item, Library
 from memsearch_tui.screens.browse import BrowseScreen
 
@@ -133,9 +133,12 @@ class MemsearchApp(App[int]):
     def keep(self, **values: Any) -> None:
         """Remember *values* for the next run."""
         self.kept |= values
+        OURS.run(partial(self._write_kept, json.dumps(self.kept)))
+
+    def _write_kept(self, text: str) -> None:
         with contextlib.suppress(OSError):
             temporary = self._kept_file.with_suffix(".tmp")
-            temporary.write_text(json.dumps(self.kept), encoding="utf-8")
+            temporary.write_text(text, encoding="utf-8")
             temporary.chmod(0o600)
             os.replace(temporary, self._kept_file)
 
@@ -249,5 +252,6 @@ def run(*, project: str | None = None, everything: bool = False, theme: str | No
     settings = memory.settings
     app = MemsearchApp(Library(memory), settings, theme=theme or "")
     code = app.run(mouse=settings.tui.mouse)
-    WRITES.finish()  # what the reader asked for is done; reads are not waited for
+    for lane in (WRITES, OURS):  # what the reader asked for is done; reads are not waited for
+        lane.finish()
     return code if code is not None else app.return_code or 0

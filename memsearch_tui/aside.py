@@ -62,6 +62,8 @@ class Lane:
 
 
 WRITES = Lane("writes")
+#: Drafts, and what is remembered between runs: small, and never behind a write that waits for a lock.
+OURS = Lane("ours")
 #: For reads that each selection asks for: a thread each would leave a connection to the catalog behind.
 READS = Lane("reads")
 #: The note under the cursor, and those beside it: they wait for nothing else.

@@ -152,24 +152,28 @@ class Library:
 
     def days(self) -> list[tuple[str, int]]:
         """(day, number of entries), newest first. A file that is not indexed as it stands is counted by its headings: nearly right."""
-        self._files, self._evidence, self._then = {}, {}, None
+        files: dict[str, list[DayFile]] = {}
         known: dict[str, tuple[int, int, int]] = {}
-        if self.memory.catalog is not None:
-            for project in {p.id for p in self.memory.projects}:
-                known.update(self.memory.catalog.file_counts(project))
+        with contextlib.suppress(MemsearchError):  # a catalog that is damaged is built anew meanwhile; the files tell
+            if self.memory.catalog is not None:
+                for project in {p.id for p in self.memory.projects}:
+                    known.update(self.memory.catalog.file_counts(project))
         counts: dict[str, int] = {}
         for file in self.memory.days():
-            self._files.setdefault(file.day, []).append(file)
+            files.setdefault(file.day, []).append(file)
             mtime_ns, size, count = known.get(file.path, (0, 0, 0))
             is_known = (mtime_ns, size) == (file.mtime_ns, file.size)
             counts[file.day] = counts.get(file.day, 0) + (count if is_known else count_entries([file]))
+        self._files, self._evidence, self._then = files, {}, None  # at once: another thread may be asking
         return list(counts.items())
 
     def day(self, day: str) -> list[Item]:
         """The entries of a day, oldest first; those without a time come last."""
         items = []
         for file in self._files.get(day, ()):
-            titles = self.memory.catalog.titles(file) if self.memory.catalog is not None else None
+            titles = None
+            with contextlib.suppress(MemsearchError):
+                titles = self.memory.catalog.titles(file) if self.memory.catalog is not None else None
             if titles is not None:
                 project = self._project_of(file.path)
                 items += [

@@ -1,16 +1,19 @@
 """What the home list shows: every day's notes under its heading, newest first; or the hits of a search. No widget here.
 
-Both are sequences of keys, of which a list asks only those that it draws. A day is read when it is first looked at.
+Both are sequences of keys, of which a list asks only those that it draws. A day is read ahead, by a thread, or else when it is first
+looked at.
 """
 
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby
 from typing import overload
 
 from memsearch_tui.library import Item, Library
+
+_AHEAD = 120  # rows that are read on both sides of where one is
 
 #: (path, entry id) of a note, or ("", what it stands over) of a heading.
 Key = tuple[str, str]
@@ -74,10 +77,13 @@ class Hits(Sequence[Key]):
 class Timeline(Sequence[Key]):
     """All notes, newest first, each day under a heading."""
 
-    def __init__(self, library: Library, miscounted: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, library: Library, miscounted: Callable[[], None] = lambda: None, *, near: str | None = None
+    ) -> None:
         """
         Args:
             miscounted: told when a day turns out to have another number of notes than was known, so that places after it move.
+            near: a day, around which the notes are read now.
         """
         self._library, self._miscounted = library, miscounted
         self.counts = dict(library.days())
@@ -85,6 +91,9 @@ class Timeline(Sequence[Key]):
         self._keys: dict[str, list[Key]] = {}
         self._wrong: set[str] = set()
         self._lay_out()
+        if near is not None:
+            self._hold(self.read(self.unread(self.start(near))))
+            self.settle()
 
     def _lay_out(self) -> None:
         self._names = [day for day, count in self.counts.items() if count]
@@ -101,12 +110,36 @@ class Timeline(Sequence[Key]):
     def _of(self, day: str) -> dict[Key, Item]:
         """The notes of a day, newest first."""
         if day not in self._days:
-            self._days[day] = {item.key: item for item in reversed(self._library.day(day))}
-            self._keys[day] = list(self._days[day])
-            if len(self._days[day]) != self.counts[day]:
-                self._wrong.add(day)
-                self._miscounted()
+            self.take(self.read([day]))
         return self._days[day]
+
+    def unread(self, index: int) -> list[str]:
+        """The days near the row *index* that were not read yet."""
+        first, last = (self.day_at(max(0, min(row, len(self) - 1))) for row in (index - _AHEAD, index + _AHEAD))
+        return (
+            [day for day in self._names[self._place[first] : self._place[last] + 1] if day not in self._days]
+            if first
+            else []
+        )
+
+    def read(self, days: Sequence[str]) -> dict[str, list[Item]]:
+        """What is written on these days, for ``take``. Called by threads."""
+        return {day: self._library.day(day) for day in days}
+
+    def take(self, found: Mapping[str, list[Item]]) -> None:
+        """Know what was read."""
+        if self._hold(found):
+            self._miscounted()
+
+    def _hold(self, found: Mapping[str, list[Item]]) -> bool:
+        """The same; whether a day has another number of notes than was known."""
+        for day, items in found.items():
+            if day not in self._days:
+                self._days[day] = {item.key: item for item in reversed(items)}
+                self._keys[day] = list(self._days[day])
+                if len(items) != self.counts[day]:
+                    self._wrong.add(day)
+        return bool(self._wrong)
 
     def item(self, key: Key | None) -> Item | None:
         day = self._library.day_of(key[0]) if key and key[0] else ""

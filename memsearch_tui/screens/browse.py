@@ -11,6 +11,7 @@ import contextlib
 import threading
 from datetime import datetime
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from memsearch_engine import Entry, MemsearchError, agent_named, agent_names, shown_line
@@ -23,7 +24,7 @@ from textual.screen import Screen
 from textual.widgets import Footer, Input, Static, TextArea
 
 from memsearch_tui import drafts
-from memsearch_tui.aside import NOTES, READS, attend, away
+from memsearch_tui.aside import NOTES, OURS, READS, attend, away
 from memsearch_tui.library import Item, Library, Seen, Standing
 from memsearch_tui.screens.conversing import Conversing
 from memsearch_tui.screens.editing import Editing
@@ -125,6 +126,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         self.item: Item | None = None
         self._seen: dict[tuple[Key, str], Seen] = {}  # read lately, or read ahead; the last one is what is shown
         self._reading: asyncio.Task[None] | None = None
+        self._listing: asyncio.Task[None] | None = None
         self._left = threading.Event()
         self.add_class("at-entries")
 
@@ -158,7 +160,6 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
     # -- start and live -------------------------------------------------------------------------------------
 
     def on_mount(self) -> None:
-        memory = self.library.memory
         self.reader.border_title, self.said.border_title, self.places.border_title = (
             "section",
             "what was said",
@@ -166,19 +167,23 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         )
         folds = self.app.kept.get("two_lines")  # type: ignore[attr-defined]
         self.entries.folds = folds if isinstance(folds, bool) else None
-        self._show_timeline(self._left_at())
+        left_at = self._left_at()
+        near = Path(left_at[0]).stem if left_at else self.library.today()
+        self.timeline = Timeline(self.library, self._recount, near=near)
+        self._show_timeline(left_at)
         self.call_after_refresh(self._look)
-        here = [
-            draft
-            for draft in drafts.every(memory.home)
-            if any(draft.path.startswith(p.memory) for p in memory.projects)
-        ]
-        if draft := next(iter(here), None):
-            key = "a" if draft.new_day else "e on it"
-            self.say(f"“{draft.title[:40]}” was not saved. Press {key} to go on.", for_s=8)
+        self.run_worker(self._tell_of_draft(), group="drafts")
         if self.app.live:  # type: ignore[attr-defined]
             follower = threading.Thread(target=self._follow, name="follow", daemon=True)
             self.call_after_refresh(follower.start)  # the first frame first
+
+    async def _tell_of_draft(self) -> None:
+        memory = self.library.memory
+        every = await OURS.run(partial(drafts.every, memory.home))
+        here = (draft for draft in every if any(draft.path.startswith(p.memory) for p in memory.projects))
+        if draft := next(here, None):
+            key = "a" if draft.new_day else "e on it"
+            self.say(f"“{draft.title[:40]}” was not saved. Press {key} to go on.", for_s=8)
 
     def open(self, library: Library) -> None:
         """Show another project, or all of them."""
@@ -188,10 +193,11 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         if self.query_text:
             self._end_search()
         self.gone.clear()
+        self._seen.clear()
         self.standing = Standing()
         self._show_places()
         self.entries.show_keys([])
-        self._show_timeline()
+        self._list_anew()
         self.go("entries")
         self._trouble = ""
         self.say("")
@@ -199,8 +205,9 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
 
     def on_unmount(self) -> None:
         self._left.set()
-        if self._reading is not None:
-            self._reading.cancel()
+        for task in (self._reading, self._listing):
+            if task is not None:
+                task.cancel()
         kept = self.entries.key if not self.query_text else self._before_search
         self.app.keep(at=[self.library.today(), *(kept or ())])  # type: ignore[attr-defined]
 
@@ -322,10 +329,9 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         elif self.level == "turn":
             self.found = None
             self.go("section")
+            self._show_section()
             if self.shown is self.timeline:
-                self._show_timeline()  # what came meanwhile
-            else:
-                self._show_section()
+                self.action_reload()  # what came meanwhile
         elif self.level == "section" or self.focused is not self.entries:
             self.go("entries")
             self.set_focus(self.entries)
@@ -333,8 +339,8 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
     # -- the timeline ---------------------------------------------------------------------------------------
 
     def _show_timeline(self, cursor: Key | None = None) -> None:
-        """Show all notes, as they are now."""
-        self.timeline = self.shown = Timeline(self.library, self._recount)
+        """Show all notes, as they were listed last."""
+        self.shown = self.timeline
         self.entries.empty = [] if len(self.timeline) else _first_steps(self.library.agents_here())
         self.entries.show_keys(self.timeline, cursor=cursor)
         self.entries.border_subtitle = ""
@@ -342,6 +348,27 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         self._show_calendar(self.timeline.counts)
         self._show_header()
         self._preview()
+
+    def _list_anew(self, stand_on: Key | None = None) -> None:
+        """List all notes, as they are now; in a thread."""
+        if self._listing is not None:
+            self._listing.cancel()
+        self._listing = asyncio.create_task(self._list(stand_on))
+
+    async def _list(self, stand_on: Key | None) -> None:
+        library = self.library
+        near = self.timeline.day_at(self.entries.cursor) or library.today()
+        timeline = await NOTES.run(partial(Timeline, library, self._recount, near=near))
+        if library is not self.library or self.level == "turn":
+            return  # back from there they are listed once more
+        is_shown, self.timeline = self.shown is self.timeline, timeline
+        if not is_shown:
+            return
+        key, line = self.entries.key, self.entries.line
+        at_top = self.entries.scroll_offset.y == 0 and self.entries.cursor == 1
+        self._show_timeline(stand_on or key)
+        if not at_top and stand_on is None:  # the row under the cursor stays where the eye is
+            self.entries.hold(line)
 
     def _recount(self) -> None:
         """A day has another number of notes than was known: once what is drawn now is drawn, places are worked out anew."""
@@ -571,9 +598,9 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         self._reading = asyncio.create_task(self._read(self.item, is_same))
 
     async def settled(self) -> None:
-        """Wait until what is known of the note under the cursor is what its file says."""
-        if self._reading is not None:
-            await asyncio.wait([self._reading])
+        """Wait until the list, and the note under the cursor, are what the files say."""
+        while busy := [task for task in (self._listing, self._reading) if task is not None and not task.done()]:
+            await asyncio.wait(busy)
 
     async def _read(self, item: Item, keep_place: bool) -> None:
         """Read a note, then the ones beside it."""
@@ -604,6 +631,9 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             if item is not None and (item.key, item.as_of) not in self._seen:
                 ahead = NOTES.run(partial(self.library.seen, item))
                 ahead.add_done_callback(partial(self._came, item))
+        timeline = self.timeline
+        if self.shown is timeline and (days := timeline.unread(here)):
+            NOTES.run(partial(timeline.read, days)).add_done_callback(lambda read: timeline.take(read.result()))
 
     def _came(self, item: Item, ahead: asyncio.Future[Seen]) -> None:
         if not ahead.cancelled() and ahead.exception() is None:  # what can't be read is told when it is looked at
@@ -671,21 +701,15 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         if self.entry is entry:
             self.said.show(rows, marks=self._marks())
 
-    def action_reload(self) -> None:
-        """Read the lists again; cursor, scroll and what is read stay where they are."""
+    def action_reload(self, stand_on: Key | None = None) -> None:
+        """Read the lists again; cursor, scroll and what is read stay where they are, or the cursor goes to *stand_on*."""
         if self.editing:
             return
-        key, level = self.entries.key, self.level
         if self.query_text:
             self._start_search(words_first=False)  # the hits that are shown stay until the new ones are there
-            return
-        line = self.entries.line
-        at_top = self.entries.scroll_offset.y == 0 and self.entries.cursor == 1
-        if level == "turn":
-            return
-        self._show_timeline(key)
-        if not at_top:  # the row under the cursor stays where the eye is
-            self.entries.hold(line)
+            self._stand_on(stand_on)
+        elif self.level != "turn":
+            self._list_anew(stand_on)
 
     def _drop_gone(self) -> None:
         """Take what was deleted out of the list."""
@@ -694,7 +718,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             self.entries.show_keys(self.shown)
             self._preview()
         else:
-            self._show_timeline()
+            self._list_anew()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if self.editing and action not in ("back", "save", "drop_draft"):

@@ -21,7 +21,7 @@ from textual.timer import Timer
 from textual.widgets import Input
 
 from memsearch_tui import drafts
-from memsearch_tui.aside import WRITES, attend, away
+from memsearch_tui.aside import OURS, WRITES, attend, away
 from memsearch_tui.counted import many
 from memsearch_tui.library import Item
 from memsearch_tui.widgets import render
@@ -72,7 +72,7 @@ class Editing(_Base):
         def say(self, text: str, *, for_s: float = 8) -> None: ...
         def _preview(self) -> None: ...
         def _drop_gone(self) -> None: ...
-        def action_reload(self) -> None: ...
+        def action_reload(self, stand_on: tuple[str, str] | None = None) -> None: ...
         def save_search(self) -> None: ...
 
     editing = False
@@ -107,7 +107,8 @@ class Editing(_Base):
             return
         memory = self.library.memory
         folders = {project.memory for project in memory.projects}
-        kept = next((draft for draft in drafts.every(memory.home) if draft.new_day and draft.path in folders), None)
+        every = await OURS.run(partial(drafts.every, memory.home))
+        kept = next((draft for draft in every if draft.new_day and draft.path in folders), None)
         await self._open_new(
             kept.new_day if kept else self.library.today(),
             kept.path if kept else self.library.place_of_new(self.item).memory,
@@ -137,7 +138,9 @@ class Editing(_Base):
         """Awaited within the key's own action: keys that come after it are text, however fast they come."""
         from memsearch_tui.widgets.editor import make_editor
 
-        kept = drafts.load(self.library.memory.home, draft.path, draft.entry_id)
+        kept = await OURS.run(partial(drafts.load, self.library.memory.home, draft.path, draft.entry_id))
+        if self.editing:
+            return
         is_behind = bool(kept and kept.hash and kept.hash != draft.hash)
         if kept and kept.hash:  # it is saved over what it began with, not over what stands there by now
             draft = msgspec.structs.replace(draft, hash=kept.hash, base=kept.base)
@@ -169,7 +172,7 @@ class Editing(_Base):
         if not self.editing:
             return
         if not keep_draft:
-            drafts.drop(self.library.memory.home, self._draft.path, self._draft.entry_id)
+            self._forget(self._draft)
         for timer in (self._draft_timer, self._compare_timer):
             if timer is not None:
                 timer.stop()
@@ -208,8 +211,14 @@ class Editing(_Base):
         text = self._edited()
         if text is None or text.strip("\n") == self._draft.text.strip("\n"):
             return False
-        drafts.keep(self.library.memory.home, msgspec.structs.replace(self._draft, text=text))
+        self._keep_as_draft(self._draft, text)
         return True
+
+    def _keep_as_draft(self, draft: drafts.Draft, text: str) -> None:
+        OURS.run(partial(drafts.keep, self.library.memory.home, msgspec.structs.replace(draft, text=text)))
+
+    def _forget(self, draft: drafts.Draft) -> None:
+        OURS.run(partial(drafts.drop, self.library.memory.home, draft.path, draft.entry_id))
 
     def _edited(self) -> str | None:
         """What stands in the editor; None where none is open."""
@@ -235,7 +244,7 @@ class Editing(_Base):
 
     async def _save(self, draft: drafts.Draft, text: str) -> None:
         """Write *text* as what *draft* is about. Whatever is open when it is done: only that draft goes, and only its editor is closed."""
-        home, memory = self.library.memory.home, self.library.memory
+        memory = self.library.memory
         if draft.new_day:
             work = partial(self.library.add, text, draft.new_day, memory.root_of(draft.path))
         else:
@@ -252,29 +261,27 @@ class Editing(_Base):
                 self._draft = msgspec.structs.replace(
                     draft, entry_id=note.id, path=note.path, hash=note.hash, base=note.text, text=note.text
                 )
-            drafts.drop(home, draft.path, draft.entry_id)
-            self.action_reload()
-            if draft.new_day:
-                self._stand_on((note.path, note.id))
+            self._forget(draft)
+            self.action_reload((note.path, note.id) if draft.new_day else None)
             secrets = f" · {many(len(note.replaced), 'secret')} replaced" if note.replaced else ""
             self.say(f"saved · u takes it back{secrets}", for_s=4)
 
         def failed(error: Exception) -> None:
             self._saving = None
-            drafts.keep(home, msgspec.structs.replace(draft, text=text))  # whatever comes of it
+            self._keep_as_draft(draft, text)  # whatever comes of it
             if isinstance(error, Conflict):
-                self._conflict(draft, text)
+                self.run_worker(self._conflict(draft, text), group="edit")
             else:
                 self.notify(f"{error}; your text is kept as a draft", severity="error")
 
         self._saving = draft
         await self._write("saving", work, saved, failed)
 
-    def _conflict(self, draft: drafts.Draft, mine: str) -> None:
+    async def _conflict(self, draft: drafts.Draft, mine: str) -> None:
         from memsearch_tui.screens.conflict import ConflictScreen
 
         try:
-            now = self.library.entry_at(draft.path, draft.entry_id)
+            now = await away(partial(self.library.entry_at, draft.path, draft.entry_id))
         except (MemsearchError, OSError) as error:
             self.notify(f"{error}; your text is kept as a draft", severity="error")
             return
@@ -283,7 +290,7 @@ class Editing(_Base):
         def decided(choice: str | None) -> None:
             is_open = self.editing and self._draft is draft
             if choice == "theirs":
-                drafts.drop(self.library.memory.home, draft.path, draft.entry_id)
+                self._forget(draft)
                 if is_open:
                     self._close_editor()
                 self.action_reload()
@@ -293,7 +300,7 @@ class Editing(_Base):
             if choice == "mine":
                 self.run_worker(self._save(seen, mine), group="edit")
             else:
-                drafts.keep(self.library.memory.home, msgspec.structs.replace(seen, text=mine))
+                self._keep_as_draft(seen, mine)
                 if not is_open:
                     self.say("your text is kept as a draft · e on the note goes on with it")
 
@@ -310,7 +317,7 @@ class Editing(_Base):
         with self.app.suspend():
             text = click.edit(draft.base + "\n", extension=".md", require_save=True)
         if text is not None and text.strip("\n") != draft.base:
-            drafts.keep(self.library.memory.home, msgspec.structs.replace(draft, text=text))
+            self._keep_as_draft(draft, text)
             await self._save(draft, text)
 
     def action_open_file(self) -> None:
@@ -399,10 +406,9 @@ class Editing(_Base):
     def _show_change(self, changes: list[Change]) -> None:
         """Show what was taken back, done again or restored, and stand on it where it is in the list."""
         self.gone -= {(change.path, change.entry_id) for change in changes}
-        self.action_reload()
-        self._stand_on((changes[0].path, changes[0].entry_id))
+        self.action_reload((changes[0].path, changes[0].entry_id))
 
-    def _stand_on(self, key: tuple[str, str]) -> None:
+    def _stand_on(self, key: tuple[str, str] | None) -> None:
         if key in self.shown:
             self.entries.show_keys(self.shown, cursor=key)
             self._preview()

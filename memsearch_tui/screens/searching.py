@@ -55,6 +55,7 @@ class Searching(_Base):
         def say_of_service(self, text: str) -> None: ...
         def _preview(self) -> None: ...
         def _show_timeline(self, cursor: Key | None = None) -> None: ...
+        def action_reload(self, stand_on: Key | None = None) -> None: ...
         def _show_calendar(self, counts: dict[str, int]) -> None: ...
         def _show_places(self) -> None: ...
 
@@ -100,6 +101,7 @@ class Searching(_Base):
         else:
             self.query_text = ""
             self._show_timeline(self._before_search)
+            self.action_reload()  # what came meanwhile
 
     def on_key(self, event: events.Key) -> None:
         if isinstance(self.focused, Input) and event.key in ("down", "up"):
@@ -163,6 +165,7 @@ class Searching(_Base):
         with box.prevent(Input.Changed):
             box.value = ""
         self._show_timeline(self._before_search)
+        self.action_reload()  # what came meanwhile
         self.set_focus(self.entries)
         self.go("entries")
 

@@ -11,6 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.suggester import Suggester
 from textual.widgets import Input
 
+from memsearch_tui.aside import away
 from memsearch_tui.library import Library
 
 _DATES = ("today", "yesterday", "7d", "30d", "90d")
@@ -56,16 +57,17 @@ class FilterSuggester(Suggester):
     async def get_suggestion(self, value: str) -> str | None:
         before, _, word = value.rpartition(" ")
         minus = "-" if word.startswith("-") else ""
-        completed = self._complete(word.removeprefix("-"))
+        completed = await self._complete(word.removeprefix("-"))
         return f"{before}{' ' if before or value.startswith(' ') else ''}{minus}{completed}" if completed else None
 
-    def _complete(self, word: str) -> str:
+    async def _complete(self, word: str) -> str:
         name, colon, start = word.partition(":")
         if not colon:
             from memsearch_engine import FILTER_KEYS
 
             near = [filter_ for filter_ in FILTER_KEYS if len(word) > 1 and filter_.startswith(word)]
             return f"{near[0]}:" if near else ""
-        values = ("*", *self._library.project_names()) if name == "project" else _values(name)
+        names = await away(self._library.project_names) if name == "project" else ()
+        values = ("*", *names) if name == "project" else _values(name)
         near = [value for value in values if value.startswith(start) and value != start]
         return shown_line(f"{name}:{near[0]}") if near else ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from memsearch_engine.service import launch
 from textual.pilot import Pilot
 
 from memsearch_tui.app import MemsearchApp
+from memsearch_tui.aside import OURS
 from memsearch_tui.library import Library
 from memsearch_tui.screens.browse import BrowseScreen
 
@@ -37,6 +39,7 @@ def notes_are_read(monkeypatch):
             result = await original(self, *args, **kwargs)
             if isinstance(screen := self.app.screen, BrowseScreen):
                 await screen.settled()
+                await asyncio.to_thread(OURS.finish)
                 await original_pause(self)
             return result
 

@@ -16,6 +16,7 @@ from textual.widgets import Input, TextArea
 from textual.worker import WorkerCancelled
 
 from memsearch_tui.app import MemsearchApp
+from memsearch_tui.aside import OURS
 from memsearch_tui.library import Library
 from memsearch_tui.screens.conflict import ConflictScreen
 from memsearch_tui.screens.day import DayScreen
@@ -34,6 +35,7 @@ def drive(app, steps, size=(120, 40)):
             await steps(pilot)
 
     asyncio.run(go())
+    OURS.finish()  # as `run` does
 
 
 async def settled(pilot):
