@@ -297,6 +297,14 @@ class Library:
         entry = self.entry(item)
         return Seen(entry, self.evidence(entry), None if item.as_of else self.standing_of(entry, item.path))
 
+    def evidence_of(self, items: Sequence[Item]) -> dict[tuple[str, str], str]:
+        """Key -> whether the conversation behind a note is there (``evidence``), of those that can be read. Called by threads."""
+        found: dict[tuple[str, str], str] = {}
+        for item in items:
+            with contextlib.suppress(MemsearchError, OSError):
+                found[item.key] = self.evidence(self.entry(item))
+        return found
+
     def evidence(self, entry: Entry) -> str:
         """``live``, ``archived`` or ``lost``; '' where no conversation stands behind the entry."""
         key = (entry.agent, entry.session, entry.turn)

@@ -124,6 +124,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         self._status = self._trouble = ""
         self.note: Seen | None = None  # what is read of ``item``; None while it is being read
         self.item: Item | None = None
+        self._evidence: dict[Key, str] = {}  # of the rows that were looked at (``Library.evidence``)
         self._seen: dict[tuple[Key, str], Seen] = {}  # read lately, or read ahead; the last one is what is shown
         self._reading: asyncio.Task[None] | None = None
         self._listing: asyncio.Task[None] | None = None
@@ -194,6 +195,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             self._end_search()
         self.gone.clear()
         self._seen.clear()
+        self._evidence.clear()
         self.standing = Standing()
         self._show_places()
         self.entries.show_keys([])
@@ -451,7 +453,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             (project, "accent"),
         ]
         row += [("~ ", "dim")] if item.by_meaning else []
-        row += render.signs(item.marks | _found_of(item))
+        row += render.signs(item.marks | _found_of(item, self._evidence.get(key, "")))
         if item.doubtful:
             return [*row, (item.title, "dim")]
         if not self.query_text:
@@ -650,6 +652,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         # no coroutines yet: one that the next row replaces may never run
         beside = partial(self._show_amendments, self.entry)
         self.run_worker(beside, exclusive=True, group="amendments")  # type: ignore[arg-type]
+        self.run_worker(self._look_for_lost, exclusive=True, group="lost")  # type: ignore[arg-type]
         if self.has_class("-wide"):
             said = partial(self._show_said, self.entry)
             self.run_worker(said, exclusive=True, group="said")  # type: ignore[arg-type]
@@ -673,6 +676,17 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             marks=self._marks(),
             keep_place=keep_place,
         )
+
+    async def _look_for_lost(self) -> None:
+        """Find out of which notes that are seen the conversation is gone, once the cursor rests."""
+        await asyncio.sleep(_SAID_REST_S)
+        library, unknown = self.library, [key for key in self.entries.seen() if key not in self._evidence]
+        items = [item for key in unknown if not is_heading(key) and (item := self.shown.item(key)) is not None]
+        if items:
+            found = await READS.run(partial(library.evidence_of, items))
+            if library is self.library:
+                self._evidence |= found
+                self.entries.refresh()
 
     async def _show_amendments(self, entry: Entry) -> None:
         """What amends the note, or what it amends, once the cursor rests on it."""
@@ -783,13 +797,14 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         self.go("section")
 
 
-def _found_of(item: Item) -> dict[str, str]:
+def _found_of(item: Item, evidence: str) -> dict[str, str]:
     """What was found out about a note beside its marks, by the sign that it has in a row."""
     found = {
         "superseded-by": item.overtaken,
         "gone": item.stale in ("gone", "partly"),
         "moved": item.stale == "moved",
         "unmerged": item.unmerged,
+        "lost": evidence == "lost",
     }
     return {name: "" for name, is_so in found.items() if is_so}
 

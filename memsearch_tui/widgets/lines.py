@@ -105,9 +105,11 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
         )
 
     def draw(self, row: Row, width: int, behind: tuple[str, ...] = ()) -> Strip:
-        """A row as a strip of exactly *width* cells, with the tones *behind* over each piece's own."""
-        segments = [Segment(shown_line(text), self.style_of(tone, *behind)) for text, tone in row if text]
-        return Strip(segments).adjust_cell_length(width, self.style_of(*behind))
+        """A row as a strip of exactly *width* cells, what has no room cut off, with the tones *behind* over each piece's own."""
+        strip = Strip([Segment(shown_line(text), self.style_of(tone, *behind)) for text, tone in row if text])
+        if strip.cell_length > width > 0:
+            strip = Strip([*strip.crop(0, width - 1), Segment("…", self.style_of("dim", *behind))])
+        return strip.adjust_cell_length(width, self.style_of(*behind))
 
 
 class LineList(Lines):
@@ -171,6 +173,11 @@ class LineList(Lines):
     @property
     def key(self) -> Any:
         return self.keys[self.cursor] if self.keys else None
+
+    def seen(self) -> Sequence[Any]:
+        """The keys of what is on the screen."""
+        first = self.scroll_offset.y // self.tall
+        return self.keys[first : first + self.size.height // self.tall + 1]
 
     def show_keys(self, keys: Sequence[Any], *, cursor: Any = None) -> None:
         """Show other items; the cursor goes to *cursor*, else stays on its key, else on its place."""

@@ -32,7 +32,7 @@ BADGES = {"pin": ("pinned", "accent"), "superseded-by": ("superseded", "dim"), "
 #: the same in front of a row, where there is no room for words; `?` explains them
 SIGNS = {"pin": ("◆", "accent"), "superseded-by": ("×", "dim"), "expires": ("◷", "dim"), "trust": ("!", "warn"),
          "confidence": ("?", "dim"), "summary": ("…", "dim"), "gone": ("✗", "warn"), "moved": ("→", "warn"),
-         "unmerged": ("⎇", "dim")}  # fmt: skip
+         "unmerged": ("⎇", "dim"), "lost": ("∅", "dim")}  # fmt: skip
 
 
 def agent_tag(agent: str) -> str:
