@@ -66,7 +66,7 @@ WRITES = Lane("writes")
 OURS = Lane("ours")
 #: For reads that each selection asks for: a thread each would leave a connection to the catalog behind.
 READS = Lane("reads")
-#: The note under the cursor, and those beside it: they wait for nothing else.
+#: The list, and the note under the cursor: they wait for nothing else.
 NOTES = Lane("notes")
 
 

@@ -46,6 +46,8 @@ if TYPE_CHECKING:
 
 LEVELS = ("entries", "section", "turn")
 _SAID_S = 8.0  # how long a message stands
+_HELD_S = 0.02  # that a frame waits for the note
+_AHEAD_REST_S = 0.05  # that the cursor rests before anything is read ahead
 _SAID_REST_S = 0.2  # that the cursor rests before the conversation behind a note is read
 _LOOK_AGAIN_S = 2.0  # between two looks at what holds, while an index is made say
 _LOOK_S = 10  # how often the follower looks whether another project was opened
@@ -128,6 +130,8 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         self._seen: dict[tuple[Key, str], Seen] = {}  # read lately, or read ahead; the last one is what is shown
         self._reading: asyncio.Task[None] | None = None
         self._listing: asyncio.Task[None] | None = None
+        self._frame = contextlib.ExitStack()
+        self._painted = asyncio.Event()  # the first frame: nothing is read beside it
         self._left = threading.Event()
         self.add_class("at-entries")
 
@@ -172,6 +176,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         near = Path(left_at[0]).stem if left_at else self.library.today()
         self.timeline = Timeline(self.library, self._recount, near=near)
         self._show_timeline(left_at)
+        self.call_after_refresh(self._painted.set)
         self.call_after_refresh(self._look)
         self.run_worker(self._tell_of_draft(), group="drafts")
         if self.app.live:  # type: ignore[attr-defined]
@@ -179,6 +184,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             self.call_after_refresh(follower.start)  # the first frame first
 
     async def _tell_of_draft(self) -> None:
+        await self._painted.wait()
         memory = self.library.memory
         every = await OURS.run(partial(drafts.every, memory.home))
         here = (draft for draft in every if any(draft.path.startswith(p.memory) for p in memory.projects))
@@ -570,6 +576,8 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
     def _entry_moved(self, by_hand: bool) -> None:
         self._moved = self._moved or by_hand
         self._preview()
+        if by_hand and self.note is None:
+            self._hold_frame()
         if not self.query_text:
             self._title_day()
 
@@ -599,13 +607,19 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             self.note = None
         self._reading = asyncio.create_task(self._read(self.item, is_same))
 
+    def _hold_frame(self) -> None:
+        """Paint nothing for a moment: where the note comes meanwhile, it stands in the same frame as the cursor."""
+        self._frame.enter_context(self.app.batch_update())
+        self.set_timer(_HELD_S, self._frame.close)
+
     async def settled(self) -> None:
         """Wait until the list, and the note under the cursor, are what the files say."""
         while busy := [task for task in (self._listing, self._reading) if task is not None and not task.done()]:
             await asyncio.wait(busy)
 
     async def _read(self, item: Item, keep_place: bool) -> None:
-        """Read a note, then the ones beside it."""
+        """Read a note, and show it."""
+        await self._painted.wait()
         try:
             seen = await NOTES.run(partial(self.library.seen, item))
         except (MemsearchError, OSError) as error:
@@ -618,28 +632,25 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         if self.item is item and self.found is None and not self.editing and not is_shown:
             self._keep(item, seen)
             self._present(seen, keep_place=keep_place)
-        self._read_ahead()
+        self._frame.close()
 
     def _keep(self, item: Item, seen: Seen) -> None:
         self._seen[item.key, item.as_of] = seen
         if len(self._seen) > _KEPT:
             del self._seen[next(iter(self._seen))]
 
-    def _read_ahead(self) -> None:
-        """Read the notes to which the next key may lead."""
-        here = self.entries.cursor
-        for place in (here + 1, here - 1):
-            item = self.shown.item(self.entries.keys[place]) if 0 <= place < len(self.entries.keys) else None
+    async def _read_ahead(self) -> None:
+        """Once the cursor rests: read the notes to which the next key may lead, and the days that may be scrolled to."""
+        await asyncio.sleep(_AHEAD_REST_S)
+        here, timeline = self.entries.cursor, self.timeline
+        for key in (self.entries.beside(1), self.entries.beside(-1)):
+            item = self.shown.item(key)
             if item is not None and (item.key, item.as_of) not in self._seen:
-                ahead = NOTES.run(partial(self.library.seen, item))
-                ahead.add_done_callback(partial(self._came, item))
-        timeline = self.timeline
-        if self.shown is timeline and (days := timeline.unread(here)):
-            NOTES.run(partial(timeline.read, days)).add_done_callback(lambda read: timeline.take(read.result()))
-
-    def _came(self, item: Item, ahead: asyncio.Future[Seen]) -> None:
-        if not ahead.cancelled() and ahead.exception() is None:  # what can't be read is told when it is looked at
-            self._keep(item, ahead.result())
+                with contextlib.suppress(MemsearchError, OSError):  # what can't be read is told when it is looked at
+                    self._keep(item, await READS.run(partial(self.library.seen, item)))
+        if self.shown is timeline:
+            for day in timeline.unread(here):
+                timeline.take(await READS.run(partial(timeline.read, [day])))
 
     def _present(self, seen: Seen, *, keep_place: bool) -> None:
         self.note = seen
@@ -652,7 +663,8 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         # no coroutines yet: one that the next row replaces may never run
         beside = partial(self._show_amendments, self.entry)
         self.run_worker(beside, exclusive=True, group="amendments")  # type: ignore[arg-type]
-        self.run_worker(self._look_for_lost, exclusive=True, group="lost")  # type: ignore[arg-type]
+        for ahead in (self._read_ahead, self._look_for_lost):
+            self.run_worker(ahead, exclusive=True, group=ahead.__name__)  # type: ignore[arg-type]
         if self.has_class("-wide"):
             said = partial(self._show_said, self.entry)
             self.run_worker(said, exclusive=True, group="said")  # type: ignore[arg-type]

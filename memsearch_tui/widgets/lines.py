@@ -174,6 +174,15 @@ class LineList(Lines):
     def key(self) -> Any:
         return self.keys[self.cursor] if self.keys else None
 
+    def beside(self, step: int) -> Any:
+        """The key to which a step would lead; None where there is none."""
+        place = self.cursor + step
+        while 0 <= place < len(self.keys):
+            if not self.is_heading(self.keys[place]):
+                return self.keys[place]
+            place += step
+        return None
+
     def seen(self) -> Sequence[Any]:
         """The keys of what is on the screen."""
         first = self.scroll_offset.y // self.tall

@@ -221,6 +221,9 @@ class Catalog:
             db = sqlite3.connect(
                 uri, uri=True, timeout=5, isolation_level=None, check_same_thread=False, factory=Database
             )
+            db.execute(
+                "PRAGMA cache_size=-500"
+            )  # each thread of an app has its own, and the system keeps the file's pages as well
             db.execute("SELECT count(*) FROM sqlite_master").fetchone()
         except sqlite3.OperationalError:
             # a read-only mount: WAL needs a writable -shm. Files newer than the catalog are read from disk anyway.
