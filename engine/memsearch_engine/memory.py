@@ -648,7 +648,6 @@ class Memory:
             NotFound: no such entry.
         """
         from memsearch_engine.amendments import said
-        from memsearch_engine.recall.notes import heeded
         from memsearch_engine.search import linked
 
         if self.catalog is None:
@@ -658,7 +657,11 @@ class Memory:
         section = self.section(name)
         project = section.project or self.project
         found = linked.of_note(self.catalog, said(self.home), project.id, section.entry.id)[:limit]
-        return heeded(found, project.memory, self.journal.origin) if found else []
+        if not found:
+            return []
+        from memsearch_engine.recall.notes import heeded  # 6 MB, for what few notes have
+
+        return heeded(found, project.memory, self.journal.origin)
 
     def contradictions(self, *, limit: int = 20) -> list[Contradiction]:
         """Pairs of notes that give one setting two values with no word of a change, and on which the owner has said nothing
