@@ -278,7 +278,7 @@ class LineList(Lines):
         self.refresh()
 
     def render_line(self, y: int) -> Strip:
-        width = self.size.width
+        width = self.scrollable_content_region.width  # without the scrollbar
         index, line = divmod(y + self.scroll_offset.y, self.tall)
         if not self.keys:
             text = self.empty[y] if y < len(self.empty) else ""

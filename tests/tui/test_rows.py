@@ -1,0 +1,102 @@
+"""Rows of the home list: two lines where there is room, what is cut off, lost conversations; and that all of it is read beside the event loop."""
+
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from memsearch_tui.library import Library
+from memsearch_tui.screens.browse import BrowseScreen
+from tests.tui.test_flows import drive, settled
+
+LONG = "The gateway retries five times with a pause that doubles from 200 ms, but never a POST, since payments went out twice on 3 March"
+
+
+@pytest.fixture
+def long_note(world):
+    world.day("2026-02-10").write_text(f"# 2026-02-10\n\n### 10:00\n- {LONG}\n")
+    return world
+
+
+def lines(app) -> list[str]:
+    entries = app.screen.entries
+    return ["".join(segment.text for segment in entries.render_line(y)).rstrip() for y in range(entries.size.height)]
+
+
+def test_a_high_list_gives_each_note_two_lines(long_note):
+    app = long_note.app()
+
+    async def steps(pilot):
+        seen = lines(app)
+        assert seen[0] == "" and "10 Feb" in seen[1]
+        first, second = seen[2].split("10:00 me ")[1], seen[3].removeprefix("▌").strip()
+        assert LONG.startswith(first) and LONG.startswith(f"{first} {second}".rstrip("…")) and len(second) > 20
+        place = app.screen.entries.keys.index(app.screen.shown[4])
+        await pilot.click("#entries", offset=(5, 1 + place * 2 + 1))  # its second line, below the border
+        assert app.screen.entries.cursor == place
+        line = app.screen.entries.line
+        app.screen._fold()
+        assert app.screen.entries.tall == 1 and app.screen.entries.cursor == place and line == place * 2
+        assert app.kept["two_lines"] is False
+
+    drive(app, steps, size=(200, 60))
+    again = long_note.app()  # and from then on
+
+    async def still(pilot):
+        assert again.screen.entries.tall == 1
+
+    drive(again, still, size=(200, 60))
+
+
+def test_a_short_list_gives_one_and_says_where_it_goes_on(long_note):
+    app = long_note.app()
+
+    async def steps(pilot):
+        (row,) = [line for line in lines(app) if "gateway" in line]
+        assert row.endswith("…") and LONG.startswith(row.split("10:00 me ")[1].rstrip("…"))
+
+    drive(app, steps)
+
+
+def test_a_row_says_that_its_conversation_is_gone(world):
+    (transcript,) = (world.home.root.parent / "claude").rglob("*.jsonl")
+
+    def signs(app) -> list[str]:
+        return ["∅" in line for line in lines(app) if "14:45" in line or "14:30" in line]
+
+    async def there(pilot):
+        await settled(pilot)
+        assert signs(pilot.app) == [False, False]
+
+    async def gone(pilot):
+        await settled(pilot)
+        assert signs(pilot.app) == [True, True]
+
+    drive(world.app(), there)
+    transcript.unlink()
+    drive(world.app(), gone)
+
+
+def test_nothing_of_it_is_read_on_the_event_loop(world, monkeypatch):
+    asked: list[tuple[str, bool]] = []
+    for name in ("entry", "evidence", "standing_of", "days", "project_names", "standing"):
+        original = getattr(Library, name)
+
+        def noted(self, *args, _name=name, _original=original, **kwargs):
+            asked.append((_name, threading.current_thread() is threading.main_thread()))
+            return _original(self, *args, **kwargs)
+
+        monkeypatch.setattr(Library, name, noted)
+    app = world.app()
+
+    async def steps(pilot):
+        del asked[:]  # before the first frame there is nothing to keep moving
+        await pilot.press("j", "j", "]", "r", "p", "u", "e", "escape", "/", *"project:s")
+        await settled(pilot)
+        await pilot.press("escape", "d", "u")
+        assert {"entry", "evidence", "standing_of", "days", "project_names"} <= {name for name, _ in asked}
+        assert not [name for name, on_loop in asked if on_loop]
+        assert isinstance(app.screen, BrowseScreen)
+
+    drive(app, steps)
