@@ -17,8 +17,8 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, Screen
 from textual.theme import Theme
 
-from memsearch_tui.aside import OURS, WRITES
-from memsearch_tui.library import Item, Library
+from memsearch_tui.aside import OURS, WRITES, attend, away
+from memsearch_tui.library import Item, Library, ProjectRow
 from memsearch_tui.screens.browse import BrowseScreen
 
 if TYPE_CHECKING:
@@ -232,15 +232,27 @@ class MemsearchApp(App[int]):
     async def action_projects(self) -> None:
         from memsearch_tui.screens.projects import ProjectsScreen
 
-        def chosen(root: str | None) -> None:
-            if root and isinstance(browse, BrowseScreen):
-                home = self.library.memory.home
-                self.library = Library(Memory(None if root == "*" else root, home=home, everything=root == "*"))
-                browse.open(self.library)
+        browse, home = self.screen, self.library.memory.home
+        if not isinstance(browse, BrowseScreen):
+            return
 
-        browse: Screen = self.screen
-        if isinstance(browse, BrowseScreen):
-            self.push_screen(ProjectsScreen(self.library), chosen)
+        def opened(library: Library) -> None:
+            self.library = library
+            browse.open(library)
+
+        async def chosen(root: str | None) -> None:
+            if not root:
+                return
+            library = away(lambda: Library(Memory(None if root == "*" else root, home=home, everything=root == "*")))
+            await attend(browse, "opening it", library, opened, failed)
+
+        def failed(error: Exception) -> None:
+            self.notify(str(error), severity="error")
+
+        def show(rows: list[ProjectRow]) -> None:
+            self.push_screen(ProjectsScreen(rows), chosen)
+
+        await attend(browse, "counting what each has", away(self.library.projects), show, failed)
 
 
 def run(*, project: str | None = None, everything: bool = False, theme: str | None = None) -> int:

@@ -126,6 +126,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         self._status = self._trouble = ""
         self.note: Seen | None = None  # what is read of ``item``; None while it is being read
         self.item: Item | None = None
+        self._here: list[str] = []  # agents that have sessions on this machine, where there is no note yet
         self._evidence: dict[Key, str] = {}  # of the rows that were looked at (``Library.evidence``)
         self._seen: dict[tuple[Key, str], Seen] = {}  # read lately, or read ahead; the last one is what is shown
         self._reading: asyncio.Task[None] | None = None
@@ -174,7 +175,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         self.entries.folds = folds if isinstance(folds, bool) else None
         left_at = self._left_at()
         near = Path(left_at[0]).stem if left_at else self.library.today()
-        self.timeline = Timeline(self.library, self._recount, near=near)
+        self.timeline, self._here = self._listed(self.library, near)
         self._show_timeline(left_at)
         self.call_after_refresh(self._painted.set)
         self.call_after_refresh(self._look)
@@ -349,13 +350,18 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
     def _show_timeline(self, cursor: Key | None = None) -> None:
         """Show all notes, as they were listed last."""
         self.shown = self.timeline
-        self.entries.empty = [] if len(self.timeline) else _first_steps(self.library.agents_here())
+        self.entries.empty = [] if len(self.timeline) else _first_steps(self._here)
         self.entries.show_keys(self.timeline, cursor=cursor)
         self.entries.border_subtitle = ""
         self._title_day()
         self._show_calendar(self.timeline.counts)
         self._show_header()
         self._preview()
+
+    def _listed(self, library: Library, near: str) -> tuple[Timeline, list[str]]:
+        """All notes, as they are now; where there are none, the agents that could write some. Called by threads."""
+        timeline = Timeline(library, self._recount, near=near)
+        return timeline, [] if len(timeline) else library.agents_here()
 
     def _list_anew(self, stand_on: Key | None = None) -> None:
         """List all notes, as they are now; in a thread."""
@@ -366,10 +372,10 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
     async def _list(self, stand_on: Key | None) -> None:
         library = self.library
         near = self.timeline.day_at(self.entries.cursor) or library.today()
-        timeline = await NOTES.run(partial(Timeline, library, self._recount, near=near))
+        timeline, here = await NOTES.run(partial(self._listed, library, near))
         if library is not self.library or self.level == "turn":
             return  # back from there they are listed once more
-        is_shown, self.timeline = self.shown is self.timeline, timeline
+        is_shown, self.timeline, self._here = self.shown is self.timeline, timeline, here
         if not is_shown:
             return
         key, line = self.entries.key, self.entries.line

@@ -11,7 +11,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Footer
 
-from memsearch_tui.library import Library, ProjectRow
+from memsearch_tui.library import ProjectRow
 from memsearch_tui.widgets.lines import LineList, Row
 
 
@@ -24,9 +24,9 @@ class ProjectsScreen(Screen[str]):
         Binding("escape,q,left,h", "leave", "Back", id="projects.back"),
     ]
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, rows: list[ProjectRow]) -> None:
         super().__init__()
-        self._rows: dict[str, ProjectRow] = {row.root: row for row in library.projects()}
+        self._rows = {row.root: row for row in rows}
         self._list = LineList(self._row, empty=['no project yet: memsearch add "…" in one begins it'])
 
     def compose(self) -> ComposeResult:
