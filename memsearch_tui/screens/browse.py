@@ -21,7 +21,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.screen import Screen
-from textual.widgets import Footer, Input, Static, TextArea
+from textual.widgets import Input, Static, TextArea
 
 from memsearch_tui import drafts
 from memsearch_tui.aside import NOTES, OURS, READS, attend, away
@@ -33,6 +33,7 @@ from memsearch_tui.screens.searching import Searching
 from memsearch_tui.timeline import Hits, Key, Timeline, is_heading
 from memsearch_tui.widgets import render
 from memsearch_tui.widgets.calendar import Calendar
+from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.header import Header, parts, when
 from memsearch_tui.widgets.lines import LineList, Row, TextView, mark_words
 from memsearch_tui.widgets.query import FilterSuggester, QueryBox
@@ -161,7 +162,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
                 yield self.reader
                 yield self.said
         yield Static("", id="status", markup=False)
-        yield Footer(show_command_palette=False)
+        yield Keys()
 
     # -- start and live -------------------------------------------------------------------------------------
 

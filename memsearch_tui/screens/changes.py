@@ -11,11 +11,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.screen import Screen
-from textual.widgets import Footer
 
 from memsearch_tui.aside import WRITES, attend, away
 from memsearch_tui.library import Library
 from memsearch_tui.widgets.diff import diff_rows
+from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.lines import LineList, Row, TextView
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class ChangesScreen(Screen["list[Change]"]):
         with Container(id="review"):
             yield self._list
             yield self._detail
-        yield Footer(show_command_palette=False)
+        yield Keys()
 
     async def on_mount(self) -> None:
         self._list.border_title, self._detail.border_title = "changes", "before and after"

@@ -8,9 +8,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.screen import ModalScreen
-from textual.widgets import Footer
 
 from memsearch_tui.widgets.diff import diff_rows
+from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.lines import TextView
 
 
@@ -48,7 +48,7 @@ class ConflictScreen(ModalScreen[str]):
                 view = TextView()
                 view.border_title = title
                 yield view
-        yield Footer(show_command_palette=False)
+        yield Keys()
 
     def on_mount(self) -> None:
         for view, rows in zip(self.query(TextView), self._sides.values()):

@@ -13,13 +13,14 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from memsearch_tui import connecting
 from memsearch_tui.aside import WRITES, Lane, attend, away
 from memsearch_tui.connecting import Agent
 from memsearch_tui.counted import many
 from memsearch_tui.library import Library
+from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.lines import LineList, Row, TextView
 
 _IMPORTS = Lane("imports")  # of its own: it may take minutes, and no edit waits for it
@@ -48,7 +49,7 @@ class ConnectScreen(Screen[None]):
             yield self._list
             yield self._detail
         yield Static("", id="status", markup=False)
-        yield Footer(show_command_palette=False)
+        yield Keys()
 
     async def on_mount(self) -> None:
         self._list.border_title, self._detail.border_title = "agents", "what connecting changes"

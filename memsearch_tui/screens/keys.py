@@ -10,9 +10,10 @@ from textual import events, on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from memsearch_tui.aside import WRITES, attend
+from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.lines import LineList, Row, TextView
 
 #: They work in the editor, too: a letter there is text.
@@ -45,7 +46,7 @@ class KeysScreen(Screen[None]):
     def compose(self) -> ComposeResult:
         yield self._list
         yield Static("", id="status", markup=False)
-        yield Footer(show_command_palette=False)
+        yield Keys()
 
     def on_mount(self) -> None:
         self._list.border_title = "keys"

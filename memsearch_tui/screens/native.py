@@ -12,11 +12,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.screen import Screen
-from textual.widgets import Footer
 
 from memsearch_tui.aside import WRITES, attend, away
 from memsearch_tui.counted import many
 from memsearch_tui.library import Item, Library
+from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.lines import LineList, Row, TextView
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class NativeScreen(Screen["Item"]):
         with Container(id="review"):
             yield self._list
             yield self._detail
-        yield Footer(show_command_palette=False)
+        yield Keys()
 
     async def on_mount(self) -> None:
         self._list.border_title, self._detail.border_title = "agents' own memories", "what it says"

@@ -9,9 +9,9 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.widgets import Footer
 
 from memsearch_tui.library import ProjectRow
+from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.lines import LineList, Row
 
 
@@ -31,7 +31,7 @@ class ProjectsScreen(Screen[str]):
 
     def compose(self) -> ComposeResult:
         yield self._list
-        yield Footer(show_command_palette=False)
+        yield Keys()
 
     def on_mount(self) -> None:
         self._list.border_title = "projects"

@@ -12,11 +12,12 @@ from textual import on
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from memsearch_tui.aside import WRITES, attend, away
 from memsearch_tui.library import Item, Library, Related
 from memsearch_tui.widgets import render
+from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.lines import LineList, Row
 
 _HOW = 34  # columns
@@ -46,7 +47,7 @@ class RelatedScreen(Screen[Item]):
     def compose(self) -> ComposeResult:
         yield self._list
         yield Static("", id="status", markup=False)
-        yield Footer(show_command_palette=False)
+        yield Keys()
 
     def on_mount(self) -> None:
         self._list.border_title = f"beside {self._item.day} {self._item.title}"

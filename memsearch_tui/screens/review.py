@@ -12,11 +12,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.screen import Screen
-from textual.widgets import Footer, Static
+from textual.widgets import Static
 
 from memsearch_tui.aside import WRITES, attend, away
 from memsearch_tui.library import Item, Library
 from memsearch_tui.review import TITLES, Case, Decision, cases, decide, undo
+from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.lines import LineList, Row, TextView
 
 
@@ -54,7 +55,7 @@ class ReviewScreen(Screen[Item]):
             yield self._list
             yield self._detail
         yield Static("", id="status", markup=False)
-        yield Footer(show_command_palette=False)
+        yield Keys()
 
     async def on_mount(self) -> None:
         self._list.border_title, self._detail.border_title = "review", "evidence"

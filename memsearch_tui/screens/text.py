@@ -10,10 +10,10 @@ from memsearch_engine import MemsearchError, all_agents
 from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
-from textual.widgets import Footer
 
 from memsearch_tui.counted import many
 from memsearch_tui.library import Library
+from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.lines import Row, TextView
 
 _SEARCHING = """\
@@ -77,7 +77,7 @@ class TextScreen(Screen[None]):
 
     def compose(self) -> ComposeResult:
         yield TextView()
-        yield Footer(show_command_palette=False)
+        yield Keys()
 
     def on_mount(self) -> None:
         view = self.query_one(TextView)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 
 import pytest
+from textual.widgets._footer import FooterKey
 
 from memsearch_tui.library import Library
 from memsearch_tui.screens.browse import BrowseScreen
+from memsearch_tui.widgets.footer import Keys
 from tests.tui.test_flows import drive, settled
 
 LONG = "The gateway retries five times with a pause that doubles from 200 ms, but never a POST, since payments went out twice on 3 March"
@@ -100,3 +102,23 @@ def test_nothing_of_it_is_read_on_the_event_loop(world, monkeypatch):
         assert isinstance(app.screen, BrowseScreen)
 
     drive(app, steps)
+
+
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_help_is_always_in_the_last_line(world, width):
+    app = world.app()
+
+    def named() -> list[str]:
+        return [f"{key.key_display} {key.description}" for key in app.screen.query(Keys).first().query(FooterKey)]
+
+    async def steps(pilot):
+        for key in ("", "enter", "t"):
+            await pilot.press(*([key] if key else []))
+            await settled(pilot)
+            keys = app.screen.query(Keys).first().query(FooterKey)
+            assert named()[-1] == "? Help" and keys.last().region.right <= width, (key, named())
+        await pilot.resize_terminal(200, 24)
+        await settled(pilot)
+        assert "q Quit" in named()
+
+    drive(app, steps, size=(width, 24))

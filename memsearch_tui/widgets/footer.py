@@ -1,0 +1,37 @@
+"""The last line: the keys that work here. Where they have no room, help is still there, and has all of them."""
+
+from __future__ import annotations
+
+from rich.cells import cell_len
+from textual.app import ComposeResult
+from textual.widgets import Footer
+from textual.widgets._footer import FooterKey
+
+_AROUND = 3  # cells: before the key, between key and words, after them
+_HELP = "app.help", "help"
+
+
+class Keys(Footer):
+    """Textual's footer, from which keys before help are left out until the rest fits."""
+
+    def __init__(self) -> None:
+        super().__init__(show_command_palette=False)
+        self._room = 0
+
+    def compose(self) -> ComposeResult:
+        keys = [key for key in super().compose() if isinstance(key, FooterKey)]
+        self._room = self.app.size.width
+        while sum(map(_width, keys)) > self._room:
+            spare = next((place for place in reversed(range(1, len(keys))) if keys[place].action not in _HELP), 0)
+            if not spare:
+                break
+            del keys[spare]
+        yield from keys
+
+    def on_resize(self) -> None:
+        if self.app.size.width != self._room:
+            self.call_after_refresh(self.recompose)
+
+
+def _width(key: FooterKey) -> int:
+    return cell_len(key.key_display) + cell_len(key.description) + _AROUND
