@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from memsearch_tui.palette import Command
 
 T = TypeVar("T")
+_READ_S = 1.0  # that a key waits for the note that it is about
 #: A frame makes thousands of short-lived objects: with Python's own 700, 10, 10 everything was looked through every 20 keys, for 50 ms.
 _COLLECT_AT = (20_000, 20, 20)
 THEMES = (
@@ -113,7 +114,7 @@ class MemsearchApp(App[int]):
     ) -> bool:
         """What a key of the home screen does, it does to the note under the cursor: that is read first."""
         if isinstance(default_namespace, BrowseScreen):
-            await default_namespace.settled()
+            await default_namespace.settled(_READ_S)
         return await super().run_action(action, default_namespace, namespaces)
 
     def notify(self, message: str, *, title: str = "", markup: bool = False, **how: Any) -> None:

@@ -373,7 +373,11 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
     async def _list(self, stand_on: Key | None) -> None:
         library = self.library
         near = self.timeline.day_at(self.entries.cursor) or library.today()
-        timeline, here = await NOTES.run(partial(self._listed, library, near))
+        try:
+            timeline, here = await NOTES.run(partial(self._listed, library, near))
+        except Exception as error:  # the list stays as it was
+            self._complain(error)
+            return
         if library is not self.library or self.level == "turn":
             return  # back from there they are listed once more
         is_shown, self.timeline, self._here = self.shown is self.timeline, timeline, here
@@ -619,17 +623,20 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         self._frame.enter_context(self.app.batch_update())
         self.set_timer(_HELD_S, self._frame.close)
 
-    async def settled(self) -> None:
-        """Wait until the list, and the note under the cursor, are what the files say."""
+    async def settled(self, within_s: float | None = None) -> None:
+        """Wait until the list, and the note under the cursor, are what the files say; for so long at most, of a disk that takes longer."""
         while busy := [task for task in (self._listing, self._reading) if task is not None and not task.done()]:
-            await asyncio.wait(busy)
+            done, _ = await asyncio.wait(busy, timeout=within_s)
+            if not done:
+                self.say("still reading …")
+                return
 
     async def _read(self, item: Item, keep_place: bool) -> None:
         """Read a note, and show it."""
         await self._painted.wait()
         try:
             seen = await NOTES.run(partial(self.library.seen, item))
-        except (MemsearchError, OSError) as error:
+        except Exception as error:  # whatever stands in a file: it is said where the note would be
             self._seen.pop((item.key, item.as_of), None)
             if self.item is item and not self.editing:
                 self.note = None
@@ -643,6 +650,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
 
     def _keep(self, item: Item, seen: Seen) -> None:
         self._seen[item.key, item.as_of] = seen
+        self._evidence[item.key] = seen.evidence
         if len(self._seen) > _KEPT:
             del self._seen[next(iter(self._seen))]
 
