@@ -455,7 +455,7 @@ def test_the_real_command_lines_summarise_and_leave_no_trace(lab: Lab):
         return found if all(e["body"].startswith("- User asked about limits") for e in found) else None
 
     entries = until(summarised, 60, "four summaries")
-    assert all(e["marks"] == {} for e in entries)
+    assert all(e["marks"].keys() <= {"branch"} for e in entries), [e["marks"] for e in entries]  # none is pending
     state = lab.ok("spend", "--json").json
     assert state["summaries"] == {"done": 4} and state["today_tokens"] > 0
     # the summarisers' own calls are no sessions: nothing of them is on disk, nothing of them is captured
