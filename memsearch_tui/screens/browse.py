@@ -129,7 +129,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         self.item: Item | None = None
         self._here: list[str] = []  # agents that have sessions on this machine, where there is no note yet
         self._evidence: dict[Key, str] = {}  # of the rows that were looked at (``Library.evidence``)
-        self._seen: dict[tuple[Key, str], Seen] = {}  # read lately, or read ahead; the last one is what is shown
+        self._seen: dict[tuple[Key, str], Seen] = {}  # read lately, or read ahead
         self._reading: asyncio.Task[None] | None = None
         self._listing: asyncio.Task[None] | None = None
         self._frame = contextlib.ExitStack()
@@ -611,7 +611,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             self.said.show([])
             return
         known = self._seen.get((self.item.key, self.item.as_of))
-        is_same = before is not None and before.key == self.item.key
+        is_same = before is not None and (before.key, before.as_of) == (self.item.key, self.item.as_of)
         if known is not None:
             self._present(known, keep_place=is_same)
         elif not is_same:

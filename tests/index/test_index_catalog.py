@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.index.rows import CatalogBroken
+from memsearch_engine.index.rows import CatalogBroken, decode_marks
 
 
 @pytest.mark.parametrize("writable", [True, pytest.param(False, marks=pytest.mark.slow)])
@@ -49,3 +50,22 @@ def test_a_catalog_that_is_deleted_under_a_reader_is_broken_and_nothing_worse(bo
             reader.words()
     finally:
         reader.close()
+
+
+def test_what_is_malformed_is_damage_whatever_bytes_it_quotes(tmp_path):
+    path = tmp_path / "cache.db"
+    Catalog(path, writable=True).close()
+    db = sqlite3.connect(path)
+    db.execute("PRAGMA writable_schema=ON")
+    db.execute("UPDATE sqlite_master SET name=CAST(X'9c9cff' AS TEXT), sql='CREATE TABL' WHERE name='files'")
+    db.commit()
+    db.close()
+    with pytest.raises(CatalogBroken):
+        Catalog(path)
+    assert "set aside" in Catalog.open_or_rebuild(path)[1]
+
+
+@pytest.mark.parametrize("data", [b"{", b'"\xff"', b"[]", None, 5])
+def test_a_value_that_is_none_is_damage(data):
+    with pytest.raises(CatalogBroken):
+        decode_marks(data)

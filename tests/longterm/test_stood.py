@@ -114,3 +114,29 @@ def test_a_kill_between_the_record_and_the_page_loses_nothing(box: Box, project:
     write(box, project, NEW)
     assert [text.strip() for text in yesterday(box)[1]] == ["- Payments retry five times"]
     assert len(kept(box)) == 1
+
+
+def test_to_forget_is_to_forget_what_was_said_before(box: Box, project: Project):
+    write(box, project, OLD, days_ago=9)
+    write(box, project, NEW, days_ago=1)
+    assert kept(box)
+    box.ok("forget", "queued", "--yes")
+    assert kept(box) == [] and yesterday(box) == (set(), set())
+
+
+def test_what_has_gone_is_kept_as_long_as_the_journal_s_changes(box: Box, project: Project):
+    box.ok("config", "set", "history.max_days", "3")
+    write(box, project, OLD, days_ago=9)
+    write(box, project, NEW, days_ago=5)  # the old words went then
+    assert kept(box) == []
+    write(box, project, OLD, days_ago=1)
+    assert len(kept(box)) == 1
+
+
+def test_a_project_that_is_forgotten_leaves_nothing_of_it(box: Box, project: Project):
+    write(box, project, OLD, days_ago=9)
+    write(box, project, NEW)
+    assert kept(box)
+    with Memory(box.project, home=box.home) as memory:
+        memory.forget_project(str(box.project))
+    assert kept(box) == []

@@ -12,8 +12,8 @@ from memsearch_engine.registry import Registry
 from memsearch_engine.service.indexing import Indexer, Job
 
 
-def behind(box, *, read: bool = False) -> bool:
-    """Whether an indexer that was just opened is behind with the box's project; after having it read, where *read*."""
+def behind(box, *, read: bool = False, forget: bool = False) -> bool:
+    """Whether an indexer that was just opened is behind with the box's project; after having it read, or what is indexed of it dropped."""
     home = Home(box.home.root)
     with contextlib.closing(Registry(home)) as registry:
         project = registry.at(locate(str(box.project), home), register=True)
@@ -23,6 +23,8 @@ def behind(box, *, read: bool = False) -> bool:
                 job = Job(project, [])
                 indexer.enqueue(job)
                 assert job.was_read.wait(60)
+            if forget:
+                indexer._forget(project)
             return indexer.is_behind([project])
         finally:
             indexer.close()
@@ -44,3 +46,9 @@ def test_a_catalog_from_before_that_was_counted_has_read_what_it_holds(box):
         db.execute("DROP TABLE taken_in")
     catalog.close()
     assert not behind(box)
+
+
+def test_an_index_that_is_being_built_anew_is_behind(box):
+    box.fill()
+    assert behind(box, read=True, forget=True)
+    assert behind(box)  # also where the service is killed meanwhile

@@ -122,3 +122,16 @@ def test_help_is_always_in_the_last_line(world, width):
         assert "q Quit" in named()
 
     drive(app, steps, size=(width, 24))
+
+
+def test_the_notes_beside_are_read_once_the_cursor_rests(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("j")
+        await settled(pilot)
+        screen = app.screen
+        places = [screen.entries.beside(step) for step in (1, -1)]
+        assert None not in places and all((key, "") in screen._seen for key in places)
+
+    drive(app, steps)

@@ -306,6 +306,7 @@ class Catalog:
         return bool(self.query("SELECT 1 FROM taken_in WHERE project=?", (project,)))
 
     def taken_in(self, project: str, *, is_so: bool = True) -> None:
+        """Note that all files of a project were read; or, with *is_so* false, that they are to be read again."""
         with self.transaction() as db:
             change = (
                 "INSERT OR IGNORE INTO taken_in (project) VALUES (?)"

@@ -5,8 +5,10 @@ One file each, under ``longterm/extensions/ad_hoc/notes/``: a scope, an id, the 
 
 from __future__ import annotations
 
+import os
 import re
 import time
+from datetime import UTC, datetime
 
 import msgspec
 
@@ -20,6 +22,7 @@ from memsearch_engine.secrets.scan import redact
 
 _NOTE = re.compile(r"scope: (everywhere|[0-9a-f]{8})[^\n]*\nid: ([0-9a-f]{8})\n\n(.*)", re.S)
 _MAX = 2_000
+_STAMP = "%Y-%m-%dT%H-%M-%S"
 
 
 class Fact(msgspec.Struct, frozen=True):
@@ -29,6 +32,15 @@ class Fact(msgspec.Struct, frozen=True):
     scope: str
     text: str
     path: str
+
+    @property
+    def at(self) -> float:
+        """When it was remembered, in seconds since 1970, as its file's name says it; now, where that says nothing."""
+        try:
+            stamp = datetime.strptime(os.path.basename(self.path)[:19], _STAMP)
+        except ValueError:
+            return time.time()
+        return stamp.replace(tzinfo=UTC).timestamp()
 
 
 def facts(home: Home) -> list[Fact]:
@@ -62,7 +74,7 @@ def remember(home: Home, fact: str, *, project: str = "", name: str = "") -> Fac
             if (note.text, note.scope) == (text, scope):
                 return note
         home.longterm.mkdir(mode=0o700, exist_ok=True)
-        stamp = time.strftime("%Y-%m-%dT%H-%M-%S", time.gmtime())
+        stamp = time.strftime(_STAMP, time.gmtime())
         made = digest("note", scope, text, size=4)
         path = f"{workspace.NOTES}/{stamp}-{made}.md"  # no word of it: a name is not scrubbed as easily as a text
         called = " ".join(plain(name).split())[:80]

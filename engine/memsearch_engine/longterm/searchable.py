@@ -7,7 +7,6 @@ forgotten is not in them.
 
 from __future__ import annotations
 
-import calendar
 import os
 import tempfile
 import time
@@ -116,15 +115,7 @@ def _bullets(home: Home, project: str, since: float) -> Iterator[Said]:
 def _facts(home: Home, project: str) -> Iterator[Said]:
     for fact in facts(home):
         if fact.scope in ("", project[:8]):
-            yield _entry("fact", "Remembered", f"- {fact.text}", _noted(fact.path))
-
-
-def _noted(path: str) -> float:
-    """When a fact was remembered, as its file's name says it."""
-    try:
-        return float(calendar.timegm(time.strptime(os.path.basename(path)[:19], "%Y-%m-%dT%H-%M-%S")))
-    except ValueError:
-        return time.time()
+            yield _entry("fact", "Remembered", f"- {fact.text}", fact.at)
 
 
 def _page(home: Home, settings: Settings, place: Project, page: living.Page, since: float) -> Iterator[Said]:
