@@ -6,6 +6,7 @@ import contextlib
 import gc
 import json
 import os
+import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, Screen
 from textual.theme import Theme
 
-from memsearch_tui.aside import OURS, WRITES, attend, away
+from memsearch_tui.aside import OURS, SHOWN_AFTER_S, WRITES, attend, away
 from memsearch_tui.library import Item, Library, ProjectRow
 from memsearch_tui.screens.browse import BrowseScreen
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from textual.dom import DOMNode
 
     from memsearch_tui.palette import Command
+    from memsearch_tui.screens.review import ReviewScreen
 
 T = TypeVar("T")
 _READ_S = 1.0  # that a key waits for the note that it is about
@@ -99,6 +101,7 @@ class MemsearchApp(App[int]):
     def on_mount(self) -> None:
         if self.settings.tui.keys:
             self.set_keymap(self.settings.tui.keys)
+        self.app_resume_signal.subscribe(self, lambda _: self.call_later(self.action_redraw))
 
     def on_ready(self) -> None:
         if not self.is_headless:
@@ -118,8 +121,12 @@ class MemsearchApp(App[int]):
         return await super().run_action(action, default_namespace, namespaces)
 
     def notify(self, message: str, *, title: str = "", markup: bool = False, **how: Any) -> None:
-        """Toasts are text, never markup: they name notes, files and errors."""
-        super().notify(shown(message), title=shown(title), markup=False, **how)
+        """Said in the screen's own line where it has one, for toasts lie over what one decides about. Text, never markup: it names notes,
+        files and errors."""
+        if say := getattr(self.screen, "say", None):
+            say(f"{title}: {message}" if title else message)
+        else:
+            super().notify(shown(message), title=shown(title), markup=False, **how)
 
     # -- state between runs ---------------------------------------------------------------------------------
 
@@ -206,9 +213,20 @@ class MemsearchApp(App[int]):
         self._over(ActivityScreen(self.library))
 
     async def action_review(self) -> None:
+        self._review()
+
+    def _review(self, before: ReviewScreen | None = None) -> None:
+        """Show what waits; *before*: from where a note was opened, whose place is kept."""
         from memsearch_tui.screens.review import ReviewScreen
 
-        self._over(ReviewScreen(self.library), self._show_note)
+        screen = ReviewScreen(self.library, before)
+
+        def opened(item: Item | None) -> None:
+            if item is not None and isinstance(self.screen, BrowseScreen):
+                self.screen.show_entry(item, way_back=partial(self._review, screen))
+                self.screen.run_worker(self.screen.open_conversation(), group="turn")
+
+        self._over(screen, opened)
 
     async def action_native(self) -> None:
         from memsearch_tui.screens.native import NativeScreen
@@ -269,5 +287,7 @@ def run(*, project: str | None = None, everything: bool = False, theme: str | No
     app = MemsearchApp(Library(memory), settings, theme=theme or "")
     code = app.run(mouse=settings.tui.mouse)
     for lane in (WRITES, OURS):  # what the reader asked for is done; reads are not waited for
-        lane.finish()
+        if not lane.finish(SHOWN_AFTER_S):
+            print("Finishing what is being written …", file=sys.stderr)
+            lane.finish()
     return code if code is not None else app.return_code or 0

@@ -55,10 +55,10 @@ class Lane:
                 self._left -= 1
                 self._idle.notify_all()
 
-    def finish(self) -> None:
-        """Wait until all that was asked for is done."""
+    def finish(self, within_s: float | None = None) -> bool:
+        """Wait until all that was asked for is done; for so long at most. Whether it is."""
         with self._idle:
-            self._idle.wait_for(lambda: not self._left)
+            return self._idle.wait_for(lambda: not self._left, within_s)
 
 
 WRITES = Lane("writes")
@@ -89,6 +89,17 @@ def _do(future: asyncio.Future[T], work: Callable[[], T]) -> None:
         tell(future.set_exception, error)
     else:
         tell(future.set_result, result)
+
+
+async def write(
+    screen: Screen,
+    what: str,
+    work: Callable[[], T],
+    then: Callable[[T], object],
+    failed: Callable[[Exception], object],
+) -> None:
+    """Do *work* when the writes before it are done, and go on as ``attend`` does; who leaves it is told that it goes on."""
+    await attend(screen, what, WRITES.run(work), then, failed, is_write=True)
 
 
 async def attend(
@@ -124,6 +135,7 @@ async def attend(
         if is_done:
             settle(future)
         elif is_write:
+            screen.app.notify(f"{what} goes on by itself")
             future.add_done_callback(lambda done: screen.call_later(settle, done))
         else:
             future.cancel()
@@ -136,7 +148,7 @@ class WorkingScreen(ModalScreen[bool]):
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape", "leave", "Leave", id="working.leave", priority=True),
-        Binding("ctrl+q", "app.quit", "Quit", show=False),
+        Binding("q,ctrl+q", "app.quit", "Quit", show=False),
     ]
     DEFAULT_CSS = """
     WorkingScreen { align: center middle; background: $background 60%; }

@@ -249,6 +249,21 @@ class Library:
             for hit in answer.hits
         ]
 
+    def narrows(self, query: str) -> bool:
+        """Whether *query* has filters alone, of notes as they are now: then it is answered by all of them, in the order of time."""
+        asked = engine.parse_query(query)
+        is_of_notes = not set(asked.filter.kinds) - {"turn", "note"}
+        return asked.is_empty and not asked.as_of and is_of_notes
+
+    def narrowed(self, query: str) -> tuple[Library, dict[str, set[str]]]:
+        """(the library that has all notes which the filters of *query* admit, their ids by file). Takes a moment. Raises MemsearchError."""
+        found: dict[str, set[str]] = {}
+        for target in self.memory.admitted(query):
+            found.setdefault(target.path, set()).add(target.entry_id)
+        if engine.parse_query(query).projects:
+            return Library(Memory(self.memory.place.root, home=self.memory.home, everything=True)), found
+        return self, found
+
     def _as_of(self, query: str) -> str:
         """The day as of which a query asks; '' for how things are."""
         return engine.parse_query(query).as_of if "as-of:" in query.lower() else ""

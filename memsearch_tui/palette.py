@@ -23,12 +23,14 @@ _WORDS = {
     "memory": "note of the turn", "filter.agent": "only narrow", "filter.projects": "everywhere everything",
     "searches": "saved kept bookmarks queries", "search.asof": "time travel date slider past history then", "related": "blame trace chain similar", "why": "explain rank reason",
     "find": "search inside in text", "date": "day calendar jump turn number", "day.file": "raw source markdown",
-    "unfold": "expand tools output", "reload": "refresh", "resume": "continue open agent", "connect": "install plugins hooks import setup agents claude codex opencode openclaw qwen gemini pi copilot kilo cline kimi vibe cursor goose crush aider zed",
-    "quit": "exit close leave", "help": "keys shortcuts legend syntax", "projects": "switch open repository",
-    "health": "index service doctor status problems", "activity": "captured failed spent tokens receipts told",
+    "unfold": "expand tools output", "reload": "refresh", "resume": "continue open agent", "demo": "demo example try", "suspend": "suspend background shell", "redraw": "redraw refresh screen",
+    "connect": "install plugins hooks import setup agents archive old sessions claude codex opencode openclaw qwen gemini pi copilot kilo cline kimi vibe cursor goose crush aider zed",
+    "quit": "exit close leave stop", "help": "keys shortcuts legend syntax", "projects": "switch open repository",
+    "health": "index service doctor status problems", "activity": "captured failed spent spend cost tokens receipts told",
     "native": "auto memory claude.md agents.md gemini.md instructions rules own remember", "native.take": "import copy add",
     "review": "inbox decide approve proposals trust waiting", "search": "find query",
 }  # fmt: skip
+_BY_WORDS = 2.0  # the score of what another word names, before titles that merely have its letters somewhere
 #: what is no command of its own: moving, and what a screen is left by
 _LEFT_OUT = ("move", "page", "jump", "app.focus", "scroll", "edge", "preview", "select")
 
@@ -74,4 +76,4 @@ class Actions(Provider):
                 shown = (
                     matcher.highlight(command.title) if score and "[" not in command.title else Content(command.title)
                 )
-                yield Hit(max(score, 0.5 * by_words), shown, command.run, text=command.title, help=command.note)
+                yield Hit(max(score, _BY_WORDS * by_words), shown, command.run, text=command.title, help=command.note)

@@ -49,6 +49,11 @@ class Case(msgspec.Struct, frozen=True):
     notes: tuple[str, ...] = ()
     sessions: tuple[str, ...] = ()
 
+    @property
+    def waits(self) -> bool:
+        """Whether it is held back until it is decided, which the header counts; the others are suggestions."""
+        return self.kind in ("longterm", "held", "page")
+
 
 class Decision(msgspec.Struct, frozen=True):
     """What was carried out. ``back``: takes it back and says so; None where nothing can."""

@@ -7,6 +7,7 @@ looked at.
 from __future__ import annotations
 
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import accumulate, groupby
 from typing import overload
@@ -75,18 +76,29 @@ class Hits(Sequence[Key]):
 
 
 class Timeline(Sequence[Key]):
-    """All notes, newest first, each day under a heading."""
+    """All notes, newest first, each day under a heading; or those of them that filters admit."""
 
     def __init__(
-        self, library: Library, miscounted: Callable[[], None] = lambda: None, *, near: str | None = None
+        self,
+        library: Library,
+        miscounted: Callable[[], None] = lambda: None,
+        *,
+        near: str | None = None,
+        only: Mapping[str, set[str]] | None = None,
     ) -> None:
         """
         Args:
             miscounted: told when a day turns out to have another number of notes than was known, so that places after it move.
             near: a day, around which the notes are read now.
+            only: path -> ids of the notes that are listed; None: all of them.
         """
-        self._library, self._miscounted = library, miscounted
+        self._library, self._miscounted, self._only = library, miscounted, only
         self.counts = dict(library.days())
+        if only is not None:
+            found: Counter[str] = Counter()
+            for path, ids in only.items():
+                found[library.day_of(path)] += len(ids)
+            self.counts = {day: found[day] for day in self.counts if found[day]}
         self._days: dict[str, dict[Key, Item]] = {}
         self._keys: dict[str, list[Key]] = {}
         self._wrong: set[str] = set()
@@ -124,7 +136,11 @@ class Timeline(Sequence[Key]):
 
     def read(self, days: Sequence[str]) -> dict[str, list[Item]]:
         """What is written on these days, for ``take``. Called by threads."""
-        return {day: self._library.day(day) for day in days}
+        only = self._only
+        return {
+            day: [item for item in self._library.day(day) if only is None or item.entry_id in only.get(item.path, ())]
+            for day in days
+        }
 
     def take(self, found: Mapping[str, list[Item]]) -> None:
         """Know what was read."""

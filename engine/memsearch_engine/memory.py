@@ -284,6 +284,22 @@ class Memory:
         """The lexical answer, made in this process from the catalog and the files."""
         return self._as_of(self._lexical(query, limit * _fetched(query)), query, limit)
 
+    def admitted(self, query: str) -> list[Target]:
+        """All notes that the filters of *query* admit (``agent:codex after:7d is:pinned -draft``), in no order, however many they are; words
+        that are searched for count for nothing.
+
+        Raises:
+            UsageError: it names an unknown project.
+            Unreachable: the catalog is damaged.
+        """
+        from memsearch_engine.journal.write import Target
+        from memsearch_engine.search import lexical
+        from memsearch_engine.search.query import parse
+
+        parsed = parse(query)
+        rows = lexical.admitted(self.catalog, self._scope(parsed.projects), parsed)
+        return [Target(row.path, row.entry_id, row.hash) for row in rows]
+
     def _as_of(self, answer: Answer, query: str, limit: int) -> Answer:
         """*answer*, with the notes as they stood on the day that the query asks for, where it does (``as-of:``)."""
         if "as-of:" not in query.lower():

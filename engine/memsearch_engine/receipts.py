@@ -88,15 +88,24 @@ def at_start(home: Home, at: float, agent: str, session: str, event: str, cwd: s
 
 
 def told(
-    home: Home, agent: str, session: str, event: str, cwd: str, text: str, tokens: int, notes: list[Told], wait_s: float
+    home: Home,
+    agent: str,
+    session: str,
+    event: str,
+    cwd: str,
+    text: str,
+    tokens: int,
+    notes: list[Told],
+    wait_s: float,
+    at: float | None = None,
 ) -> float:
-    """Note that a session was given *text*, which tells these notes, at an event of its agent's. Waits for no other process longer than
-    *wait_s*.
+    """Note that a session was given *text*, which tells these notes, at an event of its agent's (*at*: seconds since 1970; None: now). Waits
+    for no other process longer than *wait_s*.
 
     Returns:
         When, in seconds since 1970.
     """
-    now, name = time.time(), digest(text, size=6)
+    now, name = time.time() if at is None else at, digest(text, size=6)
     rows = [
         (agent, session, note.entry, now, note.tokens, note.confidence, note.why, " ".join(note.terms))
         for note in notes

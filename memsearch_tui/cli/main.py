@@ -98,7 +98,7 @@ def main() -> None:
         sys.exit(hook(arguments[1], arguments[2]))
     _utf8()
     if arguments in ([], ["tui"]) and is_terminal():
-        _open_app()
+        arguments = _open_app() or arguments
     from memsearch_tui.cli.group import run
 
     sys.exit(run(arguments))
@@ -109,18 +109,23 @@ def is_terminal() -> bool:
     return sys.stdin.isatty() and sys.stdout.isatty() and os.environ.get("TERM", "") not in ("", "dumb")
 
 
-def _open_app() -> None:
-    """Open the app without what only commands need. Returns where it can't start: the command says why."""
+def _open_app() -> list[str]:
+    """Open the app without what only commands need. Returns the command that was asked for in it; nothing where it can't start: the command
+    says why."""
     gc.disable()  # all that a start makes stays, and looking through it again and again was a seventh of the start
     try:
         from memsearch_engine import MemsearchError
 
         with contextlib.suppress(MemsearchError):
             from memsearch_tui.app import run
+            from memsearch_tui.screens.browse import DEMO
 
-            sys.exit(run())
+            if (code := run()) != DEMO:
+                sys.exit(code)
+            return ["demo"]
     finally:
         gc.enable()
+    return []
 
 
 def _utf8() -> None:

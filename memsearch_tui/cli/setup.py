@@ -86,8 +86,14 @@ def tui(project: str | None = None, everything: bool = False, theme: str | None 
     if not is_terminal():
         raise Unreachable("the app needs a terminal", "the commands do all that it does: `memsearch --help`")
     from memsearch_tui.app import run
+    from memsearch_tui.screens.browse import DEMO
 
-    return run(project=project, everything=everything, theme=theme)
+    code = run(project=project, everything=everything, theme=theme)
+    if code != DEMO:
+        return code
+    from memsearch_tui.demo.command import run as show
+
+    return show(open_app=True, fresh=False, json_=False)
 
 
 @click.group()

@@ -1,7 +1,7 @@
 """A believable year of memories: three projects, four agents, for ``memsearch demo``, screenshots and the evaluation.
 
 ``stories.jsonl`` holds hand-written turns (what was asked, what was done, what came out), ``fillers.json`` the parts of
-routine days between them. ``build`` writes them as an agent's capture would have: day files with anchors, and the
+routine days between them, ``chatter.json`` what is said in a long session without a note coming from it. ``build`` writes them as an agent's capture would have: day files with anchors, and the
 transcripts that the anchors lead to.
 """
 

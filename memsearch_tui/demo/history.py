@@ -16,6 +16,7 @@ from memsearch_engine.journal.text import escape_line
 _HERE = Path(__file__).parent
 #: Turns that read something from outside the machine.
 _OUTSIDE = ("orders-otel", "atlas-map-blurry")
+_LONG = "orders-api"  # whose newest session is a long one
 _NAMESPACE = uuid.UUID("6f2a1c9e-3a55-4b7e-9d6b-2f7f3a1d8e10")
 
 
@@ -150,6 +151,8 @@ def build(root: Path, end: date, routine: int = 700) -> Demo:
         days.setdefault(project / ".memsearch" / "memory" / f"{when.isoformat()}.md", []).append((story, anchor))
         if story.agent == "claude-code":
             sessions.setdefault(transcript, []).append((story, project))
+    newest = list(dict.fromkeys(path for path in sessions if sessions[path][0][0].project == _LONG))[-1]
+    sessions[newest] = [*_chatter(*sessions[newest][0]), *sessions[newest]]
     for path, turns in days.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(_day(path.stem, turns), encoding="utf-8")
@@ -160,6 +163,20 @@ def build(root: Path, end: date, routine: int = 700) -> Demo:
                 out.writelines(f"{json.dumps(line, ensure_ascii=False)}\n" for line in _claude(story, project, end))
     _keep(agents, projects["orders-api"])
     return Demo(root, projects, len(told), told)
+
+
+def _chatter(story: Story, project: Path) -> list[tuple[Story, Path]]:
+    """What was said before a turn in its session, of which nothing was worth a note: conversations are long."""
+    said = json.loads((_HERE / "chatter.json").read_text(encoding="utf-8"))
+    hour, minute = map(int, story.time.split(":"))
+    found = []
+    for number, (asked, answered) in enumerate(said):
+        at = max(0, hour * 60 + minute - 4 * (len(said) - number))
+        turn = msgspec.structs.replace(
+            story, id=f"{story.id}-before-{number}", time=f"{at // 60:02d}:{at % 60:02d}", prompt=asked, reply=answered, tools=[]
+        )  # fmt: skip
+        found.append((turn, project))
+    return found
 
 
 def _keep(agents: Path, project: Path) -> None:

@@ -1,4 +1,5 @@
-"""What the product would have made of the year in its own home: kept conversations, and a consolidation that waits for review."""
+"""What the product would have made of the year in its own home: kept conversations, what was captured, told and spent in its last
+weeks, and a consolidation that waits for review."""
 
 from __future__ import annotations
 
@@ -6,17 +7,22 @@ import json
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
+from memsearch_engine import receipts
 from memsearch_engine.actions.index import Actions
-from memsearch_engine.agents import registry
+from memsearch_engine.capture import summaries
 from memsearch_engine.capture.keep import Keeper
-from memsearch_engine.capture.ledger import Ledger
+from memsearch_engine.capture.ledger import Ledger, SeenTurn
 from memsearch_engine.home import Home
 from memsearch_engine.journal.origin import Origin
+from memsearch_engine.llm import spend
+from memsearch_engine.llm.reply import Reply
+from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.longterm import review
 from memsearch_engine.longterm.facts import remember
 from memsearch_engine.longterm.store import SCHEMA, SessionMemory, Store, id_of
 from memsearch_engine.projects import locate
 from memsearch_engine.registry import Registry
+from memsearch_engine.settings import Llm
 from memsearch_engine.state import using
 from memsearch_engine.transcripts.evidence import Archive
 from memsearch_engine.transcripts.model import ToolCall, Turn
@@ -29,6 +35,15 @@ _LESSONS = {
     "orders-money-cents": "Money is integer cents (`amount_minor BIGINT`) with a currency code; floats were never an option",
     "atlas-tests-ids": "Tests select by role and name; `data-testid` only for charts and the map",
 }
+
+
+#: (words of a prompt, the story whose note was told at it); every other one was cited in the answer
+_TOLD = (
+    ("raise catalog cache ttl", "orders-cache-ttl-1800"),
+    ("add a dependency to atlas", "atlas-pnpm"),
+    ("store the shipping fee", "orders-money-cents"),
+)
+_SHOWN_DAYS = 28
 
 
 def fill(root: Path, told: list[Story], projects: dict[str, Path], end: date) -> None:
@@ -49,9 +64,7 @@ def fill(root: Path, told: list[Story], projects: dict[str, Path], end: date) ->
                 tool.input = json.dumps({"file_path": path})
         actions.put(turn, locate(folder, home).memory, story.entry_id, Keeper.started(turn))
     actions.close()
-    ledger = Ledger(home)
-    for agent in registry.live():
-        ledger.capturing(agent, datetime(end.year, end.month, end.day, tzinfo=UTC).timestamp())
+    _weeks(home, told, projects, end)
     known = Registry(home)
     names = {name: known.at(locate(path, home)) for name, path in projects.items()}
     known.close()
@@ -80,6 +93,42 @@ def fill(root: Path, told: list[Story], projects: dict[str, Path], end: date) ->
                 ]
     review.propose(home, review.Proposal(learned, hunks, model="demo"))
     remember(home, "Answers in British English")
+
+
+def _weeks(home: Home, told: list[Story], projects: dict[str, Path], end: date) -> None:
+    """The last weeks as Activity shows them: turns that were captured, what summaries have cost, what sessions were told."""
+    recent = [story for story in told if story.day < _SHOWN_DAYS]
+    ledger = Ledger(home)
+    for agent in dict.fromkeys(story.agent for story in told):
+        ledger.capturing(agent, _moment(end, _SHOWN_DAYS))
+    ledger.note(
+        SeenTurn(story.agent, story.session_id, story.turn, str(end - timedelta(days=story.day)),
+                 str(projects[story.project]), "captured", started=_moment(end, story.day, story.time))
+        for story in recent
+    )  # fmt: skip
+    ledger.close()
+    for story in recent:
+        text = "\n".join(story.bullets)
+        cost = Reply(text, len(story.prompt + story.reply) // 3 + 700, len(text) // 3)
+        spend.note(home, Llm(), cost, purpose=summaries.PURPOSE, provider="native", model="claude-haiku-4-5",
+                   agent=story.agent, at=_moment(end, story.day, story.time))  # fmt: skip
+    by_id = {story.id: story for story in told}
+    for number, (prompt, name) in enumerate(_TOLD):
+        note = by_id[name]
+        line = f"- {end - timedelta(days=note.day)} {note.agent}: {note.bullets[0]} [mem:{note.entry_id}]"
+        tokens, session = estimate(line), note.session_id[::-1]
+        entry = receipts.Told(entry=note.entry_id, tokens=tokens, confidence=0.9, why="words of the prompt", terms=prompt.split(),
+                              outcome="")  # fmt: skip
+        receipts.told(home, "claude-code", session, "UserPromptSubmit", str(projects[note.project]), line, tokens, [entry], 5.0,
+                      at=_moment(end, number, f"1{number}:24"))  # fmt: skip
+        if number % 2 == 0:
+            receipts.cited(home, "claude-code", session, [note.entry_id])
+
+
+def _moment(end: date, days: int, time: str = "00:00") -> float:
+    """Seconds since 1970 of a time so many days before the end."""
+    hour, minute = map(int, time.split(":"))
+    return (datetime(end.year, end.month, end.day, hour, minute, tzinfo=UTC) - timedelta(days=days)).timestamp()
 
 
 def _turn(story: Story, project: Path, end: date) -> Turn:

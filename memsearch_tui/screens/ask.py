@@ -10,6 +10,12 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen
 from textual.widgets import Input, Static
 
+from memsearch_tui.widgets.typing import InOrder
+
+
+class _Line(InOrder, Input):
+    pass
+
 
 class AskScreen(ModalScreen[str]):
     """Dismisses with the text, or '' where the user left."""
@@ -28,7 +34,7 @@ class AskScreen(ModalScreen[str]):
 
     def compose(self) -> ComposeResult:
         yield Static(shown(self._question), markup=False)
-        yield Input(shown_line(self._value))
+        yield _Line(shown_line(self._value))
 
     def on_mount(self) -> None:
         self.query_one(Input).focus()

@@ -25,6 +25,7 @@ from textual.widgets import Input, Static, TextArea
 
 from memsearch_tui import drafts
 from memsearch_tui.aside import NOTES, OURS, READS, attend, away
+from memsearch_tui.counted import many
 from memsearch_tui.library import Item, Library, Seen, Standing
 from memsearch_tui.screens.conversing import Conversing
 from memsearch_tui.screens.editing import Editing
@@ -39,7 +40,7 @@ from memsearch_tui.widgets.lines import LineList, Row, TextView, mark_words
 from memsearch_tui.widgets.query import FilterSuggester, QueryBox
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from memsearch_engine import Amendment, State
 
@@ -51,9 +52,28 @@ _HELD_S = 0.02  # that a frame waits for the note
 _AHEAD_REST_S = 0.05  # that the cursor rests before anything is read ahead
 _SAID_REST_S = 0.2  # that the cursor rests before the conversation behind a note is read
 _LOOK_AGAIN_S = 2.0  # between two looks at what holds, while an index is made say
+_NEWEST: Key = ("", "newest")
+DEMO = 1000  # what the app returns where the sample year was asked for
 _LOOK_S = 10  # how often the follower looks whether another project was opened
 _WIDE_ROW = 64
 _KEPT = 60  # notes that were read lately
+#: What the last line has at a depth: (id of a binding, words); at the list it has what the bindings say.
+_KEYS = {
+    "turn": (
+        ("back", "Back"),
+        ("turn.previous", "Turn before"),
+        ("turn.next", "Next"),
+        ("unfold", "Unfold"),
+        ("memory", "Its memory"),
+        ("find", "Find"),
+        ("date", "Go to"),
+        ("resume", "Resume"),
+        ("quit", "Quit"),
+        ("help", "Help"),
+    ),
+    "editing": (("save", "Save"), ("back", "Leave, keep a draft"), ("draft.drop", "Drop the draft")),
+}
+_PROJECT = 10  # letters of a project's name in a narrow row
 _INDENT = 9  # of a row's second line: below the words, after the time and the agent
 
 
@@ -102,6 +122,14 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         Binding("r", "reload", "Read again", id="reload", show=False),
         Binding("R", "resume", "Resume the session in its agent", id="resume", show=False),
         Binding("c", "connect", "Connect agents, import old sessions", id="connect", show=False),
+        Binding(
+            "v",
+            "demo",
+            "A sample year",
+            tooltip="A sample year, in a home of its own (memsearch demo)",
+            id="demo",
+            show=False,
+        ),
         Binding("ctrl+s", "save", "Save; keep the search", id="save", show=False, priority=True),
         Binding("ctrl+g", "drop_draft", "Drop the draft", id="draft.drop", show=False, priority=True),
         Binding("tab", "app.focus_next", "Next pane", show=False),
@@ -124,7 +152,8 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         self.standing = Standing()
         self._looking = self._look_again = self._typing = False
         self._sayings = 0
-        self._status = self._trouble = ""
+        self._status = self._remark = self._trouble = ""
+        self._said_of: Key | None = None  # the note that the message is about
         self.note: Seen | None = None  # what is read of ``item``; None while it is being read
         self.item: Item | None = None
         self._here: list[str] = []  # agents that have sessions on this machine, where there is no note yet
@@ -135,7 +164,14 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         self._frame = contextlib.ExitStack()
         self._painted = asyncio.Event()  # the first frame: nothing is read beside it
         self._left = threading.Event()
+        self._way_back: Callable[[], None] | None = None  # to the screen that led to this note
+        self._wanted: Key | None = None  # where the next listing shall stand
         self.add_class("at-entries")
+
+    @property
+    def shown_keys(self) -> tuple[tuple[str, str], ...]:
+        """What the last line has: (id of a binding, words); nothing for what the bindings say."""
+        return _KEYS.get("editing" if self.editing else self.level, ())
 
     @property
     def entry(self) -> Entry | None:
@@ -264,11 +300,15 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         self.action_reload()
         self._look()
 
-    def say(self, text: str, *, for_s: float = _SAID_S) -> None:
-        """Say it in the last line for a moment; then what is wrong with the service stands there again."""
+    def say(self, text: str, *, for_s: float = _SAID_S, of_note: bool = False) -> None:
+        """Say it in the last line for a moment; then what is to be known of the query or wrong with the service stands there again.
+
+        Args:
+            of_note: it holds for the note under the cursor alone, and goes with it.
+        """
         self._sayings += 1
-        self._status = text
-        self._write_status(text)
+        self._status, self._said_of = text, self.item.key if of_note and self.item else None
+        self._write_status(text or self._remark or self._trouble)
         if text:
             self.set_timer(for_s, partial(self._unsay, self._sayings))
 
@@ -278,15 +318,20 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
 
     def say_of_service(self, text: str) -> None:
         """Say what is wrong with it, or what it does, as long as that holds and nothing else is being said."""
-        is_free = self._status == self._trouble
         self._trouble = text
-        if is_free:
+        if not self._status:
+            self._unsay(self._sayings)
+
+    def say_of_query(self, text: str) -> None:
+        """Say how the query was read and answered, as long as it stands."""
+        self._remark = text
+        if not self._status:
             self._unsay(self._sayings)
 
     def _unsay(self, number: int) -> None:
         if number == self._sayings:
-            self._status = self._trouble
-            self._write_status(self._trouble)
+            self._status, self._said_of = "", None
+            self._write_status(self._remark or self._trouble)
 
     # -- levels ---------------------------------------------------------------------------------------------
 
@@ -323,6 +368,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
 
     async def action_deeper(self) -> None:
         if isinstance(self.focused, Input):
+            self._remember_search()  # at once: the next key may end it
             self.set_focus(self.entries)
         elif self.focused is self.places:
             self._go_to_place()
@@ -342,6 +388,10 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             self._show_section()
             if self.shown is self.timeline:
                 self.action_reload()  # what came meanwhile
+        elif self.level == "section" and self._way_back is not None:
+            way, self._way_back = self._way_back, None
+            self.go("entries")
+            way()
         elif self.level == "section" or self.focused is not self.entries:
             self.go("entries")
             self.set_focus(self.entries)
@@ -368,10 +418,11 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         """List all notes, as they are now; in a thread."""
         if self._listing is not None:
             self._listing.cancel()
-        self._listing = asyncio.create_task(self._list(stand_on))
+        self._wanted = stand_on or self._wanted  # that of a listing which this one takes the place of, too
+        self._listing = asyncio.create_task(self._list())
 
-    async def _list(self, stand_on: Key | None) -> None:
-        library = self.library
+    async def _list(self) -> None:
+        library, was_empty = self.library, not len(self.timeline)
         near = self.timeline.day_at(self.entries.cursor) or library.today()
         try:
             timeline, here = await NOTES.run(partial(self._listed, library, near))
@@ -383,10 +434,13 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         is_shown, self.timeline, self._here = self.shown is self.timeline, timeline, here
         if not is_shown:
             return
-        key, line = self.entries.key, self.entries.line
+        key, line, stand_on = self.entries.key, self.entries.line, self._wanted
+        self._wanted = None
+        if stand_on == _NEWEST:
+            stand_on = timeline[1] if len(timeline) else None
         at_top = self.entries.scroll_offset.y == 0 and self.entries.cursor == 1
         self._show_timeline(stand_on or key)
-        if not at_top and stand_on is None:  # the row under the cursor stays where the eye is
+        if not at_top and stand_on is None and not was_empty:  # the row under the cursor stays where the eye is
             self.entries.hold(line)
 
     def _recount(self) -> None:
@@ -395,15 +449,21 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
 
     def _settle(self) -> None:
         key, line = self.entries.key, self.entries.line
-        self.timeline.settle()
-        if self.shown is self.timeline:
-            self.entries.show_keys(self.timeline, cursor=key)
+        for timeline in (self.timeline, self.shown):
+            if isinstance(timeline, Timeline):
+                timeline.settle()
+        if isinstance(self.shown, Timeline):
+            self.entries.show_keys(self.shown, cursor=key)
             self.entries.hold(line)
             self._show_header()
 
     def _title_day(self) -> None:
-        day = self.item.day if self.item else self.timeline.day_at(self.entries.cursor)
-        self.entries.border_title = _named(day, self.library.today()) if day else "notes"
+        shown = self.shown if isinstance(self.shown, Timeline) else self.timeline
+        day = self.item.day if self.item else shown.day_at(self.entries.cursor)
+        named = [_named(day, self.library.today())] if day else []
+        if shown is not self.timeline:
+            named = [many(shown.total, "note"), *named]
+        self.entries.border_title = " · ".join(named) or "notes"
         for calendar in (self.strip, self.year):
             calendar.stand(day)
 
@@ -449,7 +509,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             who = agent_named(agent).title if agent in agent_names() else "by hand"
             text, count = f"{who} · {day or 'no day'}", f" {found}"
         else:
-            text, count = _named(key[1], self.library.today()), f" {self.timeline.counts.get(key[1], '')}"
+            text, count = _named(key[1], self.library.today()), f" {self.shown.counts.get(key[1], '')}"
         line = "─" * max(2, width - len(text) - len(count) - 4)
         return [(f" {text} ", "strong"), (f"{line}{count}", "dim")]
 
@@ -461,9 +521,9 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         if item is None:
             return []
         wide = width >= _WIDE_ROW  # in a narrow list the words of the memory come first
-        day = item.day if wide else item.day[5:]
-        stamp = (f"{day} {item.time}" if wide else day) if self.query_text else item.time or "     "
-        project = f"{item.project} " if self.library.memory.everything and wide else ""
+        is_hit = isinstance(self.shown, Hits)
+        stamp = (f"{item.day} {item.time}" if wide else item.day[2:]) if is_hit else item.time or "     "
+        project = f"{item.project[: None if wide else _PROJECT]} " if self._shows_more_than(item.project) else ""
         row: Row = [
             (f"{stamp} ", "dim"),
             (f"{render.agent_tag(item.agent)} ", render.agent_tag(item.agent)),
@@ -473,10 +533,19 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         row += render.signs(item.marks | _found_of(item, self._evidence.get(key, "")))
         if item.doubtful:
             return [*row, (item.title, "dim")]
-        if not self.query_text:
+        if not is_hit:
             return [*row, *render.inline(item.title)]
         room = (width - _INDENT) * (self.entries.tall - 1) + width - sum(cell_len(text) for text, _ in row)
         return [*row, *mark_words(render.snippet(item.title, item.text, self._words(), room), "text", self._words())]
+
+    def _shows_more_than(self, project: str) -> bool:
+        """Whether notes of other projects than this one are listed, too."""
+        memory = self.library.memory
+        return (
+            memory.everything
+            or bool(self.query_text and memory.project.name != project)
+            or "project:" in self.query_text
+        )
 
     def _place_row(self, index: int, width: int) -> Row:
         kind, name = self.places.keys[index]
@@ -571,14 +640,12 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         """Another turn of the conversation, or another day."""
         if self.level == "turn":
             await self._other_turn(step)
-        elif not self.query_text and len(self.timeline):
-            start = self.timeline.start(self.timeline.day_at(self.entries.cursor))
+        elif isinstance(timeline := self.shown, Timeline) and len(timeline):
+            start = timeline.start(timeline.day_at(self.entries.cursor))
             if step > 0:
-                place = next(
-                    (n for n in range(self.entries.cursor, len(self.timeline)) if is_heading(self.timeline[n])), -1
-                )
+                place = next((n for n in range(self.entries.cursor, len(timeline)) if is_heading(timeline[n])), -1)
             else:
-                place = self.timeline.start(self.timeline.day_at(start - 1)) if start else 0
+                place = timeline.start(timeline.day_at(start - 1)) if start else 0
             if place >= 0:
                 self.entries.move_to(place + 1)
 
@@ -586,10 +653,12 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
 
     def _entry_moved(self, by_hand: bool) -> None:
         self._moved = self._moved or by_hand
+        if by_hand:
+            self._way_back = None
         self._preview()
         if by_hand and self.note is None:
             self._hold_frame()
-        if not self.query_text:
+        if isinstance(self.shown, Timeline):
             self._title_day()
 
     @on(LineList.Opened)
@@ -604,6 +673,8 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         if self._reading is not None:
             self._reading.cancel()
         self.item, before = self.shown.item(self.entries.key), self.item
+        if self._said_of is not None and (self.item is None or self.item.key != self._said_of):
+            self._unsay(self._sayings)
         self.found = self._reading = None
         if self.item is None:
             self.note = None
@@ -657,13 +728,13 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
     async def _read_ahead(self) -> None:
         """Once the cursor rests: read the notes to which the next key may lead, and the days that may be scrolled to."""
         await asyncio.sleep(_AHEAD_REST_S)
-        here, timeline = self.entries.cursor, self.timeline
+        here, timeline = self.entries.cursor, self.shown
         for key in (self.entries.beside(1), self.entries.beside(-1)):
             item = self.shown.item(key)
             if item is not None and (item.key, item.as_of) not in self._seen:
                 with contextlib.suppress(MemsearchError, OSError):  # what can't be read is told when it is looked at
                     self._keep(item, await READS.run(partial(self.library.seen, item)))
-        if self.shown is timeline:
+        if isinstance(timeline, Timeline) and self.shown is timeline:
             for day in timeline.unread(here):
                 timeline.take(await READS.run(partial(timeline.read, [day])))
 
@@ -758,12 +829,16 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             self.shown = self.shown.without(self.gone)
             self.entries.show_keys(self.shown)
             self._preview()
+        elif self.query_text:
+            self.action_reload()
         else:
             self._list_anew()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         if self.editing and action not in ("back", "save", "drop_draft"):
             return False  # keys are text, and the palette offers nothing else
+        if action == "demo":
+            return not len(self.timeline)
         if action == "back":  # from the list there is nowhere to go back to
             return bool(self.editing or self.query_text or self.level != "entries" or self.focused is not self.entries)
         # a slash that is typed is text: Textual knows which keys a box consumes, but not what character this one makes
@@ -798,7 +873,12 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         from memsearch_tui.screens.connect import ConnectScreen
 
         if not self.editing:
-            self.app.push_screen(ConnectScreen(self.library), lambda _: self.action_reload())
+            newest = None if len(self.timeline) else _NEWEST  # old sessions come in from the oldest on
+            self.app.push_screen(ConnectScreen(self.library), lambda _: self.action_reload(newest))
+
+    def action_demo(self) -> None:
+        """Leave this memory for the sample year."""
+        self.app.exit(DEMO)
 
     def action_related(self) -> None:
         """From a note to others on its matter, and to the turns that wrote to its files."""
@@ -810,8 +890,13 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
                 lambda chosen: self.show_entry(chosen) if chosen else None,
             )
 
-    def show_entry(self, item: Item) -> None:
-        """Stand on an entry, wherever it is."""
+    def show_entry(self, item: Item, way_back: Callable[[], None] | None = None) -> None:
+        """Stand on an entry, wherever it is.
+
+        Args:
+            way_back: to the screen that led to it, which escape from the note goes to.
+        """
+        self._way_back = way_back
         if self.query_text:
             self._end_search()
         if item.key in self.timeline:
@@ -845,8 +930,7 @@ def _first_steps(agents: list[str]) -> list[str]:
         f"c  lets {here} write here, and takes in old sessions" if here else "c  lets your agents write here",
         "a  writes the first note",
         "F  looks in all projects",
-        "",
-        "memsearch demo  shows a sample year",
+        "v  shows a sample year, in a home of its own (memsearch demo)",
     ]
 
 

@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.screen import Screen
 
-from memsearch_tui.aside import WRITES, attend, away
+from memsearch_tui.aside import attend, away, write
 from memsearch_tui.library import Library
 from memsearch_tui.widgets.diff import diff_rows
 from memsearch_tui.widgets.footer import Keys
@@ -90,7 +90,7 @@ class ChangesScreen(Screen["list[Change]"]):
     async def action_restore(self) -> None:
         if self._list.key is not None:
             bring = partial(self._library.memory.restore, self._list.key)
-            await attend(self, "bringing it back", WRITES.run(bring), self._restored, self._complain, is_write=True)
+            await write(self, "bringing it back", bring, self._restored, self._complain)
 
     def _restored(self, change: Change) -> None:
         self.notify(f"brought back: “{change.title[:40]}” · u takes it back", timeout=4)

@@ -16,7 +16,7 @@ from textual.screen import Screen
 from textual.widgets import Static
 
 from memsearch_tui import connecting
-from memsearch_tui.aside import WRITES, Lane, attend, away
+from memsearch_tui.aside import Lane, attend, away, write
 from memsearch_tui.connecting import Agent
 from memsearch_tui.counted import many
 from memsearch_tui.library import Library
@@ -82,7 +82,7 @@ class ConnectScreen(Screen[None]):
             state: Row = [("has a problem", "warn")] if agent.problems else [("connected", "good")]
         else:
             state = [("not connected", "text")] if agent.here else [("not on this machine", "dim")]
-        return [(f"{agent.title:14s}", "strong"), *state]
+        return [(f"{agent.title:20s}", "strong"), *state]
 
     def _moved(self, by_hand: bool = False) -> None:
         agent = self._agent
@@ -128,7 +128,7 @@ class ConnectScreen(Screen[None]):
             self.say(said)
             self.run_worker(self._read(), group="read")
 
-        await attend(self, what, WRITES.run(work), done, self._complain, is_write=True)
+        await write(self, what, work, done, self._complain)
 
     # -- old sessions ---------------------------------------------------------------------------------------
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from memsearch_engine import Excerpt
     from textual.screen import Screen
 
-    from memsearch_tui.library import Library
+    from memsearch_tui.library import Library, Seen
     from memsearch_tui.widgets.lines import TextView
 
     _Base = Screen[None]
@@ -42,8 +42,11 @@ class Conversing(_Base):
         query_text: str
         sought: str
 
+        note: Seen | None
+
         @property
         def entry(self) -> Entry | None: ...
+        async def settled(self, within_s: float | None = None) -> None: ...
         def go(self, level: str) -> None: ...
         def say(self, text: str, *, for_s: float = 8) -> None: ...
         def action_reload(self) -> None: ...
@@ -55,9 +58,23 @@ class Conversing(_Base):
         self.found: Excerpt | None = None
         self.turn = 0
         self.unfolded = False
+        self._own_turn = 0  # of the note, counted from 0 over the whole conversation
 
     def _warn(self, error: Exception) -> None:
         self.notify(str(error), severity="warning")
+
+    def is_elsewhere(self) -> bool:
+        """Whether another turn than the note's is being read; then it says so: what is done to a note is done to one that is seen."""
+        if self.level != "turn" or self.found is None or self.found.first + self.turn == self._own_turn:
+            return False
+        self.say("this turn is not the note's: m goes to its own memory", for_s=4)
+        return True
+
+    async def open_conversation(self) -> None:
+        """Open the conversation behind the note that was gone to, where there is one."""
+        await self.settled()
+        if self.level == "section" and self.note is not None and self.note.evidence in ("live", "archived"):
+            await self.action_transcript()
 
     async def action_transcript(self) -> None:
         entry, item = self.entry, self.item
@@ -68,6 +85,7 @@ class Conversing(_Base):
             if self.entry is not entry:
                 return  # another note came under the cursor meanwhile
             self.found, self.turn, self.unfolded = found, max(0, found.index), False
+            self._own_turn = found.first + self.turn
             self._show_turn()
             self.go("turn")
             if found.is_near:
@@ -84,7 +102,7 @@ class Conversing(_Base):
         rows = render.turn_rows(turn, self.found.first + self.turn + 1, self.found.total, unfolded=self.unfolded)
         self.reader.show(rows, marks=self._marks(), keep_place=keep_place)
         kept = "kept copy · " if self.found.state == "archived" else ""
-        self.reader.border_subtitle = f"{kept}[ ] other turns · g turn · o unfolds · m its memory · R resumes"
+        self.reader.border_subtitle = f"{kept}[ ] other turns · escape goes back to the note"
 
     async def _other_turn(self, step: int) -> None:
         if self.found is not None:

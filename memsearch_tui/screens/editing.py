@@ -21,7 +21,7 @@ from textual.timer import Timer
 from textual.widgets import Input
 
 from memsearch_tui import drafts
-from memsearch_tui.aside import OURS, WRITES, attend, away
+from memsearch_tui.aside import OURS, attend, away, write
 from memsearch_tui.counted import many
 from memsearch_tui.library import Item
 from memsearch_tui.widgets import render
@@ -69,7 +69,8 @@ class Editing(_Base):
         @property
         def entry(self) -> Entry | None: ...
         def go(self, level: str) -> None: ...
-        def say(self, text: str, *, for_s: float = 8) -> None: ...
+        def say(self, text: str, *, for_s: float = 8, of_note: bool = False) -> None: ...
+        def is_elsewhere(self) -> bool: ...
         def _preview(self) -> None: ...
         def _drop_gone(self) -> None: ...
         def action_reload(self, stand_on: tuple[str, str] | None = None) -> None: ...
@@ -87,13 +88,13 @@ class Editing(_Base):
 
     async def _write(self, what: str, work: Callable[[], T], then: Callable[[T], object], failed=None) -> None:
         """Do *work* when the writes before it are done, then *then* with what came of it."""
-        await attend(self, what, WRITES.run(work), then, failed or self._complain, is_write=True)
+        await write(self, what, work, then, failed or self._complain)
 
     def _complain(self, error: Exception) -> None:
         self.notify(str(error), severity="error")
 
     async def action_edit(self) -> None:
-        if self.entry is None or self.item is None or self.editing:
+        if self.entry is None or self.item is None or self.editing or self.is_elsewhere():
             return
         await self._open_editor(self._begun(self.item, self.entry), "edit")
         self._compare_timer = self.set_interval(_MEANWHILE_S, self._compare)
@@ -152,6 +153,7 @@ class Editing(_Base):
         editor.border_subtitle = "ctrl+s saves · escape leaves"
         await self.query_one("#right").mount(editor, before=0)
         self.set_focus(editor)
+        self.say("")
         if kept:
             changed = " · the note was changed meanwhile" if is_behind else ""
             self.say(f"this is your unsaved draft · ctrl+s saves · ctrl+g drops it{changed}", for_s=6)
@@ -189,7 +191,8 @@ class Editing(_Base):
         changed = self._keep_draft()
         self._close_editor(keep_draft=changed)
         if changed:
-            self.say(f"not saved: kept as a draft · {'a' if self._draft.new_day else 'e'} goes on with it", for_s=6)
+            key = "a" if self._draft.new_day else "e"
+            self.say(f"not saved: kept as a draft · {key} goes on with it", for_s=6, of_note=key == "e")
 
     def action_drop_draft(self) -> None:
         """Leave the editor and forget what was typed."""
@@ -309,7 +312,7 @@ class Editing(_Base):
 
     async def action_edit_outside(self) -> None:
         """Edit the text in $EDITOR; it is saved as an edit here is."""
-        if self.entry is None or self.item is None or self.editing:
+        if self.entry is None or self.item is None or self.editing or self.is_elsewhere():
             return
         import click
 
@@ -342,7 +345,7 @@ class Editing(_Base):
         return marked or ([self.item] if self.item else [])
 
     async def action_delete(self) -> None:
-        if self.editing or isinstance(self.focused, Input):
+        if self.editing or isinstance(self.focused, Input) or self.is_elsewhere():
             return
         chosen = self.chosen()
         if not chosen:

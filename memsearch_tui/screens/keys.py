@@ -12,7 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import ModalScreen, Screen
 from textual.widgets import Static
 
-from memsearch_tui.aside import WRITES, attend
+from memsearch_tui.aside import write
 from memsearch_tui.widgets.footer import Keys
 from memsearch_tui.widgets.lines import LineList, Row, TextView
 
@@ -120,7 +120,7 @@ class KeysScreen(Screen[None]):
             self.notify(str(error), severity="error")
 
         work = partial(own.set, setting, key) if key else partial(own.unset, setting)
-        await attend(self, "saving", WRITES.run(work), done, failed, is_write=True)
+        await write(self, "saving", work, done, failed)
 
     def action_leave(self) -> None:
         self.dismiss(None)

@@ -41,6 +41,7 @@ class Marking(_Base):
         def entry(self) -> Entry | None: ...
         def say(self, text: str, *, for_s: float = 8) -> None: ...
         def chosen(self) -> list[Item]: ...
+        def is_elsewhere(self) -> bool: ...
         def action_reload(self) -> None: ...
         def _open_text(self) -> Entry | None: ...
         def _as_shown(self, item: Item, seen: Entry | None) -> Target: ...
@@ -49,6 +50,8 @@ class Marking(_Base):
 
     async def action_pin(self) -> None:
         """Pin what is chosen; where all of it is pinned, unpin it."""
+        if self.is_elsewhere():
+            return
         chosen = self.chosen()
         if chosen:
             is_pinned = all("pin" in item.marks for item in chosen)
@@ -79,7 +82,7 @@ class Marking(_Base):
         from memsearch_tui.screens.choose import Choice, ChooseScreen
 
         chosen = self.chosen()
-        if not chosen or self.editing:
+        if not chosen or self.editing or self.is_elsewhere():
             return
         stale = {item.stale for item in chosen} - {""}
         have = set.intersection(*(set(item.marks) for item in chosen))

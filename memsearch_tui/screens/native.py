@@ -13,7 +13,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Container
 from textual.screen import Screen
 
-from memsearch_tui.aside import WRITES, attend, away
+from memsearch_tui.aside import attend, away, write
 from memsearch_tui.counted import many
 from memsearch_tui.library import Item, Library
 from memsearch_tui.widgets.footer import Keys
@@ -127,9 +127,9 @@ class NativeScreen(Screen["Item"]):
         if not new:
             self.notify("your notes have it already" if chosen else "nothing to take")
             return
-        work = WRITES.run(partial(self._library.take_native, new))
+        work = partial(self._library.take_native, new)
         taken = partial(self._taken, new)
-        await attend(self, "taking it into the notes", work, taken, self._complain, is_write=True)
+        await write(self, "taking it into the notes", work, taken, self._complain)
 
     def _taken(self, new: list[tuple[NativeMemory, NativeSection]], notes: list[Note]) -> None:
         for (_, section), note in zip(new, notes):  # the index does not know of it yet

@@ -14,7 +14,7 @@ from textual.binding import Binding, BindingType
 from textual.screen import Screen
 from textual.widgets import Static
 
-from memsearch_tui.aside import WRITES, attend, away
+from memsearch_tui.aside import away, write
 from memsearch_tui.library import Item, Library, Related
 from memsearch_tui.widgets import render
 from memsearch_tui.widgets.footer import Keys
@@ -94,7 +94,7 @@ class RelatedScreen(Screen[Item]):
     async def _say(self, answer: list[tuple[str, str, bool | None]], then: Callable[[Any], None], told: str) -> None:
         amends = self._library.memory.amends
 
-        def write() -> list[tuple[str, str, bool | None]]:
+        def note() -> list[tuple[str, str, bool | None]]:
             return [(newer, older, amends(newer, older, yes)) for newer, older, yes in answer]
 
         def done(before: list[tuple[str, str, bool | None]]) -> None:
@@ -105,7 +105,7 @@ class RelatedScreen(Screen[Item]):
         def failed(error: Exception) -> None:
             self.notify(str(error), severity="error")
 
-        await attend(self, "noting it down", WRITES.run(write), done, failed, is_write=True)
+        await write(self, "noting it down", note, done, failed)
 
     @on(LineList.Opened)
     def action_open(self) -> None:

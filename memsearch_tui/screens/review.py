@@ -14,7 +14,8 @@ from textual.containers import Container
 from textual.screen import Screen
 from textual.widgets import Static
 
-from memsearch_tui.aside import WRITES, attend, away
+from memsearch_tui.aside import attend, away, write
+from memsearch_tui.counted import many
 from memsearch_tui.library import Item, Library
 from memsearch_tui.review import TITLES, Case, Decision, cases, decide, undo
 from memsearch_tui.widgets.footer import Keys
@@ -38,15 +39,19 @@ class ReviewScreen(Screen[Item]):
         Binding("escape,q,left,h", "leave", "Back", id="review.back"),
     ]  # fmt: skip
 
-    def __init__(self, library: Library) -> None:
+    def __init__(self, library: Library, before: ReviewScreen | None = None) -> None:
+        """
+        Args:
+            before: the screen from which a note was opened: the list, and the place in it, are those.
+        """
         super().__init__()
         self._library, self._memory = library, library.memory
-        self._cases: dict[str, Case] = {}
-        self._left: set[str] = set()  # "leave it" holds for as long as the app is open
-        self._with_secrets = False
-        self._decided: list[
-            tuple[int, Case, Callable[[], str] | None]
-        ] = []  # (place in the list, ...), the last one last
+        self._cases: dict[str, Case] = before._cases if before else {}
+        self._left: set[str] = before._left if before else set()  # "leave it" holds for as long as the app is open
+        self._with_secrets: bool = before._with_secrets if before else False
+        # (place in the list, ...), the last one last
+        self._decided: list[tuple[int, Case, Callable[[], str] | None]] = before._decided if before else []
+        self._at: str | None = before.at if before else None
         self._list = LineList(self._row, moved=self._moved, id="cases")
         self._detail = TextView(id="evidence")
 
@@ -60,7 +65,15 @@ class ReviewScreen(Screen[Item]):
     async def on_mount(self) -> None:
         self._list.border_title, self._detail.border_title = "review", "evidence"
         self._list.focus()
-        await self.action_reload()
+        if self._at is not None:
+            self._show(self._at)
+        else:
+            await self.action_reload()
+
+    @property
+    def at(self) -> str | None:
+        """The case under the cursor."""
+        return self._list.key
 
     def say(self, text: str) -> None:
         self.query_one("#status", Static).update(text)
@@ -101,7 +114,10 @@ class ReviewScreen(Screen[Item]):
 
     def _show(self, cursor: str | None = None) -> None:
         self._list.show_keys(list(self._cases), cursor=cursor)
-        self._list.border_subtitle = f"{len(self._cases)}" if self._cases else ""
+        waiting = sum(case.waits for case in self._cases.values())
+        counts = [f"{waiting} wait{'s' * (waiting == 1)}"] * bool(waiting)
+        counts += [many(len(self._cases) - waiting, "suggestion")] * (len(self._cases) > waiting)
+        self._list.border_subtitle = " · ".join(counts)
         self._moved()
 
     async def action_scan(self) -> None:
@@ -174,15 +190,15 @@ class ReviewScreen(Screen[Item]):
             # the others stand as they were read: reading years of notes again for each word would take seconds
             place = list(self._cases).index(case.key) if case.key in self._cases else 0
             self._decided.append((place, case, decision.back))
-            self._cases.pop(case.key, None)
-            self._show()
+            keys, here = list(self._cases), self._cases.pop(case.key, None)
+            self._show(next((key for key in keys[keys.index(case.key) + 1 :]), None) if here else None)
 
         def failed(error: Exception) -> None:
             self._complain(error)
             self.run_worker(self.action_reload(), group="read")
 
-        work = WRITES.run(partial(decide, self._memory, case, yes, text))
-        await attend(self, "carrying it out", work, done, failed, is_write=True)
+        work = partial(decide, self._memory, case, yes, text)
+        await write(self, "carrying it out", work, done, failed)
 
     async def action_undo(self) -> None:
         place, case, back = self._decided.pop() if self._decided else (0, None, partial(undo, self._memory))
@@ -202,7 +218,7 @@ class ReviewScreen(Screen[Item]):
             self._cases = {key: self._cases[key] for key in keys}
             self._show(case.key)
 
-        await attend(self, "taking it back", WRITES.run(back), done, self._complain, is_write=True)
+        await write(self, "taking it back", back, done, self._complain)
 
     def action_leave(self) -> None:
         self.dismiss(None)

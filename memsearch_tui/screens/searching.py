@@ -53,7 +53,10 @@ class Searching(_Base):
         def go(self, level: str) -> None: ...
         def say(self, text: str, *, for_s: float = 8) -> None: ...
         def say_of_service(self, text: str) -> None: ...
+        def say_of_query(self, text: str) -> None: ...
         def _preview(self) -> None: ...
+        def _recount(self) -> None: ...
+        def _title_day(self) -> None: ...
         def _show_timeline(self, cursor: Key | None = None) -> None: ...
         def action_reload(self, stand_on: Key | None = None) -> None: ...
         def _show_calendar(self, counts: dict[str, int]) -> None: ...
@@ -94,12 +97,14 @@ class Searching(_Base):
     ) -> None:  # by its name: Textual looks for decorated ones in screens only
         self.query_text = event.value
         self._moved = False
+        self.say_of_query("")
         if self._past >= 0 and event.value != self._searches("searches")[self._past]:
             self._past = -1
         if event.value.strip():
             self._start_search()
         else:
             self.query_text = ""
+            self._generation += 1  # an answer that is still on its way is none any more
             self._show_timeline(self._before_search)
             self.action_reload()  # what came meanwhile
 
@@ -121,6 +126,9 @@ class Searching(_Base):
         """Words at once; meaning when typing rests. A newer query makes this one's answers void."""
         memory = self.library.memory
         typed = time.monotonic()
+        if self.library.narrows(text):
+            await self._narrow(text, generation)
+            return
         steps = [(_WORDS, 0.0, memory.lexical), (_MEANING, _REST_S, memory.search)]
         for lane, rest, ask in steps if words_first else steps[1:]:
             await asyncio.sleep(max(0.0, typed + rest - time.monotonic()))
@@ -132,6 +140,35 @@ class Searching(_Base):
             if generation != self._generation or not self.query_text:
                 return
             self._show_hits(answer)
+            if lane is _MEANING:  # typing rests
+                self.say_of_query(_remarks(answer))
+
+    async def _narrow(self, text: str, generation: int) -> None:
+        """Show the notes that filters alone admit, all of them under their days."""
+        near = self.item.day if self.item is not None else None
+        library = self.library
+
+        def listed() -> Timeline:
+            narrowed, only = library.narrowed(text)
+            return Timeline(narrowed, self._recount, near=near or library.today(), only=only)
+
+        try:
+            found = await _WORDS.run(listed)
+        except Exception as error:  # an unknown project, a damaged index
+            self.say_of_query(str(error))
+            return
+        if generation == self._generation and self.query_text:
+            self._answer, self.shown = None, found
+            self.entries.empty = _nothing(text, [])
+            line = self.entries.line
+            cursor = self.entries.key
+            self.entries.show_keys(found, cursor=cursor if cursor in found else None)
+            if self._moved and cursor in found:
+                self.entries.hold(line)
+            self._preview()
+            self._title_day()
+            self._show_calendar(found.counts)
+            self.say_of_query("")
 
     def _show_hits(self, answer) -> None:
         self._answer = answer
@@ -144,21 +181,17 @@ class Searching(_Base):
         self.entries.empty = _nothing(self.query_text, answer.absent)
         self.entries.show_keys(hits, cursor=cursor)
         self._preview()
-        self._show_calendar(hits.days)
+        self._show_calendar({} if answer.is_unsure else hits.days)
         if self._moved:  # the row under the cursor stays where the eye is
             self.entries.hold(max(line, self.entries.tall) if grouped else line)  # a heading belongs to its first row
         found = sum(hits.days.values())
-        remarks = [f"{word} → {', '.join(near)}" for word, near in answer.corrected.items()]
-        remarks += [f"no note has {', '.join(answer.absent)}"] if answer.absent else []
-        remarks += ["perhaps no note fits"] if answer.is_unsure else []
         count = f"first {found}" if found == _HITS else many(found, "hit")
-        self.entries.border_title = "  ".join([f"{count} · {answer.mode}", *remarks])
+        self.entries.border_title = f"{count} · {answer.mode}"
         self.entries.border_subtitle = f"{answer.took_ms:.0f} ms" if answer.took_ms else ""
-        if answer.reason or answer.mode == "hybrid":
-            self.say_of_service(answer.reason)
 
     def _end_search(self) -> None:
         self._generation += 1
+        self.say_of_query("")
         self.query_text = ""
         self._past = -1
         box = self.query_one("#query", Input)
@@ -278,6 +311,14 @@ class Searching(_Base):
         """Put a filter into the query, or take it out; the query says what is filtered."""
         words = self.query_text.split()
         self.search_for(" ".join([w for w in words if w != word] if word in words else [*words, word]))
+
+
+def _remarks(answer: Answer) -> str:
+    """What a person should know about how a query was read and answered."""
+    remarks = [f"{word} → {', '.join(near)}" for word, near in answer.corrected.items()]
+    remarks += [f"no note has {', '.join(answer.absent)}"] if answer.absent else []
+    remarks += ["perhaps no note fits"] if answer.is_unsure else []
+    return " · ".join([*remarks, answer.reason] if answer.reason else remarks)
 
 
 def _is_day(text: str) -> bool:

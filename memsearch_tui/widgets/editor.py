@@ -6,8 +6,10 @@ from memsearch_engine import shown_line
 from rich.text import Text
 from textual.widgets import TextArea
 
+from memsearch_tui.widgets.typing import InOrder
 
-class EntryEditor(TextArea):
+
+class EntryEditor(InOrder, TextArea):
     """Control signs in the text are drawn as marks; the text itself stays what it is."""
 
     def get_line(self, line_index: int) -> Text:

@@ -62,7 +62,7 @@ def parts(name: str, notes: int, days: int, now: Standing, today: str) -> list[P
             ([(f"{many(len(now.capturing), 'agent')} captured", "good"), (f" · last {when(last, today)}" if last else "", "dim")], "activity")
         )  # fmt: skip
     elif now.served:
-        found.append(([("f4 ", "dim"), ("no agent is captured", "warn")], "activity"))
+        found.append(([("c ", "dim"), ("no agent is captured", "warn")], "screen.connect"))
     found.append(([(f"{notes:,} {'note' if notes == 1 else 'notes'} in {many(days, 'day')}", "dim")], ""))
     return found
 

@@ -13,6 +13,7 @@ from textual.widgets import Input
 
 from memsearch_tui.aside import away
 from memsearch_tui.library import Library
+from memsearch_tui.widgets.typing import InOrder
 
 _DATES = ("today", "yesterday", "7d", "30d", "90d")
 
@@ -26,7 +27,7 @@ def _values(name: str) -> Sequence[str]:
     return listed.get(name, _DATES if name in ("day", "before") else ())
 
 
-class QueryBox(Input):
+class QueryBox(InOrder, Input):
     """Enter leaves it at once: what is typed next belongs to the list, however fast it comes. Tab completes and never leaves."""
 
     BINDINGS: ClassVar[list[BindingType]] = [Binding("tab", "complete", "Complete the filter", show=False)]

@@ -21,10 +21,12 @@ CREATE INDEX IF NOT EXISTS spend_day ON spend(day);
 """
 
 
-def note(home: Home, llm: Llm, reply: Reply, *, purpose: str, provider: str, model: str, agent: str) -> None:
-    """Write down what a call has cost."""
-    usd = _usd(llm, provider, reply)
-    row = (time.time(), date.today().isoformat(), purpose, provider, model, agent, reply.input_tokens, reply.output_tokens, usd, reply.counted)  # fmt: skip
+def note(
+    home: Home, llm: Llm, reply: Reply, *, purpose: str, provider: str, model: str, agent: str, at: float | None = None
+) -> None:
+    """Write down what a call has cost. *at*: when it was, in seconds since 1970; None: now."""
+    usd, at = _usd(llm, provider, reply), time.time() if at is None else at
+    row = (at, date.fromtimestamp(at).isoformat(), purpose, provider, model, agent, reply.input_tokens, reply.output_tokens, usd, reply.counted)  # fmt: skip
     with using(home, _SCHEMA) as db:
         db.execute(
             "INSERT INTO spend (at, day, purpose, provider, model, agent, input, output, usd, counted) VALUES (?,?,?,?,?,?,?,?,?,?)",

@@ -7,6 +7,7 @@ sandbox. Files that changed since they were indexed are read here and now, so an
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from datetime import date
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,7 @@ _K1, _B = 1.2, 0.75
 _WRITTEN_WEIGHT = 0.25
 _MAX_WORDS = 8
 _OVERFETCH, _MAX_OVER = 8, 80
+_AT_ONCE = 1000  # rows that are in memory together where all notes are looked at
 _NEAR = 12  # words that are looked at for one that some note has
 _MAX_EDITS = {4: 1, 5: 1, 6: 1, 7: 2}
 
@@ -55,17 +57,7 @@ def search(
     except CatalogBroken as error:
         catalog, reason = None, f"the catalog is damaged ({error}), files were read instead"
     if catalog is None or check_files:
-        for project in projects:
-            known = catalog.files(project.id) if catalog else {}
-            listing = list_files(project.memory)
-            for file in listing.files:
-                before = known.get(file.path)
-                if not before or (before[0].mtime_ns, before[0].size) != (file.mtime_ns, file.size):
-                    stale.append((project, file))
-                    skip.add(file.path)
-            if listing.complete:
-                present = {file.path for file in listing.files}
-                skip.update(path for path in known if path not in present and path.startswith(project.memory))
+        stale, skip = _changed(catalog, projects)
     if catalog is not None:
         try:
             found, corrected = _from_catalog(catalog, projects, query, limit, skip, today)
@@ -75,6 +67,39 @@ def search(
             stale = [(project, file) for project in projects for file in list_files(project.memory).files]
     found.extend(_from_files(catalog, stale, query, today))
     return Answer("lexical", order(query, found, limit, today), reason, corrected, lacking)
+
+
+def admitted(catalog: Catalog | None, projects: list[Project], query: Query) -> Iterator[Row]:
+    """The first part of every note that a query's filters admit, whatever its words. Raises CatalogBroken."""
+    today = query.as_of or date.today().isoformat()
+    stale, skip = _changed(catalog, projects)
+    if catalog is not None:
+        where, values = _conditions(projects, query.filter)
+        ids = [row[0] for row in catalog.query(f"SELECT c.id FROM {HIT_FROM} WHERE {where} AND c.part = 0", values)]
+        for start in range(0, len(ids), _AT_ONCE):
+            for row in catalog.rows(ids[start : start + _AT_ONCE]):
+                if row.path not in skip and query.admits(row, today):
+                    yield row
+    for project, file in stale:
+        yield from (row for row in file_rows(project, file) if row.part == 0 and query.admits(row, today))
+
+
+def _changed(catalog: Catalog | None, projects: list[Project]) -> tuple[list[tuple[Project, DayFile]], set[str]]:
+    """The files that the catalog does not have as they stand, and the paths of which nothing that it has counts."""
+    stale: list[tuple[Project, DayFile]] = []
+    skip: set[str] = set()
+    for project in projects:
+        known = catalog.files(project.id) if catalog else {}
+        listing = list_files(project.memory)
+        for file in listing.files:
+            before = known.get(file.path)
+            if not before or (before[0].mtime_ns, before[0].size) != (file.mtime_ns, file.size):
+                stale.append((project, file))
+                skip.add(file.path)
+        if listing.complete:
+            present = {file.path for file in listing.files}
+            skip.update(path for path in known if path not in present and path.startswith(project.memory))
+    return stale, skip
 
 
 def _from_catalog(
@@ -212,8 +237,11 @@ def correct(catalog: Catalog, terms: list[str], query: Query) -> tuple[list[str]
     apart = not set(query.filter.kinds) & APART and _has_apart(catalog)
     unknown = [term for term in terms if not _known(catalog, term, apart)]
     last = analyze.words(query.text).split()[-1:] if query.last_is_partial else []
+    filters = set(analyze.query_terms(" ".join(query.misread)))  # what was meant as a filter is no mistyped word
     unknown = [
-        term for term in unknown if len(term) >= 4 and term.isascii() and not _begins(catalog, last, term, apart)
+        term
+        for term in unknown
+        if len(term) >= 4 and term.isascii() and term not in filters and not _begins(catalog, last, term, apart)
     ]
     if not unknown:
         return terms, {}

@@ -86,7 +86,10 @@ class Query(msgspec.Struct):
     def remark(self) -> str:
         """What a person should know about how the query was read."""
         parts = [f"the query was cut after {MAX_QUERY} characters"] if self.cut else []
-        parts += [f"{word} is no filter ({_VALUES[word.partition(':')[0]]}): searched as text" for word in self.misread]
+        for word in self.misread:
+            key = word.partition(":")[0]
+            why = _VALUES[key] if key in _VALUES else f"did you mean {_nearest(key)}: ?"
+            parts.append(f"{word} is no filter ({why}): searched as text")
         return "; ".join(parts)
 
     @property
@@ -186,7 +189,7 @@ def parse(raw: str, today: date | None = None) -> Query:
             continue
         if key:
             words.append(match[0])
-            if key in _VALUES and value:
+            if value and (key in _VALUES or key not in FILTER_KEYS and _nearest(key)):
                 query.misread.append(f"{key}:{value}"[:60])
         elif negative and value and value[0] != "-":
             query.excluded.append(value)
@@ -256,6 +259,13 @@ def _apply(query: Query, fields: dict[str, Any], key: str, value: str, negative:
             fields["last_day"] = min(fields["last_day"] or last, last)
         return True
     return False
+
+
+def _nearest(key: str) -> str:
+    """The filter that an unknown one was probably meant to be, or ''."""
+    from difflib import get_close_matches  # 3 ms, and a mistyped filter is rare
+
+    return next(iter(get_close_matches(key, FILTER_KEYS, 1, 0.75)), "")
 
 
 def _put(query: Query, values: list[str], key: str, value: str, negative: bool) -> bool:
