@@ -20,7 +20,7 @@ class InOrder(_Base):
 
     async def _on_key(self, event: events.Key) -> None:
         bound = self._bindings.key_to_bindings.get(event.key, ())
-        if bound and not event.is_printable:
+        if bound and not event.is_printable and not bound[0].action.startswith("scroll_"):
             event.stop()
             event.prevent_default()
             await self.run_action(bound[0].action)
