@@ -74,7 +74,7 @@ class Plain:
             "more": lambda _: self._more(), "add": self._add, "pin": self._pin, "copy": self._copy,
             "undo": lambda _: self._undo(), "review": self._review,
             "yes": lambda number: self._decide(number, True), "no": lambda number: self._decide(number, False),
-            "help": lambda _: self.say(_HELP),
+            "help": lambda _: self.say(_HELP), "?": lambda _: self.say(_HELP),
         }  # fmt: skip
         if line.startswith("/"):
             answer = self.memory.search(line[1:], _HITS)
@@ -109,7 +109,7 @@ class Plain:
         self.say(title)
         rows, was_sure = [], True
         for number, item in enumerate(items, 1):
-            faint = "only faintly alike from here on: " if item.doubtful and was_sure and number > 1 else ""
+            faint = "only faintly alike from here on:\n" if item.doubtful and was_sure and number > 1 else ""
             was_sure = not item.doubtful
             signs = "pinned, " if "pin" in item.marks else ""
             signs += "overtaken, " if item.overtaken else ""

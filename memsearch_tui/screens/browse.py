@@ -818,6 +818,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         if self.editing:
             return
         if self.query_text:
+            self._wanted = stand_on or self._wanted
             self._start_search(words_first=False)  # the hits that are shown stay until the new ones are there
             self._stand_on(stand_on)
         elif self.level != "turn":

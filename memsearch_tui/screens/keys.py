@@ -68,7 +68,8 @@ class KeysScreen(Screen[None]):
         return [
             (f"{shown:>18s}  ", "accent" if own else "text"),
             (self._description(name), "text"),
-            ("  yours" if own else "", "dim"),
+            (f"  {name}", "dim"),
+            ("  yours" if own else "", "accent"),
         ]
 
     @on(LineList.Opened)

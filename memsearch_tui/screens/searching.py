@@ -50,6 +50,8 @@ class Searching(_Base):
         timeline: Timeline
         editing: bool
 
+        _wanted: Key | None
+
         def go(self, level: str) -> None: ...
         def say(self, text: str, *, for_s: float = 8) -> None: ...
         def say_of_service(self, text: str) -> None: ...
@@ -160,10 +162,11 @@ class Searching(_Base):
         if generation == self._generation and self.query_text:
             self._answer, self.shown = None, found
             self.entries.empty = _nothing(text, [])
-            line = self.entries.line
-            cursor = self.entries.key
-            self.entries.show_keys(found, cursor=cursor if cursor in found else None)
-            if self._moved and cursor in found:
+            line, here = self.entries.line, self.entries.key if self._moved else self._before_search
+            here, self._wanted = self._wanted if self._wanted in found else here, None
+            newest = found[1] if len(found) else None
+            self.entries.show_keys(found, cursor=here if here in found else newest)
+            if self._moved and here in found:
                 self.entries.hold(line)
             self._preview()
             self._title_day()
@@ -191,6 +194,7 @@ class Searching(_Base):
 
     def _end_search(self) -> None:
         self._generation += 1
+        self._wanted = None
         self.say_of_query("")
         self.query_text = ""
         self._past = -1

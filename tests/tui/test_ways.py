@@ -1,0 +1,207 @@
+"""Ways through the app that lead somewhere and back."""
+
+from __future__ import annotations
+
+import json
+
+from memsearch_engine import Home, Memory
+
+from memsearch_tui.app import MemsearchApp
+from memsearch_tui.library import Library
+from memsearch_tui.screens.browse import DEMO
+from memsearch_tui.screens.review import ReviewScreen
+from memsearch_tui.widgets.footer import Keys
+from tests.tui.conftest import SESSION
+from tests.tui.test_flows import drive, settled, shown, titles
+
+
+def said(app) -> str:
+    return str(app.screen.query_one("#status").content)
+
+
+def test_review_opens_the_turn_and_escape_comes_back_to_the_row(world):
+    day = world.day()
+    text = day.read_text()
+    day.write_text(text.replace("-->\n- ", "-->\n<!-- trust:outside -->\n- "))
+    app = world.app()
+    app.library.memory.index()
+
+    async def steps(pilot):
+        await pilot.press("f5")
+        await settled(pilot)
+        review = app.screen
+        places = [place for place, case in enumerate(review._cases.values()) if case.notes]
+        review._list.move_to(places[-1])
+        here = review.at
+        await pilot.press("enter")
+        await settled(pilot)
+        assert app.screen.level == "turn" and app.screen.found is not None
+        await pilot.press("escape")
+        await settled(pilot)
+        assert app.screen.level == "section"
+        await pilot.press("escape")
+        await settled(pilot)
+        assert isinstance(app.screen, ReviewScreen) and app.screen.at == here
+        await pilot.press("escape")
+        await settled(pilot)
+        assert app.screen.level == "entries"
+
+    drive(app, steps)
+
+
+def test_at_another_turn_of_the_conversation_nothing_is_done_to_the_note(world):
+    app = world.app()
+
+    async def steps(pilot):
+        before = titles(app)
+        await pilot.press(*"jj", "t")
+        await settled(pilot)
+        assert app.screen.level == "turn" and app.screen.found.total > 1
+        await pilot.press(
+            "right_square_bracket" if app.screen.found.first + app.screen.turn == 0 else "left_square_bracket"
+        )
+        await settled(pilot)
+        for key in ("d", "e", "p"):
+            await pilot.press(key)
+            await settled(pilot)
+            assert "not the note's" in said(app) and not app.screen.editing, key
+        await pilot.press("escape", "escape")
+        await settled(pilot)
+        assert titles(app) == before
+
+    drive(app, steps)
+
+
+def test_the_last_line_has_the_keys_of_the_depth(world):
+    app = world.app()
+
+    def named() -> list[str]:
+        return [key.description for key in app.screen.query_one(Keys).children]
+
+    async def steps(pilot):
+        await settled(pilot)
+        assert "Delete" in named()
+        await pilot.press("t")
+        await settled(pilot)
+        assert {"Its memory", "Unfold", "Find"} <= set(named()) and "Delete" not in named()
+        await pilot.press("escape", "e")
+        await settled(pilot)
+        assert named() == ["Save", "Leave, keep a draft", "Drop the draft"]
+        await pilot.press("ctrl+g")
+
+    drive(app, steps, size=(160, 40))
+
+
+def test_a_word_on_a_draft_goes_with_its_note(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("e", *"abc", "escape")
+        await settled(pilot)
+        assert "kept as a draft" in said(app)
+        await pilot.press("j")
+        await settled(pilot)
+        assert "draft" not in said(app)
+        await pilot.press("k", "e")
+        await settled(pilot)
+        await pilot.press("ctrl+g")
+
+    drive(app, steps)
+
+
+def test_a_note_of_another_day_is_gone_to_whatever_is_listed_meanwhile(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await app.screen._open_new("2025-06-01", str(world.memory))
+        await pilot.press(*"An old word", "ctrl+s")
+        for _ in range(200):
+            if (world.memory / "2025-06-01.md").exists():
+                break
+            await pilot.pause(0.01)
+        app.screen.action_reload()  # as the service's word does
+        await settled(pilot)
+        await app.screen.settled()
+        await settled(pilot)
+        assert app.screen.item.title == "An old word" and app.screen.item.day == "2025-06-01"
+
+    drive(app, steps)
+
+
+def test_an_empty_project_leads_to_the_sample_year(tmp_path):
+    home = Home(tmp_path / "home")
+    (tmp_path / "new" / ".git").mkdir(parents=True)
+    app = MemsearchApp(Library(Memory(str(tmp_path / "new"), home=home)), live=False)
+
+    async def steps(pilot):
+        await settled(pilot)
+        assert any(line.startswith("v ") for line in app.screen.entries.empty)
+        await pilot.press("v")
+
+    drive(app, steps)
+    assert app.return_value == DEMO
+
+
+def test_a_year_with_notes_is_not_left_by_that_key(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("v")
+        await settled(pilot)
+        assert shown(app)
+
+    drive(app, steps)
+    assert app.return_value is None
+
+
+def test_after_the_first_sessions_came_in_one_stands_at_the_newest(tmp_path):
+    home = Home(tmp_path / "home")
+    (tmp_path / "new" / ".git").mkdir(parents=True)
+    memory = Memory(str(tmp_path / "new"), home=home)
+    app = MemsearchApp(Library(memory), live=False)
+
+    async def steps(pilot):
+        await settled(pilot)
+        await pilot.press("c")
+        await settled(pilot)
+        for day in ("2025-01-01", "2025-02-01", "2025-03-01"):  # an import begins with the oldest
+            memory.add(f"of {day}", day=day)
+            app.screen_stack[-2].action_reload()
+            await settled(pilot)
+        await pilot.press("escape")
+        await settled(pilot)
+        await app.screen.settled()
+        await settled(pilot)
+        assert app.screen.item.day == "2025-03-01"
+
+    drive(app, steps)
+
+
+def test_the_demo_has_a_long_conversation_and_weeks_of_activity(tmp_path, monkeypatch):
+    from datetime import date
+
+    from memsearch_engine.capture.ledger import Ledger
+    from memsearch_engine.llm import spend
+
+    from memsearch_tui.demo.history import build
+    from memsearch_tui.demo.home import fill
+
+    end = date(2026, 11, 20)
+    made = build(tmp_path, end, routine=100)
+    fill(tmp_path, made.told, made.projects, end)
+    home = Home(tmp_path / "home")
+    ledger = Ledger(home)
+    counts = ledger.counts()
+    ledger.close()
+    assert {agent for agent, *_ in counts} == {"claude-code", "codex", "opencode", "openclaw"}
+    days = {row.day for row in spend.by_day(home)}
+    assert len(days) > 7 and max(days) <= "2026-11-20"
+    lines = [
+        sum(1 for line in path.open() if json.loads(line)["message"]["role"] == "user")
+        for path in tmp_path.rglob("*.jsonl")
+    ]
+    assert max(lines) > 20
+    with Memory(str(made.projects["orders-api"]), home=home) as memory:
+        told = memory.receipts()
+        assert {note.outcome for receipt in told for note in receipt.notes} == {"", "cited"}
+    assert SESSION
