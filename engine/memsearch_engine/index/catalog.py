@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from memsearch_engine.ground.finding import Checked, Reference, Standing
-from memsearch_engine.index.rows import LONGTERM_KINDS, CatalogBroken, Row, Title, decode_marks, decoder
+from memsearch_engine.index.rows import APART, LONGTERM_KINDS, CatalogBroken, Row, Title, decode_marks, decoder
 from memsearch_engine.journal.files import DayFile
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.migrate import Database, write_ahead
@@ -162,6 +162,7 @@ class Catalog:
         self._look_lock = threading.Lock()
         self._sizes: dict[str, tuple[int, int]] = {}
         self._words: dict[int, list[str]] = {}
+        self._apart = -1, False  # of which version, and whether
         self._words_of: tuple[int, float, float] | None = None
         self._connections: list[sqlite3.Connection] = []
         with self._refusing_damage():
@@ -847,6 +848,15 @@ class Catalog:
             words.setdefault(len(word), []).append(word)
         self._words, self._words_of = words, (version, time.monotonic(), time.monotonic() - now)
         return words
+
+    def has_apart(self) -> bool:
+        """Whether anything is in it that only they find who ask for it: its words are no notes' words."""
+        version = self._version()
+        if self._apart[0] != version:
+            marks = ",".join("?" * len(APART))
+            found = self.query(f"SELECT 1 FROM entries WHERE kind IN ({marks}) LIMIT 1", APART)  # 7 ms at 30,000 notes
+            self._apart = version, bool(found)
+        return self._apart[1]
 
     def counts(self, project: str = "") -> dict[str, int]:
         where, values = ("WHERE project=?", (project,)) if project else ("", ())

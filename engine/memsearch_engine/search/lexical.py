@@ -15,7 +15,7 @@ from typing import Any
 from memsearch_engine import inside
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import HIT_FROM, Catalog
-from memsearch_engine.index.chunk import chunks_of, with_asked
+from memsearch_engine.index.chunk import chunks_of
 from memsearch_engine.index.rows import APART, CatalogBroken, Filter, Row
 from memsearch_engine.journal.files import DayFile, list_files
 from memsearch_engine.journal.model import Entry
@@ -191,15 +191,18 @@ def _matches(columns: str, score: str, order_by: str, where: str) -> str:
 
 
 def _hit(row: Row, score: float, place: int, terms: list[str]) -> Hit:
-    has = set(analyze.terms(with_asked(row.asked, row.embedded)))
-    coverage = sum(term in has for term in terms) / max(1, len(terms))
-    reasons = words_in(row, terms) or ["beginning of a word"]
+    own, asked = set(analyze.terms(row.embedded)), set(analyze.terms(row.asked))
+    coverage = sum(term in own or term in asked for term in terms) / max(1, len(terms))
+    reasons = _named(own, asked, terms) or ["beginning of a word"]
     return Hit(0, score * (0.6 + 0.4 * coverage), row, {"lexical": place}, {"lexical": round(score, 3)}, reasons)
 
 
 def words_in(row: Row, terms: list[str]) -> list[str]:
     """Which of *terms* a chunk has: in its text, and in what its user had asked."""
-    own, asked = set(analyze.terms(row.embedded)), set(analyze.terms(row.asked))
+    return _named(set(analyze.terms(row.embedded)), set(analyze.terms(row.asked)), terms)
+
+
+def _named(own: set[str], asked: set[str], terms: list[str]) -> list[str]:
     reasons = []
     if found := [term for term in terms if term in own]:
         reasons.append(f"words: {', '.join(found[:_MAX_WORDS])}")
@@ -234,7 +237,7 @@ def correct(catalog: Catalog, terms: list[str], query: Query) -> tuple[list[str]
 
     Returns the terms to search for and {word: [replacements]}. A half-typed last word is left alone.
     """
-    apart = not set(query.filter.kinds) & APART and _has_apart(catalog)
+    apart = not set(query.filter.kinds) & APART and catalog.has_apart()
     unknown = [term for term in terms if not _known(catalog, term, apart)]
     last = analyze.words(query.text).split()[-1:] if query.last_is_partial else []
     filters = set(analyze.query_terms(" ".join(query.misread)))  # what was meant as a filter is no mistyped word
@@ -266,7 +269,7 @@ def correct(catalog: Catalog, terms: list[str], query: Query) -> tuple[list[str]
 def absent(catalog: Catalog, query: Query, corrected: dict[str, list[str]]) -> list[str]:
     """Words of *query* that no note has, nor any near one; the last may be the beginning of one."""
     words = [word for word in analyze.words(query.text).split() if word not in corrected]
-    apart = not set(query.filter.kinds) & APART and _has_apart(catalog)
+    apart = not set(query.filter.kinds) & APART and catalog.has_apart()
     made = {word: (word, *analyze.terms(word)) for word in words}  # as written, too: `maxRetries` is more than its stem
     unknown = [
         word for word, forms in made.items() if forms[1:] and not any(_known(catalog, form, apart) for form in forms)
@@ -290,12 +293,6 @@ def _word_of(catalog: Catalog, stem: str) -> str:
         (low, low + "\U0010ffff"),
     )
     return next((word for (word,) in rows if analyze.stem(word) == stem), stem)
-
-
-def _has_apart(catalog: Catalog) -> bool:
-    """Whether anything is in the catalog that only they find who ask for it: its words are no notes' words."""
-    marks = ",".join("?" * len(APART))
-    return bool(catalog.query(f"SELECT 1 FROM entries WHERE kind IN ({marks}) LIMIT 1", list(APART)))
 
 
 def _known(catalog: Catalog, term: str, apart: bool = False) -> bool:
