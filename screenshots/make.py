@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import shutil
 from datetime import date
@@ -11,19 +12,22 @@ from tempfile import gettempdir
 
 from memsearch_engine import Memory
 from memsearch_engine.service import launch
+from textual.worker import WorkerCancelled
 
 from memsearch_tui.app import MemsearchApp
 from memsearch_tui.demo.command import prepare
 from memsearch_tui.library import Library
+from memsearch_tui.screens.browse import BrowseScreen
 
 HERE = Path(__file__).parent
 END = date(2026, 11, 20)
-SIZE = (140, 34)
-SIZES = {"wide": (200, 50)}
+SIZE = (120, 40)
+SIZES = {"wide": (200, 60), "narrow": (80, 24)}
 #: name -> (theme, keys)
 SCENES = {
     "browse": ("memsearch-dark", ["down", "down"]),
     "wide": ("memsearch-dark", ["down", "down"]),
+    "narrow": ("memsearch-dark", ["down", "down"]),
     "search": ("memsearch-dark", ["slash", *"why was the cache ttl raised"]),
     "conversation": ("memsearch-dark", ["slash", *"OOMKilled pods agent:claude", "enter", "enter", "enter"]),
     "edit": ("memsearch-dark", ["down", "e"]),
@@ -44,8 +48,13 @@ async def scene(library: Library, name: str, theme: str, keys: list[str]) -> Non
             if key == "slash":
                 await pilot.pause()
         while list(app.workers):
-            await app.workers.wait_for_complete([w for w in app.workers if not w.is_cancelled and not w.is_finished])
+            with contextlib.suppress(WorkerCancelled):  # a later key's work has taken its place
+                await app.workers.wait_for_complete(
+                    [w for w in app.workers if not w.is_cancelled and not w.is_finished]
+                )
             await pilot.pause()
+        while isinstance(app.screen, BrowseScreen) and not app.screen.standing.served:
+            await pilot.pause(0.05)
         app.screen.query("Toast").remove()
         await pilot.pause()
         app.save_screenshot(str(HERE / f"{name}.svg"))

@@ -41,7 +41,7 @@ def prepare(root: Path, *, fresh: bool, end: date | None = None) -> tuple[Home, 
         root.mkdir(mode=0o700, parents=True, exist_ok=True)
         made = build(root, end)
         make(made.projects[_PROJECT], made.told, end)
-        fill(root, made.told, made.projects, end)
+        fill(root, made, end)
         stamp.write_text(end.isoformat())
     os.environ["MEMSEARCH_HOME"] = str(home.root)
     for agent in all_agents():  # what is on this machine stays out of it

@@ -54,12 +54,13 @@ class Story(msgspec.Struct):
 
 
 class Demo(msgspec.Struct):
-    """What was written: project roots by name, how many entries, and the turns they come from."""
+    """What was written: project roots by name, how many entries, the turns they come from, and those of which nothing was noted."""
 
     root: Path
     projects: dict[str, Path]
     entries: int
     told: list[Story]
+    chatter: list[Story]
 
 
 def stories() -> list[Story]:
@@ -152,7 +153,8 @@ def build(root: Path, end: date, routine: int = 700) -> Demo:
         if story.agent == "claude-code":
             sessions.setdefault(transcript, []).append((story, project))
     newest = list(dict.fromkeys(path for path in sessions if sessions[path][0][0].project == _LONG))[-1]
-    sessions[newest] = [*_chatter(*sessions[newest][0]), *sessions[newest]]
+    chatter = _chatter(sessions[newest][0][0])
+    sessions[newest] = [*((turn, sessions[newest][0][1]) for turn in chatter), *sessions[newest]]
     for path, turns in days.items():
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(_day(path.stem, turns), encoding="utf-8")
@@ -162,10 +164,10 @@ def build(root: Path, end: date, routine: int = 700) -> Demo:
             for story, project in told_here:
                 out.writelines(f"{json.dumps(line, ensure_ascii=False)}\n" for line in _claude(story, project, end))
     _keep(agents, projects["orders-api"])
-    return Demo(root, projects, len(told), told)
+    return Demo(root, projects, len(told), told, chatter)
 
 
-def _chatter(story: Story, project: Path) -> list[tuple[Story, Path]]:
+def _chatter(story: Story) -> list[Story]:
     """What was said before a turn in its session, of which nothing was worth a note: conversations are long."""
     said = json.loads((_HERE / "chatter.json").read_text(encoding="utf-8"))
     hour, minute = map(int, story.time.split(":"))
@@ -175,7 +177,7 @@ def _chatter(story: Story, project: Path) -> list[tuple[Story, Path]]:
         turn = msgspec.structs.replace(
             story, id=f"{story.id}-before-{number}", time=f"{at // 60:02d}:{at % 60:02d}", prompt=asked, reply=answered, tools=[]
         )  # fmt: skip
-        found.append((turn, project))
+        found.append(turn)
     return found
 
 

@@ -11,7 +11,7 @@ from memsearch_engine import receipts
 from memsearch_engine.actions.index import Actions
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture.keep import Keeper
-from memsearch_engine.capture.ledger import Ledger, SeenTurn
+from memsearch_engine.capture.ledger import Ledger, Outcome, SeenTurn
 from memsearch_engine.home import Home
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.llm import spend
@@ -27,7 +27,7 @@ from memsearch_engine.state import using
 from memsearch_engine.transcripts.evidence import Archive
 from memsearch_engine.transcripts.model import ToolCall, Turn
 
-from memsearch_tui.demo.history import Story
+from memsearch_tui.demo.history import Demo, Story
 
 #: story -> what its session taught
 _LESSONS = {
@@ -46,9 +46,9 @@ _TOLD = (
 _SHOWN_DAYS = 28
 
 
-def fill(root: Path, told: list[Story], projects: dict[str, Path], end: date) -> None:
+def fill(root: Path, made: Demo, end: date) -> None:
     """Fill ``root/home`` as far as a first look at the app needs it."""
-    home = Home(root / "home").ensure()
+    home, told, projects = Home(root / "home").ensure(), made.told, made.projects
     archive = Archive(home)
     for story in told:
         if story.agent != "claude-code" and (story.id in _LESSONS or story.tools):
@@ -64,7 +64,7 @@ def fill(root: Path, told: list[Story], projects: dict[str, Path], end: date) ->
                 tool.input = json.dumps({"file_path": path})
         actions.put(turn, locate(folder, home).memory, story.entry_id, Keeper.started(turn))
     actions.close()
-    _weeks(home, told, projects, end)
+    _weeks(home, made, end)
     known = Registry(home)
     names = {name: known.at(locate(path, home)) for name, path in projects.items()}
     known.close()
@@ -95,17 +95,20 @@ def fill(root: Path, told: list[Story], projects: dict[str, Path], end: date) ->
     remember(home, "Answers in British English")
 
 
-def _weeks(home: Home, told: list[Story], projects: dict[str, Path], end: date) -> None:
+def _weeks(home: Home, made: Demo, end: date) -> None:
     """The last weeks as Activity shows them: turns that were captured, what summaries have cost, what sessions were told."""
+    told, projects = made.told, made.projects
     recent = [story for story in told if story.day < _SHOWN_DAYS]
     ledger = Ledger(home)
     for agent in dict.fromkeys(story.agent for story in told):
         ledger.capturing(agent, _moment(end, _SHOWN_DAYS))
-    ledger.note(
-        SeenTurn(story.agent, story.session_id, story.turn, str(end - timedelta(days=story.day)),
-                 str(projects[story.project]), "captured", started=_moment(end, story.day, story.time))
-        for story in recent
-    )  # fmt: skip
+    outcomes: list[tuple[Outcome, list[Story]]] = [("captured", recent), ("trivial", made.chatter)]
+    for outcome, stories in outcomes:
+        ledger.note(
+            SeenTurn(story.agent, story.session_id, story.turn, str(end - timedelta(days=story.day)),
+                     str(projects[story.project]), outcome, started=_moment(end, story.day, story.time))
+            for story in stories
+        )  # fmt: skip
     ledger.close()
     for story in recent:
         text = "\n".join(story.bullets)

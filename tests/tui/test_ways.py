@@ -188,11 +188,12 @@ def test_the_demo_has_a_long_conversation_and_weeks_of_activity(tmp_path, monkey
 
     end = date(2026, 11, 20)
     made = build(tmp_path, end, routine=100)
-    fill(tmp_path, made.told, made.projects, end)
+    fill(tmp_path, made, end)
     home = Home(tmp_path / "home")
     ledger = Ledger(home)
     counts = ledger.counts()
     ledger.close()
+    assert sum(number for *_, outcome, number in counts if outcome == "trivial") == len(made.chatter) > 20
     assert {agent for agent, *_ in counts} == {"claude-code", "codex", "opencode", "openclaw"}
     days = {row.day for row in spend.by_day(home)}
     assert len(days) > 7 and max(days) <= "2026-11-20"
