@@ -25,7 +25,7 @@ class Keys(Footer):
             return [key for key in super().compose() if isinstance(key, FooterKey)]
         active = {a.binding.id: a.binding for a in reversed(self.screen.active_bindings.values()) if a.enabled}
         keys = [
-            FooterKey(item.key, self.app.get_key_display(item), words, item.action)
+            FooterKey(item.key, self.app.get_key_display(item), words, item.action).data_bind(compact=Footer.compact)
             for name, words in wanted
             if (item := active.get(name)) is not None
         ]
