@@ -15,6 +15,10 @@ from typing import overload
 from memsearch_tui.library import Item, Library
 
 _AHEAD = 120  # rows that are read on both sides of where one is
+_FAR, _DAYS = (
+    1000,
+    60,
+)  # rows beyond which days are forgotten again, once so many were read: 20 KB a day of thirty notes
 
 #: (path, entry id) of a note, or ("", what it stands over) of a heading.
 Key = tuple[str, str]
@@ -141,6 +145,17 @@ class Timeline(Sequence[Key]):
             day: [item for item in self._library.day(day) if only is None or item.entry_id in only.get(item.path, ())]
             for day in days
         }
+
+    def forget_far(self, index: int) -> None:
+        """Forget what was read of days far from the row *index*, where that is much: who walks through years does not carry them along."""
+        if len(self._days) <= _DAYS:
+            return
+        first, last = (
+            self._place[self.day_at(max(0, min(row, len(self) - 1)))] for row in (index - _FAR, index + _FAR)
+        )
+        for day in [day for day in self._days if not first <= self._place.get(day, first) <= last]:
+            if day not in self._wrong:
+                del self._days[day], self._keys[day]
 
     def take(self, found: Mapping[str, list[Item]]) -> None:
         """Know what was read."""

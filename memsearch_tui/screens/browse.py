@@ -161,6 +161,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         self._seen: dict[tuple[Key, str], Seen] = {}  # read lately, or read ahead
         self._reading: asyncio.Task[None] | None = None
         self._listing: asyncio.Task[None] | None = None
+        self._going: asyncio.Task[None] | None = None  # to a day
         self._frame = contextlib.ExitStack()
         self._painted = asyncio.Event()  # the first frame: nothing is read beside it
         self._left = threading.Event()
@@ -251,7 +252,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
 
     def on_unmount(self) -> None:
         self._left.set()
-        for task in (self._reading, self._listing):
+        for task in (self._reading, self._listing, self._going):
             if task is not None:
                 task.cancel()
         kept = self.entries.key if not self.query_text else self._before_search
@@ -598,9 +599,23 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         """Stand on the newest note of *day*, or of the next older day that has one."""
         if self.query_text:
             self._end_search()
-        self.entries.move_to(self.timeline.start(day) + 1)
-        self.entries.show_first(self.timeline.start(day))
+        if self._going is not None:
+            self._going.cancel()
+        self._going = asyncio.create_task(self._go_to_day(day))
+
+    async def _go_to_day(self, day: str) -> None:
+        await self._read_around(self.timeline, self.timeline.start(day))
+        if self.shown is not self.timeline:
+            return  # it is searched meanwhile
+        start = self.timeline.start(day)
+        self.entries.move_to(start + 1)
+        self.entries.show_first(start)
         self.go("entries")
+
+    async def _read_around(self, timeline: Timeline, index: int) -> None:
+        """Read the days around a row that one goes to, beside the event loop."""
+        if unread := timeline.unread(index):
+            timeline.take(await NOTES.run(partial(timeline.read, unread)))
 
     @on(Calendar.Picked)
     def _day_picked(self, event: Calendar.Picked) -> None:
@@ -647,7 +662,9 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             else:
                 place = timeline.start(timeline.day_at(start - 1)) if start else 0
             if place >= 0:
-                self.entries.move_to(place + 1)
+                await self._read_around(timeline, place)
+                if self.shown is timeline:
+                    self.entries.move_to(place + 1)
 
     # -- the row --------------------------------------------------------------------------------------------
 
@@ -696,7 +713,9 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
 
     async def settled(self, within_s: float | None = None) -> None:
         """Wait until the list, and the note under the cursor, are what the files say; for so long at most, of a disk that takes longer."""
-        while busy := [task for task in (self._listing, self._reading) if task is not None and not task.done()]:
+        while busy := [
+            task for task in (self._listing, self._going, self._reading) if task is not None and not task.done()
+        ]:
             done, _ = await asyncio.wait(busy, timeout=within_s)
             if not done:
                 self.say("still reading …")
@@ -737,6 +756,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         if isinstance(timeline, Timeline) and self.shown is timeline:
             for day in timeline.unread(here):
                 timeline.take(await READS.run(partial(timeline.read, [day])))
+            timeline.forget_far(self.entries.cursor)
 
     def _present(self, seen: Seen, *, keep_place: bool) -> None:
         self.note = seen

@@ -133,3 +133,17 @@ def test_a_snippet_is_the_line_that_was_found_with_its_words_in_sight():
     cut = snippet("The importer is fast", text, ["retries"], 40)
     assert cut.startswith("…") and "retries five times" in cut[:40] and cut.endswith("in the end")
     assert snippet("Title", text, [], 40) == "Title"
+
+
+def test_who_walks_through_years_does_not_carry_them_along(world, monkeypatch):
+    for number in range(200):
+        day = date(2020, 1, 1) + timedelta(days=number)
+        (world.memory / f"{day}.md").write_text("### 09:00\n- a\n\n" * 30)
+    timeline = Timeline(Library(Memory(str(world.project), home=world.home)))
+    for row in range(0, len(timeline), 31):
+        assert timeline[row + 1][0]
+        timeline.forget_far(row)
+        assert timeline.item(timeline[row + 1]) is not None
+    assert len(timeline._days) < 80
+    first = timeline[1]
+    assert timeline.index(first) == 1 and timeline.item(first).title  # it is read again
