@@ -24,6 +24,7 @@ class Lite(Milvus):
 
     is_shared = False
     compares_vectors = False
+    indexes_at_once = True
     search_s = 60.0  # its first search of a project builds tables
 
     def __init__(self, folder: Path, socket: Path) -> None:

@@ -64,6 +64,8 @@ class Milvus:
 
     #: Seconds that a search may take.
     search_s = 3.0
+    #: Whether an index is there as soon as it was asked for.
+    indexes_at_once = False
 
     def __init__(self, uri: str, token: str, what: str, hint: str) -> None:
         """
@@ -143,9 +145,9 @@ class Milvus:
         # puts its own AUTOINDEX, which is approximate, in the place of any other
         indexes.add_index("vector", index_type="FLAT", metric_type="COSINE")
         indexes.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")
-        self._client.create_collection(
-            collection, schema=schema, index_params=indexes, consistency_level="Strong", timeout=WRITE_S
-        )
+        self._client.create_collection(collection, schema=schema, consistency_level="Strong", timeout=WRITE_S)
+        # waiting for one begins with half a second of sleep in pymilvus, whatever it is waited for
+        self._client.create_index(collection, indexes, timeout=WRITE_S, sync=not self.indexes_at_once)
 
     def upsert(self, collection: str, rows: Iterable[StoreRow]) -> None:
         batch: list[dict[str, Any]] = []
