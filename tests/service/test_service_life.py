@@ -194,6 +194,24 @@ def test_sigterm_leaves_no_process_and_no_socket(box):
     assert "service ends" in box.log()
 
 
+@pytest.mark.parametrize("how", ["asked", "signal"])
+def test_who_waits_when_it_stops_is_answered(box, how):
+    box.ready()
+    connection, process = box.connect(), box.service()
+    version = connection.call("wait", dict, deadline_s=1, version=-1)["version"]
+    answers = []
+    waits = threading.Thread(
+        target=lambda: answers.append(connection.call("wait", dict, timeout_s=30, deadline_s=30, version=version + 10))
+    )
+    waits.start()
+    if how == "asked":
+        assert launch.stop(box.home)
+    else:
+        process.terminate()
+    waits.join(20)
+    assert answers and answers[0]["version"] > version
+
+
 def test_a_command_right_after_sigterm_works(box):
     """The old service holds the lock for a moment; who comes meanwhile must not be told that nothing starts."""
     box.fill()

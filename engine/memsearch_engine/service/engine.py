@@ -128,10 +128,14 @@ class Engine:
     def busy(self) -> bool:
         return self.indexer.busy or self._remembering or self.grounder.busy
 
-    def close(self) -> None:
+    def stop(self) -> None:
+        """Have all that waits come to its end."""
         self.stopping.set()
         self._summarise_now.set()
         self._bump()
+
+    def close(self) -> None:
+        self.stop()
         self.grounder.close()
         self.indexer.close()
         self.amendments.close()

@@ -12,6 +12,7 @@ import json
 import logging
 import logging.handlers
 import os
+import selectors
 import signal
 import socket
 import sys
@@ -76,14 +77,29 @@ class Server:
         self.socket.listen(64)
         self.socket.settimeout(_TICK_S)
         self._inode = home.socket.stat().st_ino
+        self._wake, woken = socket.socketpair()
+        self._calls = selectors.DefaultSelector()
+        self._calls.register(self.socket, selectors.EVENT_READ)
+        self._calls.register(woken, selectors.EVENT_READ)
+        self._answering = 0
+        self._answered = threading.Condition()
+
+    def stop(self) -> None:
+        """Take no more clients, and end as soon as those who have asked are answered; from a signal or a thread."""
+        self.engine.stop()
+        with contextlib.suppress(OSError):
+            self._wake.send(b"\0")
 
     def run(self) -> None:
         while not self.engine.stopping.is_set():
+            called = self._calls.select(_TICK_S)
+            if self.engine.stopping.is_set() or not called and self._should_exit():
+                break
+            if not called:
+                continue
             try:
                 peer, _ = self.socket.accept()
             except TimeoutError:
-                if self._should_exit():
-                    break
                 continue
             except OSError as error:  # no descriptor is left for a moment: who waits is taken when there is one
                 log.warning("a client could not be taken: %s", error)
@@ -95,8 +111,10 @@ class Server:
             with self._lock:
                 self.connections += 1
             threading.Thread(target=self._serve, args=(peer,), daemon=True).start()
-        self.engine.stopping.set()
+        self.engine.stop()
         self.socket.close()
+        with self._answered:
+            self._answered.wait_for(lambda: not self._answering, _TICK_S)
 
     def _should_exit(self) -> bool:
         if not self.home.root.is_dir():
@@ -136,6 +154,8 @@ class Server:
                             event.set()
                     elif request.id is not None:
                         cancelled = running[request.id] = threading.Event()
+                        with self._answered:
+                            self._answering += 1
                         self.pool.submit(self._answer, request, send, running, cancelled)
         except OSError:
             pass
@@ -173,15 +193,18 @@ class Server:
         finally:
             if running.get(request.id) is event:  # a client may use an id again
                 running.pop(request.id, None)
+            with self._answered:
+                self._answering -= 1
+                self._answered.notify_all()
 
     def _dispatch(self, method: str, call: Call, params: dict[str, Any]) -> Any:
         if method == "hello":
             if protocol.newer(params.get("version", "0")):
                 log.info("a newer client (%s) came: finishing", params.get("version"))
-                self.engine.stopping.set()
+                self.stop()
             return protocol.hello()
         if method == "shutdown":
-            self.engine.stopping.set()
+            self.stop()
             return {"stopping": True}
         if method not in _HANDLERS:
             raise MemsearchError(f"unknown method {method!r}")
@@ -236,7 +259,7 @@ def _run(home: Home) -> None:
     temporary.write_text(json.dumps(state))
     os.replace(temporary, home.service_pid)
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: engine.stopping.set())
+        signal.signal(number, lambda *_: server.stop())
     try:
         server.run()
     finally:
