@@ -85,10 +85,16 @@ class Calendar(Lines):
 
     @property
     def _first(self) -> date:
-        """The Monday of the first week: the last 53 weeks, or as many years of them earlier as the cursor needs."""
-        last = self.today - timedelta(days=self.today.weekday())
+        """The Monday of the first week: the last 53 weeks (fewer where there is no room), or as many times so many earlier as the cursor needs."""
+        last, shown = self.today - timedelta(days=self.today.weekday()), self._weeks
         weeks = max(0, -(-(last - self.day).days // 7))
-        return last - timedelta(weeks=WEEKS * (weeks // WEEKS + 1) - 1)
+        return last - timedelta(weeks=shown * (weeks // shown + 1) - 1)
+
+    @property
+    def _weeks(self) -> int:
+        """How many weeks have room."""
+        after = 8 if self.size.height == 1 else 0  # the last month's name
+        return min(WEEKS, max(1, (self.size.width - self._left - after) // self._cell)) if self.size.width else WEEKS
 
     @property
     def is_map(self) -> bool:
@@ -106,7 +112,7 @@ class Calendar(Lines):
     def day_at(self, x: int, y: int) -> date | None:
         """The day of a cell; in a strip the newest one of its week that has something."""
         week = (x - self._left) // self._cell
-        if not 0 <= week < WEEKS or x < self._left:
+        if not 0 <= week < self._weeks or x < self._left:
             return None
         monday = self._first + timedelta(weeks=week)
         if self.is_map:
@@ -135,7 +141,10 @@ class Calendar(Lines):
         if self.is_map:
             row = self._months() if y == 0 else self._weekday(y - 1) if y <= 7 else []
         elif self.size.height == 1:
-            first, last = f"{self._first:%Y-%m} ", f" {min(self.today, self._first + timedelta(weeks=WEEKS)):%Y-%m}"
+            first, last = (
+                f"{self._first:%Y-%m} ",
+                f" {min(self.today, self._first + timedelta(weeks=self._weeks)):%Y-%m}",
+            )
             row = [(" ", "dim"), (first, "dim"), *self._bars(), (last, "dim")]
         else:
             row = [(" ", "dim"), *self._bars()] if y == 0 else self._months()
@@ -144,7 +153,7 @@ class Calendar(Lines):
     def _months(self) -> Row:
         """The names of the months where each begins; a name has room for itself and a blank."""
         text, first = " " * self._left, self._first
-        for week in range(WEEKS):
+        for week in range(self._weeks):
             sunday = first + timedelta(weeks=week, days=6)
             starts = sunday.replace(day=1) if sunday.day <= 7 else None
             if starts is not None and len(text) <= self._left + week * self._cell:
@@ -155,7 +164,7 @@ class Calendar(Lines):
     def _weekday(self, number: int) -> Row:
         row: Row = [(f" {_DAYS[number]:{_MARGIN - 1}}", "dim")]
         first = self._first + timedelta(days=number)
-        for week in range(WEEKS):
+        for week in range(self._weeks):
             day = first + timedelta(weeks=week)
             level = sum(self._counts.get(day, 0) >= step for step in _STEPS)
             if day > self.today:
@@ -165,9 +174,9 @@ class Calendar(Lines):
         return row
 
     def _bars(self) -> Row:
-        first, sums = self._first, [0] * WEEKS
+        first, sums = self._first, [0] * self._weeks
         for day, count in self._counts.items():
-            if 0 <= (day - first).days < 7 * WEEKS:
+            if 0 <= (day - first).days < 7 * self._weeks:
                 sums[(day - first).days // 7] += count
         most = max(sums) or 1
         row: Row = []

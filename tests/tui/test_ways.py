@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import timedelta
 
 from memsearch_engine import Home, Memory
 
@@ -10,6 +11,7 @@ from memsearch_tui.app import MemsearchApp
 from memsearch_tui.library import Library
 from memsearch_tui.screens.browse import DEMO
 from memsearch_tui.screens.review import ReviewScreen
+from memsearch_tui.widgets.calendar import WEEKS, Calendar
 from memsearch_tui.widgets.footer import Keys
 from tests.tui.conftest import SESSION
 from tests.tui.test_flows import drive, settled, shown, titles
@@ -140,6 +142,23 @@ def test_an_empty_project_leads_to_the_sample_year(tmp_path):
 
     drive(app, steps)
     assert app.return_value == DEMO
+
+
+def test_where_a_year_has_no_room_its_end_is_shown(world):
+    app = world.app()
+
+    async def steps(pilot):
+        await pilot.press("g")
+        await settled(pilot)
+        calendar = app.screen.query_one(Calendar)
+        assert calendar.is_map and calendar._weeks < WEEKS
+        assert calendar._left + calendar._weeks <= calendar.size.width
+        shown_until = calendar._first + timedelta(weeks=calendar._weeks)
+        assert calendar._first <= calendar.day < shown_until
+        monday = calendar.day_at(calendar._left + calendar._weeks - 1, 1)
+        assert monday is not None and shown_until - monday == timedelta(weeks=1)
+
+    drive(app, steps, size=(40, 16))
 
 
 def test_a_year_with_notes_is_not_left_by_that_key(world):
