@@ -144,6 +144,8 @@ class Searching(_Base):
             self._show_hits(answer)
             if lane is _MEANING:  # typing rests
                 self.say_of_query(_remarks(answer))
+                if answer.mode == "hybrid":
+                    self.say_of_service("")  # it has answered
 
     async def _narrow(self, text: str, generation: int) -> None:
         """Show the notes that filters alone admit, all of them under their days."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from memsearch_engine import Memory, UsageError
+from memsearch_engine import Answer, Memory, UsageError
 
 from memsearch_tui.library import Library
 from memsearch_tui.timeline import Timeline, is_heading
@@ -106,5 +106,23 @@ def test_what_is_to_be_said_of_a_query_is_said_in_full_once_typing_rests(many):
         await pilot.press("escape")
         await settled(pilot)
         assert not str(said.content)
+
+    drive(app, steps)
+
+
+def test_what_was_wrong_with_the_service_is_no_longer_said_beside_its_hits(many, monkeypatch):
+    app = many.app()
+
+    def answered(query: str, limit: int) -> Answer:
+        return Answer("hybrid", [])
+
+    monkeypatch.setattr(app.library.memory, "search", answered)
+
+    async def steps(pilot):
+        app.screen.say_of_service("words only: it does not answer")
+        assert "words only" in str(app.screen.query_one("#status").content)
+        await pilot.press("slash", *"year")
+        await settled(pilot)
+        assert not str(app.screen.query_one("#status").content)
 
     drive(app, steps)
