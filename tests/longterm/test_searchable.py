@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import threading
 from pathlib import Path
 
 import pytest
 from memsearch_engine import Memory
 from memsearch_engine.home import Home
 from memsearch_engine.journal.origin import Origin
-from memsearch_engine.longterm import searchable
+from memsearch_engine.longterm import living, searchable
 from memsearch_engine.longterm.store import SCHEMA, SessionMemory, Store
 from memsearch_engine.projects import locate
 from memsearch_engine.registry import Registry
+from memsearch_engine.service import engine as service
+from memsearch_engine.service.indexing import Call
 from memsearch_engine.state import using
 
 from tests.conftest import Box, until
@@ -76,6 +79,26 @@ def test_what_was_accepted_is_found_where_it_belongs_with_no_citation_in_it(box:
     assert not any("Alpine" in text for text in hits(box, "kiosk Alpine"))
     found(box, "kind:memory kiosk", "Alpine", other)
     assert all("[mem:" not in text and "### Places" not in text for text in hits(box, "kind:memory seeds Fridays"))
+
+
+@pytest.mark.parametrize("page", ["MEMORY.md", "PROJECT.md"])
+def test_what_changes_between_the_first_reading_and_the_first_look_is_not_missed(box: Box, monkeypatch, page: str):
+    monkeypatch.setattr(service, "_TICK_S", 2.0)
+    monkeypatch.setattr(service, "_NATIVE_S", 0.0)
+    box.fill()
+    engine = service.Engine(box.home.ensure())
+    try:
+        engine.index(Call(lambda state: None, lambda: False), box.place())
+        project = engine.project_at(box.place())
+        again = threading.Event()
+        monkeypatch.setattr(engine.indexer, "refresh", lambda which: again.set() if which.id == project.id else None)
+        if page == "MEMORY.md":
+            accepted(box, "Reviews are done on Fridays", {})
+        else:
+            Path(living.path_of(engine.settings, project, "project")).write_text("- Releases are cut on Mondays\n")
+        assert again.wait(30)
+    finally:
+        engine.close()
 
 
 def test_recaps_of_weighed_sessions_are_found_in_their_project_alone(box: Box, other: Path):

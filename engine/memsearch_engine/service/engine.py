@@ -112,6 +112,7 @@ class Engine:
         self._look_at_settings()
         self._summarise_now = threading.Event()
         self._unnoted: list[tuple[tuple[str, str, str], tuple[str, str]]] | None = None
+        self._longterm_seen = self._longterm_stamp()  # before a project is read for the first time
         self._remembering = False
         self._telling = threading.Lock()
         self.grounder = Grounder(home, self.indexer, self.stopping, self._bump)
@@ -151,7 +152,6 @@ class Engine:
         for project in self._registered():
             self.indexer.attach(project)
         seen: object = None
-        known: object = None
         reconciled, looked = 0.0, time.monotonic()
         while not self.stopping.wait(_TICK_S):
             try:
@@ -160,11 +160,11 @@ class Engine:
                 if time.monotonic() - reconciled > _RECONCILE_S:
                     reconciled = time.monotonic()
                     self._reconcile()
-                longterm = tuple(_stamp(self.home.longterm / name) for name in ("", SUMMARY, MEMORY, NOTES))
-                if known != longterm:
-                    for project in self._registered() if known is not None else ():
+                longterm = self._longterm_stamp()
+                if self._longterm_seen != longterm:
+                    self._longterm_seen = longterm
+                    for project in self._registered():
                         self.indexer.refresh(project)
-                    known = longterm
                 now = (self.version, self._config_stamp, longterm)
                 if seen != now and self.indexer.ready.is_set():  # opening the index comes first: a search waits for it
                     seen = now
@@ -176,6 +176,10 @@ class Engine:
                 self._note_actions()
             except Exception:  # one bad file must not end the keeping of everything else
                 log.exception("housekeeping")
+
+    def _longterm_stamp(self) -> tuple[tuple[int, int], ...]:
+        """Changes with what the long-term memory says."""
+        return tuple(_stamp(self.home.longterm / name) for name in ("", SUMMARY, MEMORY, NOTES))
 
     def _look_at_settings(self) -> None:
         """Take changed settings over. While they can't be read, capture waits: what they forbid is not known."""

@@ -700,6 +700,7 @@ class Indexer:
 
     def _longterm(self, project: Project) -> str:
         """Where what a project may know of the long-term memory lies, up to date."""
+        self._page_stamps[project.root] = living.stamp(self.settings, project)  # before they are read
         origin = Origin(self.home)
         try:
             return str(searchable.write(self.home, project.id, origin, project, self.settings))
@@ -729,12 +730,11 @@ class Indexer:
         """Notice that agents have written to their own memories, or somebody to PROJECT.md or USER.md: nobody tells of it."""
         folders = AgentFolders.from_env(seen=known_folders(self.home))
         for project in list(self.known.values()):
-            pages, known = living.stamp(self.settings, project), self._page_stamps.get(project.root)
-            self._page_stamps[project.root] = pages
+            pages = living.stamp(self.settings, project)
             is_native = self._native_stamps.get(project.root, ()) != native_memories.stamps(
                 self._native(project, folders)
             )
-            if is_native or known not in (None, pages):
+            if is_native or self._page_stamps.get(project.root, pages) != pages:
                 self.refresh(project)
 
     def _settings_of(self, project: Project) -> tuple[Settings, list[tuple[str, str]]]:
