@@ -26,11 +26,11 @@ _TIME = re.compile(r"\b([01]?\d|2[0-3]):([0-5]\d)(?::[0-5]\d)?\b")
 _COMMENT_LINE = re.compile(rb"[ \t]*<!--(.*?)-->[ \t]*\r?\n?", re.S)
 _BLANK_LINE = re.compile(rb"[ \t]*\r?\n")
 _ANCHOR_KEY = re.compile(r"(?:^|\s)(agent|session|turn|transcript|rollout|db):")
-_MARK = re.compile(r"(id|expires|superseded-by|trust|summary|confidence|branch|verified):\s*(\S+)$")
+_MARK = re.compile(r"(id|conflict-of|expires|superseded-by|trust|summary|confidence|branch|verified):\s*(\S+)$")
 _MARK_ID = re.compile(r"[A-Za-z0-9_-]{4,64}$")
 _WHOLE = 256 * 1024
 _LINE_ENDS = 4096
-FLAG_MARKS = frozenset({"pin"})
+FLAG_MARKS = frozenset({"pin", "conflict"})
 
 
 def parse(data: bytes, name: str = "") -> Document:
@@ -40,13 +40,13 @@ def parse(data: bytes, name: str = "") -> Document:
         data: the file, any encoding; only ASCII signs are looked at.
         name: the day or file stem; part of the id of entries that have nothing else to be known by.
     """
-    sections = _sections(data)
+    found = sections(data)
     lines = _LineCounter(data)
     entries: list[Entry] = []
     seen: dict[str, int] = {}
     trail: list[tuple[int, str]] = []
-    for index, (level, heading, start, after) in enumerate(sections):
-        stop = sections[index + 1][2] if index + 1 < len(sections) else len(data)
+    for index, (level, heading, start, after) in enumerate(found):
+        stop = found[index + 1][2] if index + 1 < len(found) else len(data)
         while level and trail and trail[-1][0] >= level:
             trail.pop()
         anchors, marks, body_start = _head(data, after, stop)
@@ -75,10 +75,10 @@ def parse_end(data: bytes, name: str = "") -> Document:
 
 def heading_count(data: bytes) -> int:
     """How many headings of levels 1-3 divide *data*."""
-    return sum(1 for level, *_ in _sections(data) if level)
+    return sum(1 for level, *_ in sections(data) if level)
 
 
-def _sections(data: bytes) -> list[tuple[int, str, int, int]]:
+def sections(data: bytes) -> list[tuple[int, str, int, int]]:
     """(level, heading, start, offset after the heading line); level 0 is the text before the first heading."""
     found: list[tuple[int, str, int, int]] = []
     start = _after_front_matter(data)

@@ -13,6 +13,16 @@ from memsearch_engine.journal.text import balance_fences
 _SESSION_HEADING = re.compile(r"Session\b", re.I)
 
 
+def is_session(heading: str) -> bool:
+    """Whether a heading (without its ``#``) is one that capture writes over a session's turns."""
+    return bool(_SESSION_HEADING.match(heading))
+
+
+def is_made(heading: str) -> bool:
+    """Whether a heading is one that is written here when something is to stand under it."""
+    return is_session(heading) or heading == "Notes"
+
+
 def apart(document: Document, position: int, text: bytes) -> bytes:
     """*text* as it may be put in at *position*: on lines of its own, a blank one before and after it."""
     newline = document.newline.encode()
@@ -28,7 +38,7 @@ def last_session(document: Document) -> str | None:
     if not document.entries:
         return None
     last = document.entries[-1]
-    under_session = any(_SESSION_HEADING.match(heading) for heading in last.trail)
+    under_session = any(is_session(heading) for heading in last.trail)
     nothing_after = document.data.rfind(b"\n## ", last.end) < 0 and document.data.rfind(b"\n# ", last.end) < 0
     return last.session if last.level == 3 and under_session and nothing_after else None
 
@@ -62,7 +72,7 @@ def mark_lines(values: dict[str, str]) -> list[str]:
     ]
 
 
-def _needs_id(entry: Entry) -> bool:
+def needs_id(entry: Entry) -> bool:
     """An entry that is known by its content only must be given its id before that content changes."""
     if "id" in entry.marks:
         return False
@@ -72,7 +82,7 @@ def _needs_id(entry: Entry) -> bool:
 
 def head_with_id(document: Document, entry: Entry) -> bytes:
     head = entry.raw[: entry.body_start - entry.start]
-    if not _needs_id(entry):
+    if not needs_id(entry):
         return head
     newline = document.newline.encode()
     comment = f"<!-- id:{entry.id} -->".encode() + newline
@@ -84,7 +94,7 @@ def head_with_id(document: Document, entry: Entry) -> bytes:
 
 def with_marks(document: Document, entry: Entry, marks: dict[str, str]) -> bytes:
     """The entry's bytes with its mark lines replaced; heading, anchors and body as they are."""
-    if _needs_id(entry):
+    if needs_id(entry):
         marks = {"id": entry.id, **marks}
     newline = document.newline.encode()
     head = entry.raw[: entry.body_start - entry.start]
