@@ -36,7 +36,18 @@ class Case(msgspec.Struct, frozen=True):
     """
 
     kind: Literal[
-        "longterm", "held", "repair", "amends", "contradicts", "stale", "page", "skill", "secret", "draft", "unread"
+        "longterm",
+        "held",
+        "conflict",
+        "repair",
+        "amends",
+        "contradicts",
+        "stale",
+        "page",
+        "skill",
+        "secret",
+        "draft",
+        "unread",
     ]
     key: str
     title: str
@@ -52,7 +63,7 @@ class Case(msgspec.Struct, frozen=True):
     @property
     def waits(self) -> bool:
         """Whether it is held back until it is decided, which the header counts; the others are suggestions."""
-        return self.kind in ("longterm", "held", "page")
+        return self.kind in ("longterm", "held", "conflict", "page")
 
 
 class Decision(msgspec.Struct, frozen=True):
@@ -65,6 +76,7 @@ class Decision(msgspec.Struct, frozen=True):
 TITLES = {
     "longterm": "long-term memory",
     "held": "waits for your word",
+    "conflict": "changed in two places",
     "repair": "could be mended",
     "amends": "a newer word?",
     "contradicts": "can't both hold",
@@ -79,7 +91,9 @@ TITLES = {
 
 def cases(memory: Memory, secrets: bool = False) -> list[Case]:
     """Everything that wants a decision; *secrets*: looked for too, which takes seconds. Raises MemsearchError, OSError."""
-    found = [*_proposed(memory), *_pages(memory), *_skills(memory), *_drafts(memory), *_held(memory), *_unread(memory)]
+    found = [
+        *_proposed(memory), *_pages(memory), *_skills(memory), *_drafts(memory), *_contested(memory), *_held(memory), *_unread(memory),
+    ]  # fmt: skip
     return (
         found
         + (_secrets(memory) if secrets else [])
@@ -346,6 +360,36 @@ def _undo(memory: Memory, name: str) -> str:
     return f"undone: {changes[0].op} of “{changes[0].title[:40]}”" if changes else "nothing to take back"
 
 
+def _contested(memory: Memory) -> list[Case]:
+    """Notes whose text was changed on two machines, or branches."""
+    found = []
+    for case in engine.Sync(memory).conflicts():
+        shown, other = case.entry, case.other
+        first = shown.body.splitlines() if shown else []
+        detail: list[Line] = [
+            [("this note was changed in two places; sessions are told neither text until you decide", "warn")],
+            [],
+            [("- shown now", "strong")],
+        ]
+        detail += [[(f"- {line}", "bad" if line not in other.body.splitlines() else "text")] for line in first]
+        detail += [[], [("+ the other", "strong")]]
+        detail += [[(f"+ {line}", "good" if line not in first else "text")] for line in other.body.splitlines()]
+        title = f"{case.day}  {(shown or other).title}"
+        ids = tuple(entry.id for entry in (shown, other) if entry)
+        found.append(
+            Case(
+                "conflict", f"conflict/{case.path}/{case.id}", title, detail, "the one shown", "the other",
+                text=shown.body if len(first) == 1 and shown else "", subject=case, notes=ids,
+            )
+        )  # fmt: skip
+    return found
+
+
+def _decide_contested(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:
+    engine.Sync(memory).decide(case.subject, "shown" if yes else "other", text)
+    return Decision("decided · u takes it back", partial(_undo, memory, case.notes[0]))
+
+
 def _repairs(memory: Memory) -> list[Case]:
     found = []
     for finding in engine.Repair(memory).findings():
@@ -550,6 +594,7 @@ def _unread(memory: Memory) -> list[Case]:
 _DECIDERS = {
     "longterm": _decide_longterm,
     "held": _decide_held,
+    "conflict": _decide_contested,
     "repair": _decide_repair,
     "amends": _decide_amends,
     "contradicts": _decide_amends,

@@ -37,6 +37,7 @@ _PUBLIC = {
     "Compact": "verbs.documents",
     "Configuration": "verbs.setup",
     "Conflict": "errors",
+    "Contested": "trust.contested",
     "Context": "capture.context",
     "count_entries": "journal.files",
     "Contradiction": "search.contradictions",
@@ -131,6 +132,7 @@ _PUBLIC = {
     "Then": "search.as_of",
     "ToolCall": "transcripts.model",
     "Trash": "longterm.recall",
+    "Sync": "verbs.sync",
     "Trust": "verbs.trust",
     "Turn": "transcripts.model",
     "Unreachable": "errors",
@@ -207,6 +209,7 @@ if TYPE_CHECKING:
     from memsearch_engine.settings import Provider, Settings, SkillTask, Summarize, Task
     from memsearch_engine.transcripts.locate import Excerpt
     from memsearch_engine.transcripts.model import ToolCall, Turn
+    from memsearch_engine.trust.contested import Contested
     from memsearch_engine.trust.inbox import Held
     from memsearch_engine.trust.repair import Finding as Mendable
     from memsearch_engine.updates import Update, UpdateKind
@@ -223,6 +226,7 @@ if TYPE_CHECKING:
     from memsearch_engine.verbs.secrets import Secrets
     from memsearch_engine.verbs.setup import Configuration, Service
     from memsearch_engine.verbs.skills import Skills
+    from memsearch_engine.verbs.sync import Sync
     from memsearch_engine.verbs.trust import Trust
 
 

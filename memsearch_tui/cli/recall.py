@@ -24,6 +24,8 @@ _BADGES = {
     "summary": "summary pending",
     "trust": "{}",
     "confidence": "{} confidence",
+    "conflict": "changed in two places",
+    "conflict-of": "another text of {}",
 }
 
 

@@ -185,7 +185,7 @@ _WAITS = {
     "outside": "its turn read content from outside",
     "suspect": "it reads like an order",
 }
-_SHOWN = ("pin", "expires", "superseded-by", "confidence")
+_SHOWN = ("pin", "expires", "superseded-by", "confidence", "conflict", "conflict-of")
 
 
 def _trust(memory: Memory, note: Note) -> str:

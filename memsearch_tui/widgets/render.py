@@ -26,13 +26,13 @@ _SEEN = 12  # cells that are left for a found word and what follows
 
 #: mark -> (what is shown, tone); ``{}`` is the mark's value
 BADGES = {"pin": ("pinned", "accent"), "superseded-by": ("superseded", "dim"), "expires": ("expires {}", "dim"), "trust": ("{}", "warn"),
-          "confidence": ("{} confidence", "dim"), "summary": ("pending", "dim")}  # fmt: skip
+          "confidence": ("{} confidence", "dim"), "summary": ("pending", "dim"), "conflict": ("changed in two places", "warn"), "conflict-of": ("another text of {}", "warn")}  # fmt: skip
 
 
 #: the same in front of a row, where there is no room for words; `?` explains them
 SIGNS = {"pin": ("◆", "accent"), "superseded-by": ("×", "dim"), "expires": ("◷", "dim"), "trust": ("!", "warn"),
          "confidence": ("?", "dim"), "summary": ("…", "dim"), "gone": ("✗", "warn"), "moved": ("→", "warn"),
-         "unmerged": ("⎇", "dim"), "lost": ("∅", "dim")}  # fmt: skip
+         "conflict": ("≠", "warn"), "conflict-of": ("≠", "warn"), "unmerged": ("⎇", "dim"), "lost": ("∅", "dim")}  # fmt: skip
 
 
 def agent_tag(agent: str) -> str:

@@ -46,22 +46,25 @@ ENTRY_FIELDS = {
 }
 
 
-def leaves() -> list[tuple[str, ...]]:
-    """Every command that there is, groups' own commands too."""
-    found: list[tuple[str, ...]] = []
-    context = click.Context(cli)
-    for name in cli.list_commands(context):
-        command = cli.get_command(context, name)
-        assert command is not None, name
-        if isinstance(command, click.Group):
-            found += [(name, inner) for inner in command.list_commands(click.Context(command))]
-        else:
-            found.append((name,))
-    return found
+def leaves(at: tuple[str, ...] = ()) -> list[tuple[str, ...]]:
+    command = command_at(at)
+    if not isinstance(command, click.Group):
+        return [] if command.hidden else [at]
+    return [leaf for name in command.list_commands(click.Context(command)) for leaf in leaves((*at, name))]
+
+
+def command_at(path: tuple[str, ...]) -> click.Command:
+    command: click.Command = cli
+    for name in path:
+        assert isinstance(command, click.Group), path
+        found = command.get_command(click.Context(command), name)
+        assert found is not None, path
+        command = found
+    return command
 
 
 LEAVES = leaves()
-GROUPS = sorted({path[:1] for path in LEAVES if len(path) == 2})
+GROUPS = sorted({path[:-1] for path in LEAVES if len(path) > 1})
 
 
 def params_of(path: tuple[str, ...]) -> set[str]:
@@ -83,16 +86,6 @@ def test_help_exits_0_and_explains(path, capsys):
     out, err = capsys.readouterr()
     assert code == 0 and err == ""
     assert "Usage: memsearch" in out and len(out.strip().splitlines()) > 4, out
-
-
-def command_at(path: tuple[str, ...]) -> click.Command:
-    command: click.Command = cli
-    for name in path:
-        assert isinstance(command, click.Group), path
-        found = command.get_command(click.Context(command), name)
-        assert found is not None, path
-        command = found
-    return command
 
 
 def parse(line: str) -> None:

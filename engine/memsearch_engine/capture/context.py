@@ -23,7 +23,7 @@ from memsearch_engine.capture.suspicion import orders
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
 from memsearch_engine.journal.files import DayFile, count_entries, list_days, read_end
-from memsearch_engine.journal.model import UNTRUSTED, Entry
+from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, UNTRUSTED, Entry
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.text import plain
 from memsearch_engine.llm.tokens import estimate
@@ -152,6 +152,8 @@ def may_be_told(entry: Entry, today: date) -> bool:
     return not (
         marks.get("trust") in UNTRUSTED
         or "superseded-by" in marks
+        or CONFLICT in marks
+        or CONFLICT_OF in marks
         or marks.get("confidence") == "low"
         or (expires and expires < today.isoformat())
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from memsearch_engine.capture.suspicion import orders
-from memsearch_engine.journal.model import UNTRUSTED, Entry
+from memsearch_engine.journal.model import CONFLICT_OF, UNTRUSTED, Entry
 from memsearch_engine.journal.origin import Origin
 
 #: Why a note waits that this home did not write: it came with a clone, a pull or a copy.
@@ -16,6 +16,8 @@ def held_back(origin: Origin, memory: str, entries: list[Entry]) -> list[tuple[E
     arrived, released = origin.arrived(memory, entries), origin.released(entries)
     found = []
     for entry in entries:
+        if CONFLICT_OF in entry.marks:
+            continue  # another decision: which of two texts holds
         mark, lines = entry.marks.get("trust", ""), orders(entry.body, his_words=False)
         if entry.id not in released and (mark in UNTRUSTED or lines or entry.id in arrived):
             found.append((entry, mark if mark in UNTRUSTED else "suspect" if lines else ARRIVED, lines))

@@ -20,12 +20,10 @@ import msgspec
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.ids import digest
 from memsearch_engine.journal import render
-from memsearch_engine.journal.model import Anchor, Document, Entry
+from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, Anchor, Document, Entry
 from memsearch_engine.journal.parse import parse, sections
 from memsearch_engine.journal.text import balance_fences
 
-#: The mark of an entry whose text was changed on both sides, and the one of the text that waits beside it (its value: the entry's id).
-CONFLICT, CONFLICT_OF = "conflict", "conflict-of"
 _CAREFUL = ("", "released", "outside", "suspect")  # of the trust mark, the most careful last
 _SURE = ("", "low", "medium", "high")
 
@@ -462,7 +460,7 @@ def _value(name: str, base: str, one: str, other: str) -> str:
         return other
     stands = _STANDS.get(name, str)
     values = {("" if value == _ABSENT else value): value for value in (one, other)}
-    return values[max(values, key=lambda value: (stands(value), value))]  # type: ignore[arg-type, return-value]
+    return values[max(values, key=lambda value: (stands(value), value))]
 
 
 def _anchors(base: Entry | None, one: Entry, other: Entry) -> list[Anchor]:

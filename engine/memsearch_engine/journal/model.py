@@ -15,6 +15,8 @@ from memsearch_engine.agents import registry
 #: the owner has looked at.
 UNTRUSTED = ("outside", "suspect")
 RELEASED = "released"
+#: The mark of an entry whose text was changed in two places, and the one of the text that waits beside it (its value: the entry's id).
+CONFLICT, CONFLICT_OF = "conflict", "conflict-of"
 
 
 class Anchor(msgspec.Struct, frozen=True, omit_defaults=True):

@@ -93,6 +93,10 @@ class Origin:
 
     def is_own(self, raw: bytes, memory: str) -> bool:
         self._adopt(memory)
+        return self.is_written_here(raw)
+
+    def is_written_here(self, raw: bytes) -> bool:
+        """Whether this home wrote or took over these bytes, wherever they stand."""
         with self._lock, complaining(self.home):
             return self._db().execute("SELECT 1 FROM origin_notes WHERE key=?", (key_of(raw),)).fetchone() is not None
 

@@ -19,7 +19,7 @@ from memsearch_engine.errors import Conflict, NotFound, Unreachable, UsageError
 from memsearch_engine.home import Home
 from memsearch_engine.journal import disk, render
 from memsearch_engine.journal.files import read_day
-from memsearch_engine.journal.model import Anchor, Document, Entry
+from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, Anchor, Document, Entry
 from memsearch_engine.journal.origin import CAPTURED
 from memsearch_engine.journal.parse import parse, parse_end, turn_id
 from memsearch_engine.journal.text import escape_block
@@ -262,6 +262,40 @@ class Journal(Undoable):
             memory, "edit", [Target(keep.path, entry.id, keep.hash)], change, batch=batch, ours=False
         )
         return kept
+
+    def decide(self, memory: str, shown: Target, other: Target, body: str | None) -> None:
+        """Settle what was changed in two places: *body* (None: the text as it is shown) holds, the other text goes. One step of undo."""
+        from memsearch_engine.secrets.scan import redact
+
+        clean = None if body is None else redact(body, self.home)[0]
+
+        def change(document: Document, entry: Entry) -> bytes:
+            marks = dict(entry.marks)
+            if sum(found.marks.get(CONFLICT_OF) == entry.id for found in document.entries) < 2:
+                marks.pop(CONFLICT, None)
+            new = render.with_marks(document, entry, marks)
+            if clean is None:
+                return new
+            old = entry.raw[entry.body_start - entry.start :]
+            text = render.body_of(clean, entry).replace("\n", document.newline).encode("utf-8")
+            return new[: len(new) - len(old)] + text
+
+        batch = uuid.uuid4().hex
+        self._splice(memory, "edit", [shown], change, batch=batch)
+        self._splice(memory, "delete", [other], None, batch=batch)
+
+    def part(self, memory: str, other: Target, shown: Target | None) -> None:
+        """Let both texts of what was changed in two places stand, each as a note. One step of undo."""
+
+        def change(document: Document, entry: Entry) -> bytes:
+            last = sum(found.marks.get(CONFLICT_OF) == entry.id for found in document.entries) < 2
+            gone = {CONFLICT_OF, *([CONFLICT] if last else [])}
+            marks = {name: value for name, value in entry.marks.items() if name not in gone}
+            return render.with_marks(document, entry, marks)
+
+        batch = uuid.uuid4().hex
+        for target in [shown, other] if shown else [other]:
+            self._splice(memory, "mark", [target], change, batch=batch)
 
     def delete(self, memory: str, targets: list[Target]) -> None:
         """Remove entries, each only if it is still what was seen; undone together."""

@@ -17,7 +17,7 @@ import msgspec
 from memsearch_engine.amendments import Said
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.rows import LONGTERM_KINDS, Row
-from memsearch_engine.journal.model import DIGEST
+from memsearch_engine.journal.model import CONFLICT_OF, DIGEST
 from memsearch_engine.search.linked import ENOUGH, changes_in
 
 _SENTENCE = re.compile(r"\n|(?<=[.;!?])\s+")
@@ -81,10 +81,17 @@ def undecided(catalog: Catalog, said: Said, projects: Iterable[str], limit: int)
     return sorted(found, key=lambda pair: (pair.newer.row.day, pair.newer.row.time), reverse=True)[:limit]
 
 
+_SAYS_NO_MORE = frozenset({"superseded-by", CONFLICT_OF})
+
+
 def _in_project(catalog: Catalog, project: str) -> Iterator[Contradiction]:
     by_name: dict[str, list[Stated]] = defaultdict(list)
     for row in catalog.likely_to_state(project):
-        if row.kind in LONGTERM_KINDS.values() or row.heading.startswith(DIGEST) or "superseded-by" in row.marks:
+        if (
+            row.kind in LONGTERM_KINDS.values()
+            or row.heading.startswith(DIGEST)
+            or not _SAYS_NO_MORE.isdisjoint(row.marks)
+        ):
             continue
         for stated in stated_in(row):
             by_name[stated.name].append(stated)

@@ -16,12 +16,12 @@ import msgspec
 
 from memsearch_engine.agents import registry
 from memsearch_engine.index.rows import Filter, Row
-from memsearch_engine.journal.model import UNTRUSTED, branch_said
+from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, UNTRUSTED, branch_said
 
 AGENTS = registry.names()
 _AGENT_NAMES = {other: agent.name for agent in registry.everyone() for other in agent.also_called}
 KINDS = ("turn", "note", "memory", "fact", "summary", "project", "user", "native")
-IS = ("pinned", "superseded", "expired", "pending", "untrusted", "stale", "unmerged")
+IS = ("pinned", "superseded", "expired", "pending", "untrusted", "stale", "unmerged", "conflict")
 _DATES = "2026-02-09, 2026-02, 7d, today, yesterday"
 _VALUES = {
     "agent": ", ".join(AGENTS),
@@ -135,6 +135,7 @@ def _flag(row: Row, flag: str, today: str) -> bool:
     return {
         "pinned": "pin" in row.marks,
         "superseded": "superseded-by" in row.marks,
+        "conflict": CONFLICT in row.marks or CONFLICT_OF in row.marks,
         "expired": is_expired(row.marks, today),
         "pending": row.marks.get("summary") == "pending",
         "untrusted": row.marks.get("trust") in UNTRUSTED,

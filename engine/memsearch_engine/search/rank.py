@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from memsearch_engine.amendments import Said
 from memsearch_engine.index import analyze
 from memsearch_engine.index.rows import LONGTERM_KINDS
-from memsearch_engine.journal.model import DIGEST
+from memsearch_engine.journal.model import CONFLICT_OF, DIGEST
 from memsearch_engine.search.hits import Hit
 from memsearch_engine.search.query import Query, is_expired
 
@@ -97,6 +97,9 @@ def order(query: Query, found: list[Hit], limit: int, today: str) -> list[Hit]:
         if "superseded-by" in marks:
             hit.score += _SUPERSEDED * top
             hit.reasons.append(f"superseded by {marks['superseded-by']}")
+        if CONFLICT_OF in marks:
+            hit.score += _SUPERSEDED * top
+            hit.reasons.append(f"another text of {marks[CONFLICT_OF]}: `memsearch sync conflicts` decides")
         if is_expired(marks, today) and "expired" not in query.flags:
             hit.score += 2 * _SUPERSEDED * top
             hit.reasons.append(f"expired on {marks['expires']}")

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from memsearch_engine.capture.held import ARRIVED, held_back
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.journal.files import DayFile, list_files, read_day
+from memsearch_engine.journal.model import CONFLICT_OF
 from memsearch_engine.journal.origin import Origin
 
 _SHARE = 1.0  # rest for each moment of work: sessions and searches are answered meanwhile
@@ -43,9 +44,11 @@ class Waiting:
     def _in(self, memory: str, file: DayFile) -> int:
         began = time.monotonic()
         try:
-            found = held_back(self._origin, memory, read_day(file.path).entries)
+            entries = read_day(file.path).entries
+            found = held_back(self._origin, memory, entries)
         except (OSError, MemsearchError):
             return 0  # `doctor` names it
         time.sleep((time.monotonic() - began) * _SHARE)
         reasons = [why for _, why, _ in found]
-        return sum(why != ARRIVED for why in reasons) + (ARRIVED in reasons)
+        contested = sum(CONFLICT_OF in entry.marks for entry in entries)
+        return contested + sum(why != ARRIVED for why in reasons) + (ARRIVED in reasons)

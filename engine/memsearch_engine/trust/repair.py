@@ -15,7 +15,7 @@ from zlib import crc32
 import msgspec
 
 from memsearch_engine.journal.files import day_of
-from memsearch_engine.journal.model import Entry
+from memsearch_engine.journal.model import CONFLICT_OF, Entry
 from memsearch_engine.journal.write import Target
 from memsearch_engine.memory import Memory
 
@@ -95,7 +95,7 @@ def findings(memory: Memory) -> list[Finding]:
         note = Note(file.path, file.day, entry.id, entry.hash, entry.title, entry.body)
         if junk := _junk(entry):
             found.append(Finding(junk[0], [note], junk[1]))
-        elif "superseded-by" not in entry.marks:
+        elif "superseded-by" not in entry.marks and CONFLICT_OF not in entry.marks:
             notes.setdefault(memory.memory_of(file.path), []).append(note)
     return found + [finding for group in notes.values() for finding in _repetitions(group)]
 

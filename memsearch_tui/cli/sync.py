@@ -1,0 +1,171 @@
+"""Bringing together what was written in several places: git's merge driver, and notes that were changed twice."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+import memsearch_engine as engine
+from memsearch_engine import Memory, UsageError
+
+from memsearch_tui.cli import output
+from memsearch_tui.cli.options import as_json, scope
+from memsearch_tui.counted import many
+
+
+@click.group()
+def sync() -> None:
+    """One memory in several places: branches of a repository, machines."""
+
+
+@sync.command(
+    "conflicts",
+    epilog="\b\nExamples:\n  memsearch sync conflicts                         both texts of each\n  memsearch sync conflicts 3fa9c1d2 --keep other    the other text holds\n"
+    "  memsearch sync conflicts 3fa9c1d2 --text 'Port 6543, since May'   neither",
+)
+@click.argument("name", metavar="ENTRY", required=False)
+@click.option("--keep", type=click.Choice(["shown", "other", "both"]), help="Which text holds; both: each is a note.")
+@click.option("--text", help="The text that holds in the place of both.")
+@scope
+@as_json
+def conflicts(
+    name: str | None, keep: str | None, text: str | None, everything: bool, project: str | None, json_: bool
+) -> int:
+    """List notes whose text was changed in two places, or decide one. Sessions are told neither text until then."""
+    syncing = engine.Sync(Memory(everything=everything, project=project))
+    if name is None:
+        if keep or text:
+            raise UsageError("which one?", "`memsearch sync conflicts` lists them")
+        found = syncing.conflicts()
+        if json_:
+            output.emit({"conflicts": [_as_json(case) for case in found]})
+        for case in found if not json_ else []:
+            _say(case)
+        if not json_:
+            output.say(
+                "`memsearch sync conflicts ENTRY --keep shown|other|both` decides"
+                if found
+                else "nothing was changed in two places"
+            )
+        return 1 if found else 0
+    case = syncing.conflict(name)
+    if not (keep or text):
+        output.emit(_as_json(case)) if json_ else _say(case)
+        return 1
+    syncing.decide(case, keep or "shown", text)  # type: ignore[arg-type]
+    output.emit({"decided": case.id, "keep": "text" if text else keep}) if json_ else output.echo(
+        "decided - `memsearch undo` takes it back"
+    )
+    return 0
+
+
+def _as_json(case: engine.Contested) -> dict[str, Any]:
+    def side(entry: engine.Entry | None) -> dict[str, str] | None:
+        return (
+            None
+            if entry is None
+            else {"entry_id": entry.id, "hash": entry.hash, "time": entry.time, "text": entry.body}
+        )
+
+    return {"id": case.id, "source": case.path, "day": case.day, "shown": side(case.entry), "other": side(case.other)}
+
+
+def _say(case: engine.Contested) -> None:
+    output.echo(f"{case.id}  {case.day} {case.other.time}  {output.clip(case.other.title, 60)}")
+    for what, entry in (("shown", case.entry), ("other", case.other)):
+        output.echo(output.style(f"  {what}{'' if entry else ': it was deleted'}", dim=True))
+        for line in entry.body.splitlines() if entry else ():
+            output.echo(f"    {output.safe(line)}")
+
+
+@sync.group("git-driver")
+def git_driver() -> None:
+    """Where `.memsearch/` is committed: have git merge notes entry by entry, not line by line."""
+
+
+@git_driver.command(
+    "install", epilog="\b\nExample:\n  memsearch sync git-driver install --dry-run     show what would change"
+)
+@click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
+@click.option("--yes", "-y", is_flag=True, help="Don't ask.")
+@as_json
+def driver_install(dry_run: bool, yes: bool, json_: bool) -> None:
+    """Name the driver in this clone's configuration, and in `.memsearch/.gitattributes` which files it is for."""
+    syncing = engine.Sync(Memory())
+    planned = syncing.install_driver(dry_run=True)
+    if not json_:
+        _say_patches(planned, "would change" if dry_run else "changes")
+    if planned and not dry_run:
+        output.confirm("Change these?", yes)
+        planned = syncing.install_driver()
+    if json_:
+        output.emit({"changed": _patches(planned), "dry_run": dry_run})
+    elif not planned:
+        output.say("it is installed already")
+    elif not dry_run:
+        output.say("merge, rebase, cherry-pick and stash merge notes by entry now; commit .memsearch/.gitattributes")
+
+
+@git_driver.command("uninstall", epilog="\b\nExample:\n  memsearch sync git-driver uninstall")
+@click.option("--dry-run", is_flag=True, help="Show what would change and write nothing.")
+@as_json
+def driver_uninstall(dry_run: bool, json_: bool) -> None:
+    """Put both files back as they were; where somebody changed them since, take out what is ours."""
+    done = engine.Sync(Memory()).uninstall_driver(dry_run=dry_run)
+    if json_:
+        output.emit({"changed": _patches(done), "dry_run": dry_run})
+    elif done:
+        _say_patches(done, "would change" if dry_run else "changed")
+    else:
+        output.say("nothing of ours is there")
+
+
+@git_driver.command("status", epilog="\b\nExample:\n  memsearch sync git-driver status")
+@as_json
+def driver_status(json_: bool) -> int:
+    """Say whether git merges this project's notes entry by entry."""
+    state = engine.Sync(Memory()).driver()
+    if json_:
+        output.emit({"runs": state.runs, "says": state.says, "command": state.command, "problem": state.problem})
+        return 0
+    if state.runs and state.says:
+        output.echo(f"git merges notes entry by entry: {output.safe(state.command)}")
+    elif state.runs or state.says:
+        missing = (
+            ".memsearch/.gitattributes says nothing of it"
+            if state.runs
+            else "this clone's configuration names no driver"
+        )
+        output.echo(f"half: {missing}; `memsearch sync git-driver install` mends that")
+    else:
+        output.echo("git merges notes by lines; `memsearch sync git-driver install` changes that")
+    if state.problem:
+        output.echo(f"! {output.safe(state.problem)}")
+    return 0
+
+
+@sync.command("merge-files", hidden=True)
+@click.argument("files", nargs=4, metavar="BASE OURS THEIRS PATH")
+def merge_files(files: tuple[str, str, str, str]) -> int:
+    """What git calls to merge a file of notes."""
+    answer, both = engine.Sync(Memory()).merge_files(*files)
+    name = output.safe(files[3])
+    if answer:
+        output.say(f"{name} can't be merged by entry: both versions stand in it")
+    elif both:
+        output.say(f"{many(len(both), 'note')} of {name} changed on both sides: `memsearch sync conflicts` decides")
+    return answer
+
+
+def _patches(found: list[Any]) -> list[dict[str, str]]:
+    return [{"path": patch.path, "what": patch.why} for patch in found]
+
+
+def _say_patches(found: list[Any], what: str) -> None:
+    import difflib
+
+    for patch in found:
+        output.echo(f"{what} {output.safe(patch.path)}: {patch.why}")
+        before, after = ((side or b"").decode("utf-8", "replace").splitlines() for side in (patch.before, patch.after))
+        for line in list(difflib.unified_diff(before, after, lineterm="", n=1))[2:]:
+            output.echo(output.style(f"  {output.safe(line)}", dim=True))
