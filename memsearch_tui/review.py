@@ -403,7 +403,7 @@ def _repairs(memory: Memory) -> list[Case]:
             detail.append([])
         if others:
             detail.append([(f"{len(others)} go; the one that stays gets their anchors", "dim")])
-        yes = "bring back" if finding.kind == "vanished" else "merge" if others else "delete"
+        yes = {"vanished": "bring back", "merged": "take apart"}.get(finding.kind, "merge" if others else "delete")
         key = finding.kind + "".join(note.entry_id for note in finding.notes)
         ids = tuple(note.entry_id for note in finding.notes)
         title = f"{finding.kind}  {keep.title}"

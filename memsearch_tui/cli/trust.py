@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Literal
+from typing import Any, Literal
 
 import click
 import memsearch_engine as engine
@@ -259,16 +259,15 @@ def trust_sources(name: str, json_: bool) -> None:
     "names",
     multiple=True,
     metavar="ENTRY|KIND",
-    help="Mend this (vanished, stub, error, echo, prompt, duplicate).",
+    help="Mend this (vanished, merged, returned, stub, error, echo, prompt, duplicate).",
 )
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @scope
 @as_json
 def repair(names: tuple[str, ...], yes: bool, everything: bool, project: str | None, json_: bool) -> int:
-    """Find junk (stubs, error texts, echoes, prompts) and notes that say nearly the same. Nothing is changed unasked; junk is
-    deleted and repetitions become one note with all their anchors. `memsearch undo` takes each back."""
-    import msgspec
-
+    """Find junk (stubs, error texts, echoes, prompts), notes that say nearly the same, and what a merge by lines has damaged.
+    Nothing is changed unasked; junk is deleted and repetitions become one note with all their anchors. `memsearch undo` takes each
+    back."""
     mending = engine.Repair(Memory(everything=everything, project=project))
     found = mending.findings(names)
     if names and not found:
@@ -277,7 +276,7 @@ def repair(names: tuple[str, ...], yes: bool, everything: bool, project: str | N
         _say_findings(found)
     if not names:
         if json_:
-            output.emit({"findings": [{"kind": f.kind, "why": f.why, **msgspec.to_builtins(f)} for f in found]})
+            output.emit({"findings": [_finding(f) for f in found]})
         return 1 if found else 0
     output.confirm(f"Mend these {len(found)}?", yes)
     for finding in found:
@@ -286,6 +285,14 @@ def repair(names: tuple[str, ...], yes: bool, everything: bool, project: str | N
         f"{len(found)} mended - `memsearch undo` takes back one at a time"
     )
     return 0
+
+
+def _finding(found: engine.Mendable) -> dict[str, Any]:
+    import msgspec
+
+    fields = msgspec.to_builtins(found)
+    del fields["file"]  # whole files; `git diff` shows them better once it is mended
+    return {**fields, "why": found.why}
 
 
 def _say_findings(found: list) -> None:

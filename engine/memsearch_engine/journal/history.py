@@ -242,7 +242,12 @@ class History:
             "SELECT path FROM changes WHERE state='intent' UNION "
             "SELECT c.path FROM undos u JOIN changes c USING (seq) WHERE u.state='intent'"
         )
-        return [path for (path,) in self._execute(query).fetchall()]
+        return [] if self._is_new else [path for (path,) in self._execute(query).fetchall()]
+
+    @property
+    def _is_new(self) -> bool:
+        """Whether nothing was ever changed: looking must not make the file, nor the home."""
+        return self._connection is None and not self._path.exists()
 
     def _execute(self, query: str, values: tuple[Any, ...] = ()) -> sqlite3.Cursor:
         """Raises Unreachable, with a way out where the file is damaged."""
@@ -270,6 +275,16 @@ class History:
 
     def intents(self, path: str) -> list[Change]:
         return self._select("state='intent' AND path=? ORDER BY seq", (path,))
+
+    def deleted_texts(self) -> dict[str, bytes]:
+        """What the owner deleted and has not brought back: id -> the entry as it stood."""
+        query = (
+            "SELECT entry_id, before FROM changes WHERE op='delete' AND state='done' AND NOT EXISTS "
+            "(SELECT 1 FROM changes AS later WHERE later.entry_id=changes.entry_id AND later.seq>changes.seq AND later.state='done')"
+        )
+        if self._is_new:
+            return {}
+        return {name: before.rstrip() for name, before in self._execute(query)}
 
     def last_done(self, memory: str = "", entry_id: str = "") -> list[Change]:
         """The newest batch that can be undone, newest change first; empty where there is none."""
@@ -303,7 +318,7 @@ class History:
     def first_since(self, memory: str, at: float) -> list[Change]:
         """Of each entry of a memory folder that was changed after *at* (seconds since 1970) the first of these changes, as far as they stand
         and are kept. That it was written down is none, unless it had been deleted."""
-        if self._connection is None and not self._path.exists():
+        if self._is_new:
             return []
         return self._select(
             "seq IN (SELECT min(seq) FROM changes c WHERE memory=? AND at>? AND state='done' AND (op<>'add' OR EXISTS (SELECT 1 FROM changes d"
@@ -313,14 +328,14 @@ class History:
 
     def begins(self) -> float:
         """When the oldest change was made that is kept, where older ones were forgotten (seconds since 1970); 0 where none was."""
-        if self._connection is None and not self._path.exists():
+        if self._is_new:
             return 0.0
         row = self._execute("SELECT seq, at FROM changes WHERE state<>'pruned' ORDER BY seq LIMIT 1").fetchone()
         return float(row[1]) if row and row[0] > 1 else 0.0
 
     def undone_since(self, memory: str, at: float) -> list[Change]:
         """Of each entry of a memory folder the last change that was made before *at* and taken back after it."""
-        if self._connection is None and not self._path.exists():
+        if self._is_new:
             return []
         return self._select(
             "seq IN (SELECT max(seq) FROM changes WHERE memory=? AND at<=? AND state='undone' AND undone_at>? GROUP BY entry_id) ORDER BY seq",
@@ -332,14 +347,14 @@ class History:
 
     def is_deleted(self, entry_id: str) -> bool:
         """True where the owner's last word on this entry was to delete it: capture must not bring it back."""
-        if self._connection is None and not self._path.exists():
+        if self._is_new:
             return False
         last = self._select("entry_id=? AND state IN ('done','pruned') ORDER BY seq DESC LIMIT 1", (entry_id,))
         return bool(last) and last[0].op == "delete"
 
     def deleted_turn(self, turn: str) -> bool:
         """True where the owner deleted an entry of this turn, under whatever session: a fork copies turns."""
-        if self._connection is None and not self._path.exists():
+        if self._is_new:
             return False
         query = "SELECT 1 FROM deleted_turns JOIN changes USING (seq) WHERE turn=? AND op='delete' AND state IN ('done','pruned')"
         return self._execute(query, (turn,)).fetchone() is not None
@@ -349,7 +364,7 @@ class History:
 
         That an entry was deleted, and of which turn, stays known: capture must not bring it back.
         """
-        if self._connection is None and not self._path.exists():
+        if self._is_new:
             return 0
         rows = self._execute(
             "SELECT seq, at, length(before) + length(after), op, state FROM changes WHERE state IN ('done','undone') ORDER BY seq DESC"
@@ -387,6 +402,8 @@ class History:
         return self._select(f"batch=? AND state=? ORDER BY seq {order}", (newest[0].batch, state))
 
     def _select(self, where: str, values: tuple[Any, ...]) -> list[Change]:
+        if self._is_new:
+            return []
         rows = self._execute(f"SELECT seq,{','.join(_COLUMNS)} FROM changes WHERE {where}", values).fetchall()
         return [Change(seq=row[0], **dict(zip(_COLUMNS, row[1:]))) for row in rows]
 

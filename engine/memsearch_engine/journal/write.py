@@ -19,6 +19,7 @@ from memsearch_engine.errors import Conflict, NotFound, Unreachable, UsageError
 from memsearch_engine.home import Home
 from memsearch_engine.journal import disk, render
 from memsearch_engine.journal.files import read_day
+from memsearch_engine.journal.merge import text_key
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, Anchor, Document, Entry
 from memsearch_engine.journal.origin import CAPTURED
 from memsearch_engine.journal.parse import parse, parse_end, turn_id
@@ -296,6 +297,31 @@ class Journal(Undoable):
         batch = uuid.uuid4().hex
         for target in [shown, other] if shown else [other]:
             self._splice(memory, "mark", [target], change, batch=batch)
+
+    def replace(self, memory: str, path: str, read: bytes, data: bytes, title: str) -> None:
+        """Make a file hold *data* where it still holds *read*; undoable as long as the file stands so. Raises Conflict."""
+        path = disk.real_file(path)
+        with disk.locked(self.home, path):
+            self.settle(path)
+            start = len(os.path.commonprefix([read, data]))
+            tail = len(os.path.commonprefix([read[start:][::-1], data[start:][::-1]]))
+            before, after = read[start : len(read) - tail], data[start : len(data) - tail]
+            known = {
+                entry.raw for entry in parse(read, day_name(path)).entries if self.origin.is_own(entry.raw, memory)
+            }
+            texts = {(entry.id, text_key(entry)) for entry in parse(read, day_name(path)).entries if entry.raw in known}
+            entries = parse(data, day_name(path)).entries
+            self.origin.wrote(entry.raw for entry in entries if (entry.id, text_key(entry)) in texts)
+            entry_id = entries[0].id if entries else ""
+            seq = self.history.record(
+                new_change("edit", memory, path, entry_id, title, start, before, after, read, data)
+            )
+            try:
+                disk.replace(path, read, data)
+            except BaseException:
+                self.history.drop(seq)
+                raise
+            self.history.confirm(seq)
 
     def delete(self, memory: str, targets: list[Target]) -> None:
         """Remove entries, each only if it is still what was seen; undone together."""

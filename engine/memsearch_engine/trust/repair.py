@@ -7,6 +7,8 @@ one of their eight smallest shingle hashes: Broder, "On the resemblance and cont
 
 from __future__ import annotations
 
+import contextlib
+import os
 import re
 from collections.abc import Iterable
 from typing import Literal
@@ -14,12 +16,15 @@ from zlib import crc32
 
 import msgspec
 
-from memsearch_engine.journal.files import day_of
+from memsearch_engine.ids import digest
+from memsearch_engine.journal.files import day_of, read_day
 from memsearch_engine.journal.model import CONFLICT_OF, Entry
+from memsearch_engine.journal.undo import day_name
+from memsearch_engine.journal.unmangle import unmangled
 from memsearch_engine.journal.write import Target
 from memsearch_engine.memory import Memory
 
-Kind = Literal["stub", "error", "echo", "prompt", "duplicate", "vanished"]
+Kind = Literal["stub", "error", "echo", "prompt", "duplicate", "vanished", "merged", "returned"]
 _MIN_SIGNS = 5
 _ERROR_WORDS = 9  # an error text is short; a sentence about one is a note
 _SHINGLE, _SKETCH, _ALIKE = 3, 8, 0.7
@@ -44,6 +49,8 @@ _WHY = {
     "echo": "repeats what a session was told",
     "prompt": "is a prompt, not a fact",
     "duplicate": "says nearly the same as another",
+    "merged": "was merged line by line, so that notes lie in one another, or git's markers stand between them",
+    "returned": "was deleted here, and came back with a merge or a copy",
     "vanished": "was written here and is gone: another program wrote over the file",
 }
 
@@ -70,12 +77,14 @@ class Finding(msgspec.Struct, frozen=True):
         notes: junk: the one note. A repetition: all that are alike, the one to keep first (the longest, then the newest).
         evidence: the line that gave it away, or how alike they are.
         seq: the change that wrote a note that vanished.
+        file: what was merged: the file as it was read, and as it should be.
     """
 
     kind: Kind
     notes: list[Note]
     evidence: str
     seq: int = 0
+    file: tuple[bytes, bytes] | None = None
 
     @property
     def why(self) -> str:
@@ -90,10 +99,13 @@ class Finding(msgspec.Struct, frozen=True):
 def findings(memory: Memory) -> list[Finding]:
     """What vanished first, then junk, then repetitions; pinned notes are never junk."""
     notes: dict[str, list[Note]] = {}  # by memory folder: a project's notes stay its own
-    found = _vanished(memory)
+    found = _vanished(memory) + _merged(memory)
+    deleted = memory.journal.history.deleted_texts()
     for file, entry in memory.every_entry():
         note = Note(file.path, file.day, entry.id, entry.hash, entry.title, entry.body)
-        if junk := _junk(entry):
+        if deleted.get(entry.id) == entry.raw:
+            found.append(Finding("returned", [note], entry.title))
+        elif junk := _junk(entry):
             found.append(Finding(junk[0], [note], junk[1]))
         elif "superseded-by" not in entry.marks and CONFLICT_OF not in entry.marks:
             notes.setdefault(memory.memory_of(file.path), []).append(note)
@@ -107,6 +119,21 @@ def _vanished(memory: Memory) -> list[Finding]:
             text = change.after.decode("utf-8", "replace").strip()
             note = Note(change.path, day_of(change.path), change.entry_id, "", change.title, text)
             found.append(Finding("vanished", [note], text.splitlines()[-1][:200] if text else "", change.seq))
+    return found
+
+
+def _merged(memory: Memory) -> list[Finding]:
+    """Files that somebody merged line by line, a finding for each."""
+    found = []
+    for file in memory.days():
+        with contextlib.suppress(OSError):
+            document = read_day(file.path)
+            wrong = unmangled(document.data, day_name(file.path))
+            if wrong is None:
+                continue
+            text = "\n".join(wrong.evidence)
+            note = Note(file.path, file.day, digest("merged", file.path), "", os.path.basename(file.path), text)
+            found.append(Finding("merged", [note], wrong.evidence[0], file=(document.data, wrong.data)))
     return found
 
 
@@ -174,10 +201,13 @@ def _jaccard(one: frozenset[int], other: frozenset[int]) -> float:
 
 
 def mend(memory: Memory, finding: Finding) -> None:
-    """Bring back what vanished; delete junk; make one note of repetitions, with the anchors of all. One step of undo. Raises Conflict, NotFound."""
+    """Bring back what vanished; take apart what was merged; delete junk, and what came back; make one note of repetitions, with the anchors of all. One step of undo. Raises Conflict, NotFound."""
     targets = [note.target for note in finding.notes]
     if finding.kind == "vanished":
         memory.journal.add_again(finding.seq)
+    elif finding.file is not None:
+        path, (read, data) = targets[0].path, finding.file
+        memory.journal.replace(memory.memory_of(path), path, read, data, f"notes of {finding.notes[0].day} taken apart")
     elif finding.kind == "duplicate":
         memory.journal.merge(memory.memory_of(targets[0].path), targets[0], targets[1:])
     else:

@@ -1,0 +1,94 @@
+"""Day files that were merged line by line: found and taken apart again.
+
+git's ``union`` driver leaves two notes under one heading where both sides began with the same lines: the second note's anchor then
+stands in the middle of the first one's text, where capture never writes one. A conflict that somebody committed leaves git's
+markers. Both are put together anew by ``journal.merge``. Pure bytes.
+"""
+
+from __future__ import annotations
+
+import re
+
+import msgspec
+
+from memsearch_engine.journal.merge import Unmergeable, merge
+from memsearch_engine.journal.model import Entry
+from memsearch_engine.journal.parse import parse, parse_anchor
+
+_MARKERS = re.compile(
+    rb"^<{7}(?: [^\n]*)?\r?\n(?P<ours>.*?)(?:^\|{7}(?: [^\n]*)?\r?\n(?P<base>.*?))?^={7}\r?\n(?P<theirs>.*?)^>{7}(?: [^\n]*)?(?:\r?\n|\Z)",
+    re.M | re.S,
+)
+_ANCHOR = re.compile(rb"^[ \t]*<!--([^\n]*?\bsession:[^\n]*?)-->[ \t]*\r?\n", re.M)
+_MARKER_LINE = re.compile(rb"^(?:<{7} |>{7} |={7}\r?$)", re.M)
+
+
+class Mangled(msgspec.Struct, frozen=True):
+    """``data``: the file as it should be. ``evidence``: the lines that gave it away."""
+
+    data: bytes
+    evidence: list[str]
+
+
+def unmangled(data: bytes, name: str = "") -> Mangled | None:
+    """What a file should be, None where nothing is wrong with it (or nothing can be done). *name*: as in ``parse``."""
+    try:
+        after, evidence = _without_markers(data, name)
+        after, blended = _parted(after, name)
+    except Unmergeable:
+        return None
+    return Mangled(after, evidence + blended) if after != data else None
+
+
+def _without_markers(data: bytes, name: str) -> tuple[bytes, list[str]]:
+    found = list(_MARKERS.finditer(data))
+    if not found or _MARKER_LINE.search(_MARKERS.sub(b"", data)):
+        return data, []  # halves of markers: an article about git, say
+    ours, base, theirs = (_side(data, side) for side in ("ours", "base", "theirs"))
+    lines = [match[0].splitlines()[0].decode("utf-8", "replace") for match in found]
+    return merge(base, ours, theirs, name).data, lines
+
+
+def _side(data: bytes, side: str) -> bytes:
+    return _MARKERS.sub(lambda match: match[side] or b"", data)
+
+
+def _parted(data: bytes, name: str) -> tuple[bytes, list[str]]:
+    """Entries in whose text another turn's anchor stands, each made two; what follows of the second one's session goes with it."""
+    evidence: list[str] = []
+    while True:
+        entries = parse(data, name).entries
+        index, place = next(((i, at) for i, e in enumerate(entries) if (at := _second_note(e)) is not None), (-1, 0))
+        if index < 0:
+            return data, evidence
+        entry = entries[index]
+        first, second = entry.raw[:place].rstrip(), entry.raw[place:]
+        newline = b"\r\n" if b"\r\n" in entry.raw else b"\n"
+        pieces = [entry.raw.splitlines()[0] + newline + second]
+        session = parse(pieces[0]).entries[0].session
+        moved = []
+        for follower in entries[index + 1 :]:
+            if session == entry.session or follower.session != session or follower.trail != entry.trail:
+                break
+            moved.append(follower)
+        left = data
+        for follower in reversed(moved):
+            left = left[: follower.start] + left[follower.stop :]
+        left = left[: entry.start] + first + left[entry.end :]
+        headings = [f"{'#' * level} {text}".encode() for level, text in zip((1, 2), ["", *entry.trail][-2:]) if text]
+        own = (newline * 2).join([*headings, *pieces, *(follower.raw for follower in moved)]) + newline
+        evidence.append(second.splitlines()[0].decode("utf-8", "replace").strip())
+        data = merge(b"", left, own, name).data
+
+
+def _second_note(entry: Entry) -> int | None:
+    """Where the anchor of another turn stands in an entry's text; fenced text is quoted."""
+    body = entry.body_start - entry.start
+    if entry.level != 3 or not entry.anchors:
+        return None
+    for match in _ANCHOR.finditer(entry.raw, body):
+        anchor = parse_anchor(match[1].decode("utf-8", "replace").strip())
+        is_quoted = entry.raw.count(b"```", body, match.start()) % 2
+        if anchor and anchor.turn and anchor not in entry.anchors and not is_quoted and match.start() > body:
+            return match.start()
+    return None
