@@ -288,6 +288,14 @@ class Network(msgspec.Struct, kw_only=True):
     offline: bool = False
 
 
+class Sync(msgspec.Struct, kw_only=True):
+    """``remote``: a git repository of yours in which your machines meet (`memsearch sync add`); ``every_minutes``: how often the service
+    goes there by itself, 0: only when asked."""
+
+    remote: str = ""
+    every_minutes: Annotated[float, msgspec.Meta(ge=0, le=10_080)] = 10.0
+
+
 class Tui(msgspec.Struct, kw_only=True):
     """``keys`` maps binding ids (``?`` in the app lists them) to keys, e.g. ``{delete = "x"}``."""
 
@@ -316,6 +324,7 @@ class Settings(msgspec.Struct, kw_only=True):
     longterm: Longterm = msgspec.field(default_factory=Longterm)
     history: History = msgspec.field(default_factory=History)
     network: Network = msgspec.field(default_factory=Network)
+    sync: Sync = msgspec.field(default_factory=Sync)
     tui: Tui = msgspec.field(default_factory=Tui)
     warnings: list[str] = []
 

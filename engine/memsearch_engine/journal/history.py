@@ -84,6 +84,9 @@ def _catch_up(db: sqlite3.Connection) -> None:
 
 
 _STEPS = (_name_deleted_turns,)
+#: How the batch of a change begins that came from another machine: it is none of the owner's steps here.
+SYNC = "sync:"
+_HERE = f"batch NOT GLOB '{SYNC}*'"
 
 
 class Change(msgspec.Struct):
@@ -276,6 +279,15 @@ class History:
     def intents(self, path: str) -> list[Change]:
         return self._select("state='intent' AND path=? ORDER BY seq", (path,))
 
+    def changed(self, entry_id: str) -> float:
+        """When an entry was changed last (seconds since 1970), 0 where that is not known."""
+        return max((change.at for change in self.of_entry(entry_id)[:1]), default=0.0)
+
+    def is_revived(self, entry_id: str, since: float) -> bool:
+        """Whether the owner has brought an entry back after *since*: its deletion undone, or the entry restored."""
+        where = "entry_id=? AND ((op='delete' AND state='undone' AND undone_at>=?) OR (op='add' AND state='done' AND at>=?)) LIMIT 1"
+        return bool(self._select(where, (entry_id, since, since)))
+
     def deleted_texts(self) -> dict[str, bytes]:
         """What the owner deleted and has not brought back: id -> the entry as it stood."""
         query = (
@@ -289,7 +301,7 @@ class History:
     def last_done(self, memory: str = "", entry_id: str = "") -> list[Change]:
         """The newest batch that can be undone, newest change first; empty where there is none."""
         where, values = _scope(memory, entry_id)
-        newest = self._select(f"state='done' AND {where} ORDER BY seq DESC LIMIT 1", values)
+        newest = self._select(f"state='done' AND {_HERE} AND {where} ORDER BY seq DESC LIMIT 1", values)
         return self._batch(newest, "done", newest_first=True)
 
     def last_undone(self, memory: str = "", entry_id: str = "") -> list[Change]:
@@ -300,7 +312,7 @@ class History:
         if newest:
             query = "SELECT newest FROM undos WHERE seq=? AND undone ORDER BY n DESC LIMIT 1"
             row = self._execute(query, (newest[0].seq,)).fetchone()
-            if row and self._select(f"state='done' AND seq>? AND {where} LIMIT 1", (row[0], *values)):
+            if row and self._select(f"state='done' AND {_HERE} AND seq>? AND {where} LIMIT 1", (row[0], *values)):
                 return []
         batch = self._batch(newest, "undone", newest_first=False)
         for change in batch:

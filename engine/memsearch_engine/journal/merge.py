@@ -239,7 +239,7 @@ class _Merge:
             return None
         of = piece.entry.marks.get(CONFLICT_OF, "")
         was, now = self.base.pieces.get(of), other.pieces.get(of)
-        if was and was.entry and text_key(was.entry) == key:
+        if piece.key not in other.pieces and was and was.entry and text_key(was.entry) == key:
             return piece if now and now.entry and text_key(now.entry) == key else None
         return piece
 
@@ -388,7 +388,7 @@ class _Merge:
             [key for key, piece in version.pieces.items() if key in known and piece.parent == parent]
             for version in self.versions
         ]
-        order = _topological(orders, known, lambda key: (self.pieces[key].time, key))
+        order = topological(orders, known, lambda key: (self.pieces[key].time, key))
         return [name for key in order for name in (key, *sorted(self.after.get(key, [])))]
 
     # .. its bytes ..
@@ -470,7 +470,7 @@ def _anchors(base: Entry | None, one: Entry, other: Entry) -> list[Anchor]:
     return kept + sorted(added, key=Anchor.render)
 
 
-def _topological(orders: list[list[str]], keys: Set[str], sort_key: Callable[[str], tuple[str, str]]) -> list[str]:
+def topological(orders: list[list[str]], keys: Set[str], sort_key: Callable[[str], tuple[str, str]]) -> list[str]:
     """All *keys*, so that those which are in *orders* keep their order; the smallest first where that leaves a choice. A circle (an
     entry that was moved) is cut at its smallest key."""
     after: dict[str, set[str]] = {key: set() for key in keys}

@@ -56,6 +56,12 @@ class Origin:
         with self._lock, complaining(self.home):
             self._db().executemany("INSERT OR REPLACE INTO origin_notes (key, how, at) VALUES (?,?,?)", rows)
 
+    def adopt(self, keys: Iterable[str]) -> None:
+        """Take over notes by ``key_of`` their bytes: another machine of the owner's has."""
+        rows = [(key, "written", time.time()) for key in keys if key]
+        with self._lock, complaining(self.home):
+            self._db().executemany("INSERT OR IGNORE INTO origin_notes (key, how, at) VALUES (?,?,?)", rows)
+
     def trust(self, memory: str) -> int:
         """The owner's word for a folder: all that stands in it now is his; what reads like an order waits all the same. Returns how
         many notes."""
@@ -100,8 +106,14 @@ class Origin:
         with self._lock, complaining(self.home):
             return self._db().execute("SELECT 1 FROM origin_notes WHERE key=?", (key_of(raw),)).fetchone() is not None
 
+    def known_keys(self, keys: Iterable[str]) -> set[str]:
+        """Those of *keys* (``key_of``) that this home wrote or released."""
+        return set(self._how(list(keys)))
+
     def _known(self, entries: list[Entry]) -> dict[str, str]:
-        keys = [key_of(entry.raw) for entry in entries]
+        return self._how([key_of(entry.raw) for entry in entries])
+
+    def _how(self, keys: list[str]) -> dict[str, str]:
         found: dict[str, str] = {}
         with self._lock, complaining(self.home):
             for start in range(0, len(keys), 500):

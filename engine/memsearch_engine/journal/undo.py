@@ -71,7 +71,7 @@ class Undoable:
             )  # fmt: skip
             seq_new = self.history.record(record)
             try:
-                _write(old.path, data, new)
+                write_file(old.path, data, new)
             except Exception:
                 self.history.drop(seq_new)
                 raise
@@ -143,7 +143,7 @@ class Undoable:
             new = data[:start] + then + data[stop:]
             n = self.history.begin_undo(change, undone, digest(data, size=8), digest(new, size=8))
             try:
-                _write(path, data, new)
+                write_file(path, data, new)
             except Exception:
                 self.history.drop_undo(n)
                 raise
@@ -226,7 +226,7 @@ def _place(document: Document, data: bytes, change: Change) -> int:
     return min(change.offset, len(data)) if data[: change.offset].endswith(b"\n") else len(data)
 
 
-def _write(path: str, data: bytes, new: bytes) -> None:
+def write_file(path: str, data: bytes, new: bytes) -> None:
     """Make a file hold *new*, which may have been removed since."""
     if os.path.exists(path):
         disk.replace(path, data, new)

@@ -19,13 +19,14 @@ from memsearch_engine.errors import Conflict, NotFound, Unreachable, UsageError
 from memsearch_engine.home import Home
 from memsearch_engine.journal import disk, render
 from memsearch_engine.journal.files import read_day
+from memsearch_engine.journal.history import SYNC
 from memsearch_engine.journal.merge import text_key
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, Anchor, Document, Entry
 from memsearch_engine.journal.origin import CAPTURED
 from memsearch_engine.journal.parse import parse, parse_end, turn_id
 from memsearch_engine.journal.text import escape_block
 from memsearch_engine.journal.turns import UNIQUE, KnownTurns
-from memsearch_engine.journal.undo import Undoable, day_name, new_change, note_neighbours, read_day_file
+from memsearch_engine.journal.undo import Undoable, day_name, new_change, note_neighbours, read_day_file, write_file
 
 log = logging.getLogger("memsearch.journal")
 
@@ -297,6 +298,56 @@ class Journal(Undoable):
         batch = uuid.uuid4().hex
         for target in [shown, other] if shown else [other]:
             self._splice(memory, "mark", [target], change, batch=batch)
+
+    def take(self, memory: str, path: str, read: bytes, data: bytes, begins: Callable[[int], None]) -> None:
+        """Make a file hold *data*, which has come from another machine of the owner's; b"" removes it. No step of undo, but what goes
+        can be restored, and a deletion is remembered.
+
+        Args:
+            read: what the file held when it was merged; b"" where there was none.
+            begins: told the change's number before the file is touched: ``was_taken`` says afterwards what became of it.
+
+        Raises:
+            Conflict: it has changed since.
+        """
+        path = disk.real_file(path)
+        name, batch = day_name(path), f"{SYNC}{uuid.uuid4().hex}"
+        with disk.locked(self.home, path):
+            self.settle(path)
+            if read_day_file(path) != read:
+                raise Conflict(f"{path} changed while it was merged")
+            old, new = ({entry.id: entry for entry in parse(text, name).entries} for text in (read, data))
+            arrived = sum(entry_id not in old for entry_id in new)
+            title = f"{name}: {arrived} new, {sum(entry_id not in new for entry_id in old)} gone"
+            records = [new_change("sync", memory, path, "", title, 0, b"", b"", read, data, batch)]
+            for entry in old.values():
+                now = new.get(entry.id)
+                if now is None or now.raw != entry.raw:
+                    after = now.raw if now else b""
+                    op = "edit" if now else "delete"
+                    records.append(
+                        new_change(
+                            op, memory, path, entry.id, entry.title, entry.start, entry.raw, after, read, data, batch
+                        )
+                    )
+            seqs = [self.history.record(record) for record in records]
+            begins(seqs[0])
+            try:
+                if data:
+                    write_file(path, read, data)
+                else:
+                    os.unlink(path)
+            finally:
+                self.settle(path)  # by what the file holds now, however this ended
+
+    def was_taken(self, seq: int) -> bool:
+        """Whether a change that ``take`` began has become of what it was to."""
+        change = self.history.get(seq)
+        if change is not None and change.state == "intent":
+            with disk.locked(self.home, change.path):
+                self.settle(change.path)
+            change = self.history.get(seq)
+        return change is not None and change.state == "done"
 
     def replace(self, memory: str, path: str, read: bytes, data: bytes, title: str) -> None:
         """Make a file hold *data* where it still holds *read*; undoable as long as the file stands so. Raises Conflict."""

@@ -1,0 +1,216 @@
+"""Our own bare repository between the notes and the remote: objects by dulwich, the way to the remote by git itself.
+
+git knows the owner's keys, agents and proxies. It is run in our clone alone, with hooks, prompts and remote helpers that run
+programs switched off, and never forces anything: a push that would take something away is refused by the remote.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from memsearch_engine.errors import Unreachable, UsageError
+from memsearch_engine.home import Home
+
+_TIMEOUT_S = 120.0
+_MAIN, _SEEN = "refs/heads/main", "refs/remotes/origin/main"
+_WHO = b"memsearch <memsearch@localhost>"
+_SAFE = {
+    "core.hooksPath": os.devnull,
+    "core.fsmonitor": "false",
+    "protocol.ext.allow": "never",
+    "commit.gpgsign": "false",
+    "gc.auto": "0",
+    "push.gpgSign": "false",
+    "submodule.recurse": "false",
+}
+#: What git's caller may not decide for our clone: a hook of a project's has these set.
+_FOREIGN = re.compile(
+    r"GIT_(?:DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|NAMESPACE|CONFIG.*)$"
+)
+
+
+class Away(Unreachable):
+    """The remote can't be reached now; what is here waits."""
+
+
+def checked(remote: str) -> str:
+    """*remote* as git may be given it: a folder, or an ssh, https or file address. Raises UsageError."""
+    remote = remote.strip()
+    is_folder = remote.startswith(("/", "~", "."))
+    if not remote or remote.startswith("-") or "::" in remote.partition("/")[0] or not remote.isprintable():
+        raise UsageError(f"{remote!r} is no remote", "a folder, git@host:path, or an ssh or https address")
+    if "://" in remote and not re.match(r"(?:ssh|https?|file|git)://", remote):
+        raise UsageError(f"{remote!r}: only ssh, https and file addresses are known", "or a folder")
+    return os.path.abspath(os.path.expanduser(remote)) if is_folder else remote
+
+
+class Clone:
+    """The bare repository in ``MEMSEARCH_HOME/sync``."""
+
+    def __init__(self, home: Home) -> None:
+        self.path = home.root / "sync" / "clone.git"
+        self._opened: Any = None  # a dulwich Repo: its types say less than is so
+
+    def close(self) -> None:
+        if self._opened is not None:
+            self._opened.close()
+
+    # -- the way to the remote ------------------------------------------------------------------------------
+
+    def fetch(self, remote: str) -> str:
+        """The remote's newest commit, its objects here; '' for an empty one. Raises Away."""
+        listed = self._git("ls-remote", "--", remote, _MAIN)
+        if not listed.strip():
+            return ""
+        self._git(
+            "fetch",
+            "--quiet",
+            "--no-tags",
+            "--no-write-fetch-head",
+            "--no-recurse-submodules",
+            remote,
+            f"+{_MAIN}:{_SEEN}",
+        )
+        self._reopen()
+        return self.ref(_SEEN)
+
+    def push(self, remote: str, commit: str) -> bool:
+        """Whether the remote took *commit*; False where somebody was faster. Raises Away."""
+        self.set_ref(_MAIN, commit)
+        try:
+            self._git("push", "--quiet", "--no-verify", "--", remote, f"{commit}:{_MAIN}")
+        except Away as error:
+            if re.search(
+                r"non-fast-forward|fetch first|rejected|stale info|cannot lock ref|failed to update ref", str(error)
+            ):
+                return False
+            raise
+        return True
+
+    def _git(self, *words: str) -> str:
+        if shutil.which("git") is None:
+            raise Unreachable("git is not installed", "sync carries notes with it; install git")
+        env = {name: value for name, value in os.environ.items() if not _FOREIGN.match(name)}
+        env |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_DIR": str(self._made())}
+        env.setdefault("GIT_SSH_COMMAND", "ssh -oBatchMode=yes -oConnectTimeout=20")
+        options = [part for name, value in _SAFE.items() for part in ("-c", f"{name}={value}")]
+        try:
+            done = subprocess.run(
+                ["git", *options, *words], env=env, cwd=self.path, capture_output=True, timeout=_TIMEOUT_S, stdin=subprocess.DEVNULL
+            )  # fmt: skip
+        except subprocess.TimeoutExpired as error:
+            raise Away(f"the remote did not answer within {_TIMEOUT_S:.0f} s", "it is tried again") from error
+        except OSError as error:
+            raise Away(f"git can't be run: {error}") from error
+        if done.returncode:
+            text = done.stderr.decode("utf-8", "replace")
+            lines = [line for line in text.splitlines() if line.strip() and not line.startswith("hint:")]
+            raise Away(f"git {words[0]}: {' '.join(lines)[-400:] or 'failed'}", "notes wait here; it is tried again")
+        return done.stdout.decode("utf-8", "replace")
+
+    def _made(self) -> Path:
+        if not (self.path / "HEAD").exists():
+            from dulwich.repo import Repo
+
+            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            Repo.init_bare(str(self.path)).close()
+        return self.path
+
+    # -- objects --------------------------------------------------------------------------------------------
+
+    @property
+    def _repo(self) -> Any:
+        if self._opened is None:
+            from dulwich.repo import Repo
+
+            self._opened = Repo(str(self._made()))
+        return self._opened
+
+    def _reopen(self) -> None:
+        self.close()
+        self._opened = None
+
+    def ref(self, name: str = _MAIN) -> str:
+        """A reference's commit, '' where there is none."""
+        try:
+            return str(self._repo.refs[name.encode()].decode())
+        except KeyError:
+            return ""
+
+    def set_ref(self, name: str, commit: str) -> None:
+        self._repo.refs[name.encode()] = commit.encode()
+
+    def has(self, commit: str) -> bool:
+        return bool(commit) and commit.encode() in self._repo.object_store
+
+    def is_ancestor(self, old: str, new: str) -> bool:
+        """Whether *new* is *old*, or was made of it."""
+        waiting, known = [new.encode()], set()
+        while waiting:
+            commit = waiting.pop()
+            if commit == old.encode():
+                return True
+            if commit not in known:
+                known.add(commit)
+                waiting += self._repo[commit].parents
+        return False
+
+    def tree(self, commit: str) -> dict[str, str]:
+        """path -> name of its blob; nothing for ''."""
+        if not commit:
+            return {}
+        top = self._repo[self._repo[commit.encode()].tree]
+        found: dict[str, str] = {}
+        waiting = [("", top)]
+        while waiting:
+            base, folder = waiting.pop()
+            for name, mode, sha in folder.items():
+                path = base + name.decode("utf-8", "surrogateescape")
+                if mode == 0o40000:
+                    waiting.append((f"{path}/", self._repo[sha]))
+                elif mode in (0o100644, 0o100755):  # a link or a submodule is nobody's note
+                    found[path] = sha.decode()
+        return found
+
+    def blob(self, sha: str) -> bytes:
+        """The bytes of a file; none for ''."""
+        return bytes(self._repo[sha.encode()].data) if sha else b""
+
+    def add(self, data: bytes) -> str:
+        from dulwich.objects import Blob
+
+        blob = Blob.from_string(data)
+        self._repo.object_store.add_object(blob)
+        return blob.id.decode()
+
+    def commit(self, files: dict[str, str], parents: Iterable[str], message: str) -> str:
+        """A commit that has these files (path -> blob), and nothing else."""
+        from dulwich.index import commit_tree
+        from dulwich.objects import Commit
+
+        entries: Any = [
+            (path.encode("utf-8", "surrogateescape"), sha.encode(), 0o100644) for path, sha in files.items()
+        ]
+        commit: Any = Commit()
+        commit.tree = commit_tree(self._repo.object_store, entries)
+        commit.parents = [parent.encode() for parent in parents]
+        commit.author = commit.committer = _WHO
+        commit.author_time = commit.commit_time = int(time.time())
+        commit.author_timezone = commit.commit_timezone = 0
+        commit.encoding, commit.message = b"UTF-8", message.encode()
+        self._repo.object_store.add_object(commit)
+        return str(commit.id.decode())
+
+
+def name_of(data: bytes) -> str:
+    """What a blob of these bytes is called, without storing it."""
+    from dulwich.objects import Blob
+
+    return Blob.from_string(data).id.decode()
