@@ -109,6 +109,7 @@ class Standing(msgspec.Struct, frozen=True):
         capturing: agent -> when its last turn came, in seconds since 1970; of the last thirty days.
         alarms: agents whose turns don't arrive, in words.
         waiting: what wants the owner's decision; agents: (agent, notes, newest day); pinned: the newest of them.
+        sync: when the other machines were met last, in words, '' where none are; synced: whether that went well.
         served: whether the service answered, so that the three above are known.
     """
 
@@ -117,6 +118,8 @@ class Standing(msgspec.Struct, frozen=True):
     waiting: int = 0
     agents: list[tuple[str, int, str]] = []
     pinned: list[Item] = []
+    sync: str = ""
+    synced: bool = True
     served: bool = False
 
 
@@ -432,7 +435,20 @@ class Library:
             known = engine.Capture(self.memory).standing(start=start)
         except MemsearchError:
             return Standing(agents=agents, pinned=pinned)
-        return Standing(known.capturing, known.alarms, known.waiting, agents, pinned, served=True)
+        sync, synced = self._met()
+        return Standing(known.capturing, known.alarms, known.waiting, agents, pinned, sync, synced, served=True)
+
+    def _met(self) -> tuple[str, bool]:
+        """When the other machines were met last, and whether nothing there needs a word."""
+        try:
+            state = engine.Sync(self.memory).state()
+        except MemsearchError:
+            return "", True
+        if not state.remote:
+            return "", True
+        last = state.last
+        at = datetime.fromtimestamp(state.worked).strftime("%Y-%m-%d %H:%M") if state.worked else ""
+        return at or "not yet", not (last and (last.problems or last.error))
 
     def related(self, item: Item, entry: Entry) -> tuple[list[Related], str]:
         """The other notes on an entry's matter, oldest first, then those of turns that wrote to the files that it names, newest first;
@@ -570,6 +586,7 @@ class Library:
         try:
             state: dict[str, Any] = msgspec.to_builtins(service.health())
             state["service"] = msgspec.to_builtins(service.status())
+            state["sync"] = msgspec.to_builtins(engine.Sync(self.memory).state())
             return state
         except MemsearchError as error:
             return {"error": str(error), "hint": error.hint}

@@ -212,10 +212,12 @@ class Home:
             folder.mkdir(mode=0o700, exist_ok=True)
         return self
 
-    def exposed(self) -> list[Path]:
-        """What others may read in the home, if its folders let them: left by a backup, or by a version that trusted the folder."""
-        found = [self.root] if self.root.stat().st_mode & 0o077 else []
-        for base, folders, names in os.walk(self.root):
+    def exposed(self, below: Path | None = None) -> list[Path]:
+        """What others may read in the home (or *below* a folder of it), if its folders let them: left by a backup, or by a version
+        that trusted the folder."""
+        top = below or self.root
+        found = [top] if top.stat().st_mode & 0o077 else []
+        for base, folders, names in os.walk(top):
             for name in (*folders, *names):
                 path = Path(base, name)
                 info = path.lstat()
@@ -223,9 +225,9 @@ class Home:
                     found.append(path)
         return found
 
-    def close_to_others(self) -> int:
+    def close_to_others(self, below: Path | None = None) -> int:
         """Take from others what ``exposed`` lists. Returns how many."""
-        found = self.exposed()
+        found = self.exposed(below)
         for path in found:
             with contextlib.suppress(FileNotFoundError):
                 path.chmod(path.stat().st_mode & 0o700)

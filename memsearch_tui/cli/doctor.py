@@ -23,7 +23,7 @@ def examine(memory: Memory, *, fix: bool) -> list[dict[str, Any]]:
         _model(memory),
     ]
     checks += [_agents(memory), _conversations(memory, fix=fix), _readers(memory), _trust(memory), _repair(memory)]
-    checks += _service(memory, fix=fix)
+    checks += _sync(memory) + _service(memory, fix=fix)
     return checks
 
 
@@ -46,6 +46,26 @@ def _history(memory: Memory, *, fix: bool) -> dict[str, Any]:
     return _check(
         "undo history", not wrong, wrong or "sound", "memsearch doctor --fix sets it aside and begins a new one"
     )
+
+
+def _sync(memory: Memory) -> list[dict[str, Any]]:
+    """The other machines, where there are some."""
+    try:
+        state = engine.Sync(memory).state()
+    except MemsearchError as error:
+        return [_check("sync", False, str(error), error.hint)]
+    if not state.remote:
+        return []
+    wrong = [*state.last.problems, state.last.error] if state.last else []
+    said = next(filter(None, wrong), "")
+    return [
+        _check(
+            "sync",
+            not said,
+            said or f"{state.remote} was met" if state.worked else "not met yet",
+            "memsearch sync status",
+        )
+    ]
 
 
 def _home(memory: Memory, *, fix: bool) -> dict[str, Any]:

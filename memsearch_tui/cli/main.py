@@ -71,7 +71,7 @@ COMMANDS = {
         "secrets": ("trust", "secrets", "Find secrets, and take them out everywhere."),
         "trust": ("trust", "trust", "Notes that wait for your word before sessions are told."),
         "repair": ("trust", "repair", "Find junk and repetitions; mend them on your word."),
-        "sync": ("sync", "sync", "One memory in several places: git's merge driver, conflicts."),
+        "sync": ("sync", "sync", "One memory on all your machines, and in all branches."),
         "verify": ("verify", "verify", "Find notes whose files, symbols or commands are gone or elsewhere."),
         "supersede": ("trust", "supersede", "Mark a note as overtaken by another."),
     },

@@ -13,9 +13,168 @@ from memsearch_tui.cli.options import as_json, scope
 from memsearch_tui.counted import many
 
 
-@click.group()
-def sync() -> None:
-    """One memory in several places: branches of a repository, machines."""
+@click.group(
+    invoke_without_command=True,
+    epilog="\b\nExamples:\n  memsearch sync add git@git.example.org:me/memory.git   meet your other machines there\n  memsearch sync                                         now, instead of in a few minutes",
+)
+@click.option(
+    "--accept-deletions",
+    is_flag=True,
+    help="Notes that are gone here, or elsewhere, on a large scale: delete them everywhere.",
+)
+@click.option(
+    "--bring-back",
+    is_flag=True,
+    help="Notes that are gone here, and were not deleted with memsearch: fetch them again.",
+)
+@click.option(
+    "--rejoin",
+    is_flag=True,
+    help="The remote's history was rewritten: meet it as a new one; what either side has stays.",
+)
+@as_json
+@click.pass_context
+def sync(context: click.Context, accept_deletions: bool, bring_back: bool, rejoin: bool, json_: bool) -> int | None:
+    """One memory on all your machines, and in all branches of a repository.
+
+    Without a command: fetch what the others wrote, put it together with what was written here, and send that."""
+    if context.invoked_subcommand is not None:
+        return None
+    answer = engine.SyncAnswer(accept_deletions, bring_back, rejoin)
+    if not json_:
+        output.say("meeting the other machines …")
+    done = engine.Sync(Memory()).round(answer)
+    return _say_round(done, json_)
+
+
+@sync.command(
+    "add",
+    epilog="\b\nExamples:\n  memsearch sync add git@git.example.org:me/memory.git\n  memsearch sync add /media/stick/memory.git",
+)
+@click.argument("remote", metavar="REMOTE")
+@click.option("--yes", "-y", is_flag=True, help="Don't ask.")
+@as_json
+def add(remote: str, yes: bool, json_: bool) -> int:
+    """Name the git repository where your machines meet, and go there for the first time. It has to be empty, or a memory.
+
+    Whoever can read that repository can read your notes. Secrets are looked for before anything is sent, and nothing is then."""
+    syncing = engine.Sync(Memory())
+    if not json_:
+        output.say(f"looking at {output.safe(remote)} …")
+    remote = syncing.check(remote)
+    output.confirm(
+        f"Notes of all projects, remembered facts and MEMORY.md go to {output.safe(remote)} from now on. Begin?", yes
+    )
+    syncing.add(remote)
+    if not json_:
+        output.say("meeting the other machines …")
+    done = syncing.round()
+    return _say_round(done, json_)
+
+
+@sync.command("remove", epilog="\b\nExample:\n  memsearch sync remove")
+@as_json
+def remove(json_: bool) -> None:
+    """Meet the other machines no more. All notes stay, here and there."""
+    syncing = engine.Sync(Memory())
+    remote = syncing.state().remote
+    if remote:
+        syncing.remove()
+    if json_:
+        output.emit({"removed": remote})
+    else:
+        output.say(f"{output.safe(remote)} is not asked any more" if remote else "there is no remote")
+
+
+@sync.command("rewrite", epilog="\b\nExample:\n  memsearch sync rewrite")
+@click.option("--yes", "-y", is_flag=True, help="Don't ask.")
+@as_json
+def rewrite(yes: bool, json_: bool) -> None:
+    """Have the remote's history begin anew with what stands there now, after a secret was scrubbed.
+
+    The other machines stop until each is told `memsearch sync --rejoin`. A server may keep what nobody can reach any more until it
+    tidies up (`git gc --prune=now` there); copies that somebody else made keep it for good."""
+    syncing = engine.Sync(Memory())
+    remote = syncing.state().remote
+    output.confirm(f"Replace the history of {output.safe(remote or 'the remote')} by what stands there now?", yes)
+    syncing.rewrite()
+    output.emit({"rewritten": remote}) if json_ else output.say(
+        "done; on each of the other machines: `memsearch sync --rejoin`. On the server: `git gc --prune=now`"
+    )
+
+
+@sync.command("status", epilog="\b\nExample:\n  memsearch sync status")
+@as_json
+def status(json_: bool) -> int:
+    """Where your machines meet, how the last round went, and what needs your word. Exits 5 where something does."""
+    import msgspec
+
+    state = engine.Sync(Memory()).state()
+    if json_:
+        output.emit(msgspec.to_builtins(state))
+    elif not state.remote:
+        output.echo("this machine meets no other; `memsearch sync add REMOTE` names a git repository of yours")
+    else:
+        output.echo(
+            f"remote    {output.safe(state.remote)}"
+            + (f", every {state.every_minutes:g} min" if state.every_minutes else ", when asked")
+        )
+        output.echo(f"last      {_ago(state.worked) if state.worked else 'never'}")
+        if state.last:
+            _say_details(state.last)
+        for other in state.elsewhere:
+            output.echo(
+                f"elsewhere {other.name}, {many(other.files, 'file')}: no folder here; `memsearch sync attach {other.id[:8]} FOLDER`"
+            )
+    return 5 if state.last and (state.last.error or state.last.problems) else 0
+
+
+@sync.command("attach", epilog="\b\nExample:\n  memsearch sync attach website ~/work/website")
+@click.argument("name", metavar="PROJECT")
+@click.argument("folder", type=click.Path(file_okay=False))
+@as_json
+def attach(name: str, folder: str, json_: bool) -> None:
+    """Say which folder here is a project of another machine. Clones of one git repository find each other by themselves."""
+    found = engine.Sync(Memory()).attach(name, folder)
+    output.emit({"project": found, "folder": folder}) if json_ else output.say("`memsearch sync` fetches its notes")
+
+
+def _say_round(done: engine.SyncRound, json_: bool) -> int:
+    import msgspec
+
+    if json_:
+        output.emit(msgspec.to_builtins(done))
+    else:
+        parts = [
+            f"{done.received} received" if done.received else "",
+            f"{done.gone} deleted elsewhere" if done.gone else "",
+            f"{done.sent} sent" if done.sent else "",
+        ]
+        output.echo(", ".join(filter(None, parts)) or "nothing new")
+        _say_details(done)
+    return 5 if done.problems else 0
+
+
+def _say_details(done: engine.SyncRound) -> None:
+    if done.conflicts:
+        output.echo(f"! {many(done.conflicts, 'note')} changed in two places: `memsearch sync conflicts` decides")
+    for problem in (*done.problems, *([done.error] if done.error else [])):
+        output.echo(f"! {output.safe(problem)}")
+
+
+def _ago(moment: float) -> str:
+    import time
+
+    minutes = (time.time() - moment) / 60
+    return (
+        "just now"
+        if minutes < 1
+        else f"{minutes:.0f} min ago"
+        if minutes < 90
+        else f"{minutes / 60:.0f} h ago"
+        if minutes < 2880
+        else f"{minutes / 1440:.0f} days ago"
+    )
 
 
 @sync.command(

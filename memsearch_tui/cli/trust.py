@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import Memory, NotFound, UsageError
+from memsearch_engine import Memory, MemsearchError, NotFound, UsageError
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, scope
@@ -115,7 +115,21 @@ def secrets_scrub(text: str | None, rule: str, entry: str, dry_run: bool, yes: b
             output.say(
                 f"found still in {many(len(report.others), 'file')} that memsearch does not own; the index is built again by the next command"
             )
+        _say_remote()
     return 5 if report.left else 0
+
+
+def _say_remote() -> None:
+    """What a scrub here means for the repository where the owner's machines meet."""
+    syncing = engine.Sync(Memory())
+    if not (remote := syncing.state().remote):
+        return
+    try:
+        syncing.round()
+        said = f"{remote} has it no more in what stands there now; the other machines take it out at their next sync"
+    except MemsearchError as error:
+        said = f"{remote} still has it: {error}. The next `memsearch sync` takes it out of what stands there"
+    output.say(f"{output.safe(said)}. Its history still holds it: `memsearch sync rewrite` begins a new one")
 
 
 def _say_places(ours: list, others: list) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from datetime import datetime
 from typing import Any, ClassVar
 
 from memsearch_engine import MemsearchError, all_agents
@@ -205,6 +206,7 @@ def health_rows(state: dict[str, Any], making: str = "") -> list[Row]:
             ]
         )
         rows.append([(f"  {row['memory']}", "dim")])
+    rows += _sync_rows(state.get("sync", {"remote": ""}))
     rows.append([])
     for problem in state["problems"]:
         rows.append(
@@ -216,6 +218,45 @@ def health_rows(state: dict[str, Any], making: str = "") -> list[Row]:
         )
     if not state["problems"]:
         rows.append([("no problems", "good")])
+    return rows
+
+
+def _sync_rows(sync: dict[str, Any]) -> list[Row]:
+    """Where the owner's machines meet, and how that went."""
+    if not sync["remote"]:
+        return []
+    last = sync["last"] or {}
+    met = datetime.fromtimestamp(sync["worked"]).strftime("%Y-%m-%d %H:%M") if sync["worked"] else "not yet"
+    counts = ", ".join(
+        f"{last[key]} {word}"
+        for key, word in (("received", "received"), ("sent", "sent"), ("gone", "deleted"))
+        if last.get(key)
+    )
+    rows: list[Row] = [
+        [],
+        [
+            ("sync     ", "dim"),
+            (sync["remote"], "text"),
+            (f"  {met}", "good" if met != "not yet" else "warn"),
+            (f"  {counts}" if counts else "", "dim"),
+        ],
+    ]
+    rows += [
+        [("         ", "dim"), (text, "warn")]
+        for text in (*last.get("problems", []), *filter(None, [last.get("error")]))
+    ]
+    if last.get("conflicts"):
+        rows.append(
+            [
+                ("         ", "dim"),
+                (f"{many(last['conflicts'], 'note')} changed in two places", "warn"),
+                ("  -> f5", "accent"),
+            ]
+        )
+    rows += [
+        [("         ", "dim"), (f"{other['name']}, {many(other['files'], 'file')}: no folder here", "dim")]
+        for other in sync["elsewhere"]
+    ]
     return rows
 
 

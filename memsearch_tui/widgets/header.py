@@ -63,6 +63,15 @@ def parts(name: str, notes: int, days: int, now: Standing, today: str) -> list[P
         )  # fmt: skip
     elif now.served:
         found.append(([("c ", "dim"), ("no agent is captured", "warn")], "screen.connect"))
+    if now.sync:
+        said = (
+            f"synced {when(now.sync, today)}"
+            if now.synced
+            else "sync needs you"
+            if now.sync == "not yet"
+            else f"sync stopped {when(now.sync, today)}"
+        )
+        found.append(([("" if now.synced else "f3 ", "dim"), (said, "dim" if now.synced else "warn")], "health"))
     found.append(([(f"{notes:,} {'note' if notes == 1 else 'notes'} in {many(days, 'day')}", "dim")], ""))
     return found
 

@@ -43,8 +43,9 @@ class Machine:
         self.journal.origin.close()
         self.journal = Journal(self.home)
 
-    def sync(self, **answer: bool) -> Round:
-        return sync(self.home, self.journal, self.remote, [self.project], Answer(**answer))
+    def sync(self, projects: list[Project] | None = None, **answer: bool) -> Round:
+        there = [self.project] if projects is None else projects
+        return sync(self.home, self.journal, self.remote, there, Answer(**answer))
 
     def note(self, text: str, at: str = "10:00", day: str = DAY) -> str:
         return self.journal.add_note(str(self.memory), day, at, text).entry_id

@@ -190,6 +190,24 @@ def test_a_folder_that_is_gone_deletes_nothing_elsewhere(machines: tuple[Machine
     assert len(two.bodies()) == 16
 
 
+def test_a_project_that_comes_to_a_machine_later_gets_its_notes(machines: tuple[Machine, Machine]):
+    one, two = machines
+    one.note("From the first")
+    one.sync()
+    two.sync(projects=[])  # not cloned yet
+    one.note("One more", at="11:00")
+    meet(one)
+    two.sync(projects=[])
+    two.note("Written before the first round", at="12:00")
+    meet(two, one)
+    assert two.bodies() == one.bodies() == ["From the first", "One more", "Written before the first round"]
+    two.sync(projects=[])  # its folder was deleted, and is cloned again, without notes
+    (two.memory / f"{DAY}.md").unlink()
+    one.note("Meanwhile", at="13:00")
+    meet(one, two)
+    assert len(two.bodies()) == len(one.bodies()) == 4
+
+
 def test_deletions_on_a_large_scale_are_shown_before_they_are_taken_over(machines: tuple[Machine, Machine]):
     one, two = machines
     for i in range(15):

@@ -28,6 +28,10 @@ class Undoable:
         self.history = History(home.history_db)
         self.origin = Origin(home)
 
+    def close(self) -> None:
+        self.history.close()
+        self.origin.close()
+
     def undo(self, memory: str = "", entry_id: str = "") -> list[Change]:
         """Take back the last change (of a folder, of an entry, or of all). Returns what was undone, newest first."""
         self._settle_all()

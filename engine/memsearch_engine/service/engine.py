@@ -65,6 +65,8 @@ from memsearch_engine.service.grounding import Grounder
 from memsearch_engine.service.indexing import Call, Indexer, Job, distinct
 from memsearch_engine.service.waiting import Waiting
 from memsearch_engine.settings import Settings, load
+from memsearch_engine.sync import run as sync_run
+from memsearch_engine.sync import state as sync_state
 from memsearch_engine.transcripts import summary
 from memsearch_engine.transcripts.evidence import Archive
 from memsearch_engine.transcripts.locate import find_session
@@ -82,6 +84,7 @@ _RECONCILE_S = 300.0
 _NATIVE_S = 15.0
 _SUMMARIES_S = 15.0
 _LONGTERM_S = 30.0
+_SYNC_S = 20.0  # how often it is asked whether a round of sync is due
 _TRACED = 10  # hits among which notes on one matter are looked for
 _KNOWN = 5  # things about an action of which a session is told the first that it was not told yet
 _AT_ONCE = 100  # turns whose actions are noted in one go
@@ -112,6 +115,8 @@ class Engine:
         self._look_at_settings()
         self._summarise_now = threading.Event()
         self._unnoted: list[tuple[tuple[str, str, str], tuple[str, str]]] | None = None
+        self._sync_now, self._syncing = threading.Event(), False
+        self._sent = -1  # the version that the last round of sync has taken along
         self._longterm_seen = self._longterm_stamp()  # before a project is read for the first time
         self._remembering = False
         self._telling = threading.Lock()
@@ -120,6 +125,7 @@ class Engine:
         threading.Thread(target=self._keeper, name="keeper", daemon=True).start()
         threading.Thread(target=self._summariser, name="summaries", daemon=True).start()
         threading.Thread(target=self._rememberer, name="longterm", daemon=True).start()
+        threading.Thread(target=self._syncer, name="sync", daemon=True).start()
 
     @property
     def settings(self) -> Settings:
@@ -129,10 +135,19 @@ class Engine:
     def busy(self) -> bool:
         return self.indexer.busy or self._remembering or self.grounder.busy
 
+    def may_sleep(self) -> bool:
+        """Whether nobody waits for the other machines: what was written since the last round goes to them first, once."""
+        if self.settings.sync.remote and self.settings.sync.every_minutes and self._sent != self.version:
+            self._sent = self.version
+            self._syncing = True
+            self._sync_now.set()
+        return not self._syncing
+
     def stop(self) -> None:
         """Have all that waits come to its end."""
         self.stopping.set()
         self._summarise_now.set()
+        self._sync_now.set()
         self._bump()
 
     def close(self) -> None:
@@ -218,6 +233,39 @@ class Engine:
                 log.warning("long-term memory: %s", error)
             except Exception:  # a project's files may be anything
                 log.exception("long-term memory")
+
+    def _syncer(self) -> None:
+        """Meet the owner's other machines now and then, later and later while that fails. What goes wrong is kept with the round: the
+        header, `sync status` and `doctor` say it."""
+        while not self.stopping.is_set():
+            now = self._sync_now.wait(_SYNC_S)
+            self._sync_now.clear()
+            wanted = self.settings.sync
+            try:
+                if wanted.remote and wanted.every_minutes and not self._paused and not self.stopping.is_set():
+                    with sync_state.opened(self.home) as state:
+                        is_due = now or sync_state.due(state, wanted.every_minutes)
+                    if is_due:
+                        self._sync(wanted.remote)
+            except MemsearchError as error:
+                log.warning("sync: %s", error)
+            except Exception:  # a remote may hold anything
+                log.exception("sync")
+            finally:
+                self._syncing = False
+
+    def _sync(self, remote: str) -> None:
+        version, journal = self.version, Journal(self.home)
+        try:
+            projects = sync_run.participants(self._registered())
+            done = sync_run.sync(self.home, journal, remote, projects, stop=self.stopping.is_set)
+        finally:
+            journal.close()
+        self._sent = version
+        if done.received or done.gone or done.conflicts:
+            self._look_at([project.memory for project in projects if os.path.isdir(project.memory)])
+            self._bump()
+        log.info("sync: %s", msgspec.json.encode(done).decode())
 
     def _keep_pages(self) -> None:
         """Have changes to PROJECT.md and USER.md proposed, and skills drafted, where that is enabled, notes have come, and the pause is

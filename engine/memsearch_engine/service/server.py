@@ -129,7 +129,7 @@ class Server:
             return True
         if self.connections or self.engine.busy:
             self.last_active = time.monotonic()
-        return time.monotonic() - self.last_active > self.idle_s
+        return time.monotonic() - self.last_active > self.idle_s and self.engine.may_sleep()
 
     def _serve(self, peer: socket.socket) -> None:
         """Read requests of one client; each runs in the pool so that it can be cancelled meanwhile."""

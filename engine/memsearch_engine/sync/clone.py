@@ -26,7 +26,7 @@ _SAFE = {
     "core.fsmonitor": "false",
     "protocol.ext.allow": "never",
     "commit.gpgsign": "false",
-    "gc.auto": "0",
+    "gc.autoDetach": "false",
     "push.gpgSign": "false",
     "submodule.recurse": "false",
 }
@@ -55,7 +55,7 @@ class Clone:
     """The bare repository in ``MEMSEARCH_HOME/sync``."""
 
     def __init__(self, home: Home) -> None:
-        self.path = home.root / "sync" / "clone.git"
+        self.home, self.path = home, home.root / "sync" / "clone.git"
         self._opened: Any = None  # a dulwich Repo: its types say less than is so
 
     def close(self) -> None:
@@ -83,9 +83,16 @@ class Clone:
 
     def push(self, remote: str, commit: str) -> bool:
         """Whether the remote took *commit*; False where somebody was faster. Raises Away."""
-        self.set_ref(_MAIN, commit)
+        self.set_main(commit)
+        return self._pushed("--", remote, f"{commit}:{_MAIN}")
+
+    def replace(self, remote: str, commit: str, old: str) -> bool:
+        """Whether *commit* took the place of all that the remote had, *old* being its newest. Raises Away."""
+        return self._pushed(f"--force-with-lease={_MAIN}:{old}", "--", remote, f"+{commit}:{_MAIN}")
+
+    def _pushed(self, *words: str) -> bool:
         try:
-            self._git("push", "--quiet", "--no-verify", "--", remote, f"{commit}:{_MAIN}")
+            self._git("push", "--quiet", "--no-verify", *words)
         except Away as error:
             if re.search(
                 r"non-fast-forward|fetch first|rejected|stale info|cannot lock ref|failed to update ref", str(error)
@@ -103,7 +110,7 @@ class Clone:
         options = [part for name, value in _SAFE.items() for part in ("-c", f"{name}={value}")]
         try:
             done = subprocess.run(
-                ["git", *options, *words], env=env, cwd=self.path, capture_output=True, timeout=_TIMEOUT_S, stdin=subprocess.DEVNULL
+                ["git", *options, *words], env=env, cwd=self.path, umask=0o077, capture_output=True, timeout=_TIMEOUT_S, stdin=subprocess.DEVNULL
             )  # fmt: skip
         except subprocess.TimeoutExpired as error:
             raise Away(f"the remote did not answer within {_TIMEOUT_S:.0f} s", "it is tried again") from error
@@ -116,12 +123,29 @@ class Clone:
         return done.stdout.decode("utf-8", "replace")
 
     def _made(self) -> Path:
-        if not (self.path / "HEAD").exists():
+        if not self.is_there:
             from dulwich.repo import Repo
 
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.home.ensure()
+            for folder in (self.path.parent, self.path):
+                folder.mkdir(mode=0o700, exist_ok=True)
             Repo.init_bare(str(self.path)).close()
         return self.path
+
+    @property
+    def is_there(self) -> bool:
+        return (self.path / "HEAD").exists()
+
+    def remove(self) -> None:
+        """Throw it away: what it holds is on the remote, or stands in the notes."""
+        self._reopen()
+        shutil.rmtree(self.path, ignore_errors=True)
+
+    def tidy(self) -> None:
+        """Pack what has piled up, and have nobody else read it."""
+        if self.is_there:
+            self._git("gc", "--auto", "--quiet")
+            self.home.close_to_others(self.path)
 
     # -- objects --------------------------------------------------------------------------------------------
 
@@ -144,8 +168,9 @@ class Clone:
         except KeyError:
             return ""
 
-    def set_ref(self, name: str, commit: str) -> None:
-        self._repo.refs[name.encode()] = commit.encode()
+    def set_main(self, commit: str) -> None:
+        """Remember what is offered to the remote."""
+        self._repo.refs[_MAIN.encode()] = commit.encode()
 
     def has(self, commit: str) -> bool:
         return bool(commit) and commit.encode() in self._repo.object_store

@@ -8,13 +8,13 @@ gone than its owner is known to have deleted, the project is left alone and the 
 from __future__ import annotations
 
 import calendar
+import contextlib
 import os
 import re
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import filelock
 import msgspec
 
 from memsearch_engine import inside, network
@@ -26,6 +26,7 @@ from memsearch_engine.journal.merge import Unmergeable, merge, text_key
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.origin import key_of
 from memsearch_engine.journal.parse import parse
+from memsearch_engine.journal.text import shown_line
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.longterm import workspace
 from memsearch_engine.projects import Project
@@ -38,6 +39,7 @@ FORMAT = 1
 _MARK = "memsearch.json"
 _ATTEMPTS = 5
 _LONGTERM = "longterm/"
+_NOTE = re.compile(r"projects/([0-9a-f]{32})/memory/(.+)")
 #: Losses that nobody is known to have wanted: up to so many notes, or this share of a project's, pass without a question.
 _FEW, _SHARE = 10, 0.2
 
@@ -72,6 +74,70 @@ class _File(msgspec.Struct):
         return os.path.splitext(os.path.basename(self.path))[0]
 
 
+class Elsewhere(msgspec.Struct, frozen=True):
+    """A project that the remote has and this machine has no folder for. ``files``: of notes."""
+
+    id: str
+    name: str
+    files: int
+
+
+def look(home: Home, remote: str) -> None:
+    """Whether the machines can meet there. Raises Away, Refused."""
+    clone = Clone(home)
+    try:
+        head = clone.fetch(remote)
+        if head:
+            check_format(clone, head, remote)
+    finally:
+        clone.close()
+
+
+def check_format(clone: Clone, head: str, remote: str) -> None:
+    """Raises Refused where a commit is of something else than memories, or of a newer program."""
+    mark = clone.tree(head).get(_MARK, "")
+    try:
+        value = msgspec.json.decode(clone.blob(mark), type=dict[str, int]) if mark else {}
+    except msgspec.DecodeError:
+        value = {}
+    if "format" not in value:
+        raise Refused(f"{remote} holds something else than memories", "name an empty repository")
+    if value["format"] > FORMAT:
+        raise Refused("a newer memsearch has written there", "update this one")
+
+
+def participants(projects: list[Project]) -> list[Project]:
+    """Those that take part in a round, of every path where a project lives (the newest first): one folder for each identity, and none
+    for what is not on this machine any more."""
+    there = [project for project in projects if os.path.isdir(project.root)]
+    return list({project.id: project for project in reversed(there)}.values())[::-1]
+
+
+def elsewhere(home: Home, projects: list[Project]) -> list[Elsewhere]:
+    """What the remote had at the last round that has no folder here."""
+    clone = Clone(home)
+    try:
+        with opened(home) as state:
+            tree = clone.tree(state.get("seen")) if clone.is_there else {}
+            here = {project.id for project in projects} | set(state.places().values())
+        found: dict[str, int] = {}
+        for key in tree:
+            if (match := _NOTE.fullmatch(key)) and match[1] not in here:
+                found[match[1]] = found.get(match[1], 0) + 1
+        names = {name: _about(clone.blob(tree.get(f"projects/{name}/project.json", ""))) for name in found}
+        return [Elsewhere(name, names[name] or name[:8], count) for name, count in sorted(found.items())]
+    finally:
+        clone.close()
+
+
+def _about(data: bytes) -> str:
+    """What a project is called, by whoever wrote it there: a word to show, nothing else."""
+    try:
+        return shown_line(msgspec.json.decode(data, type=dict[str, str]).get("name", ""))[:80]
+    except msgspec.DecodeError:
+        return ""
+
+
 def sync(
     home: Home, journal: Journal, remote: str, projects: list[Project], answer: Answer | None = None, stop: Callable[[], bool] = lambda: False
 ) -> Round:  # fmt: skip
@@ -84,22 +150,50 @@ def sync(
         Refused: see there. Away: the remote can't be reached. Unreachable: another process is at it, or a file can't be written.
     """
     remote = checked(remote)
-    network.check(remote if not remote.startswith("/") else "/")
-    clone = Clone(home)
+    network.check(remote)
+    with _alone(home) as (clone, state):
+        try:
+            for _ in range(_ATTEMPTS):
+                done = _Round(home, journal, clone, state, remote, projects, answer or Answer(), stop).run()
+                if done is not None:
+                    clone.tidy()
+                    state.note(done)
+                    return done
+            raise Away("the remote changes faster than it can be merged", "it is tried again")
+        except MemsearchError as error:
+            state.note(Round(time.time(), error=str(error)))
+            raise
+
+
+def rewrite(home: Home, remote: str) -> None:
+    """Put one commit of what stands there now in the place of the remote's history, after a round; our own clone begins anew, too. The
+    other machines refuse that until their owner says ``rejoin``.
+
+    Raises:
+        Refused: somebody has written there meanwhile. Away, Unreachable: as ``sync``.
+    """
+    with _alone(home) as (clone, state):
+        head = state.get("seen")
+        commit = clone.commit(clone.tree(head), [], "notes, without what was before")
+        if not clone.replace(remote, commit, head):
+            raise Refused("another machine has written there meanwhile", "`memsearch sync`, then once more")
+        state.put("seen", commit)
+        state.settled(commit, {}, state.get("held").split())
+        clone.remove()
+        clone.fetch(remote)
+        clone.set_main(commit)
+
+
+@contextlib.contextmanager
+def _alone(home: Home) -> Iterator[tuple[Clone, State]]:
+    """Our clone and what is known of it, for one process at a time. Raises Unreachable."""
+    import filelock  # 50 ms
+
     home.ensure()
-    lock = filelock.FileLock(home.locks / "sync.lock", timeout=0, mode=0o600)
+    clone = Clone(home)
     try:
-        with lock, opened(home) as state:
-            try:
-                for _ in range(_ATTEMPTS):
-                    done = _Round(home, journal, clone, state, remote, projects, answer or Answer(), stop).run()
-                    if done is not None:
-                        state.note(done)
-                        return done
-                raise Away("the remote changes faster than it can be merged", "it is tried again")
-            except MemsearchError as error:
-                state.note(Round(time.time(), error=str(error)))
-                raise
+        with filelock.FileLock(home.locks / "sync.lock", timeout=0, mode=0o600), opened(home) as state:
+            yield clone, state
     except filelock.Timeout as error:
         raise Unreachable("a sync is under way", "`memsearch sync status` shows it") from error
     finally:
@@ -123,11 +217,11 @@ class _Round:
         self._recover()
         self.head = self._fetch()
         self.tree = self.clone.tree(self.head)
-        base = self._base()
-        self.base_tree = self.clone.tree(base)
+        self.base = self._base()
+        self.base_tree = self.clone.tree(self.base)
         self.taken = {key: commit for key, (commit, _) in self.state.taken().items()}
+        self.held = set(self.state.get("held").split())
         files = list(self._files())
-        self.base = base
         self.tombstones = {project: self._lines(project, "tombstones") for project in self.projects}
         self.present = {pair for file in files for pair in _texts(file.ours or b"", file.name)}
         files = self._unless_too_much_goes([file for file in files if self._merge(file)])
@@ -141,11 +235,11 @@ class _Round:
         if tree != self.tree:
             self._refuse_secrets(tree)
             pushed = self.clone.commit(tree, [self.head] if self.head else [], f"notes, {self.sent} changed")
-            self.state.settled(self.head, pins)
+            self.state.settled(self.head, pins, self.projects)
             if not self.clone.push(self.remote, pushed):
                 return None
             self.state.put("seen", pushed)
-        self.state.settled(pushed, pins)
+        self.state.settled(pushed, pins, self.projects)
         conflicts = sum(file.conflicts for file in files)
         return Round(time.time(), self.received, self.sent, self.gone, conflicts, self.problems)
 
@@ -161,7 +255,7 @@ class _Round:
         if known and not (self.clone.has(known) and self.clone.is_ancestor(known, head)):
             raise self._rewritten("the remote's history was rewritten")
         if head:
-            self._check_format(head)
+            check_format(self.clone, head, self.remote)
             self.state.put("seen", head)
         return head
 
@@ -170,17 +264,6 @@ class _Round:
             what,
             "nothing was changed here. Look at it; `memsearch sync --rejoin` meets it as a new one: what either side has stays",
         )
-
-    def _check_format(self, head: str) -> None:
-        mark = self.clone.tree(head).get(_MARK, "")
-        try:
-            value = msgspec.json.decode(self.clone.blob(mark), type=dict[str, int]) if mark else {}
-        except msgspec.DecodeError:
-            value = {}
-        if "format" not in value:
-            raise Refused(f"{self.remote} holds something else than memories", "name an empty repository")
-        if value["format"] > FORMAT:
-            raise Refused("a newer memsearch has written there", "update this one")
 
     def _base(self) -> str:
         """The newest commit that this machine's files hold: what was pushed last, even if nobody could say so any more."""
@@ -201,7 +284,7 @@ class _Round:
         """What each file that is left alone this time holds: its base stays what it was."""
         prefixes = tuple(self.skipped)
         keys = [key for key in {*self.tree, *self.base_tree, *self.taken} if prefixes and key.startswith(prefixes)]
-        return {key: self.taken.get(key, self.base) for key in keys}
+        return {key: self._base_of(key) for key in keys}
 
     # -- what there is ---------------------------------------------------------------------------------------
 
@@ -228,16 +311,20 @@ class _Round:
             if len(set(names)) > 1:
                 yield _File(key, path, memory, self.clone.blob(names[0]), ours, self.clone.blob(names[1]))
 
+    def _base_of(self, key: str) -> str:
+        """The commit that a file here holds; '' where its project had no folder here until now: nothing of it is gone then."""
+        project = key.split("/")[1] if key.startswith("projects/") else ""
+        return self.taken.get(key, self.base if not project or project in self.held else "")
+
     def _blob_of(self, key: str) -> str:
         """What the base has of a file."""
-        if key in self.taken:
-            return self.clone.tree(self.taken[key]).get(key, "")
-        return self.base_tree.get(key, "")
+        commit = self._base_of(key)
+        return (self.base_tree if commit == self.base else self.clone.tree(commit)).get(key, "")
 
     def _of_project(self, project: Project) -> dict[str, tuple[str, str]]:
         name = self._name(project)
         if not os.path.isdir(project.memory):
-            if any(key.startswith(f"projects/{name}/") for key in self.base_tree):
+            if any(key.startswith(f"projects/{name}/") for key in self.base_tree) and name in self.held:
                 self._skip(name, f"{project.memory} is not there: its notes stay as they are on the other machines")
             return {}
         listing = list_files(project.memory)
@@ -263,7 +350,7 @@ class _Round:
         if key.startswith(_LONGTERM):
             name = key.removeprefix(_LONGTERM)
             return (str(self.home.longterm / name), "") if _travels(name) else None
-        match = re.fullmatch(r"projects/([0-9a-f]{32})/memory/(.+)", key)
+        match = _NOTE.fullmatch(key)
         project = self.projects.get(match[1]) if match else None
         if match is None or project is None or not os.path.isdir(project.memory) or not _is_note(match[2]):
             return None

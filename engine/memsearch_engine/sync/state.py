@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -66,17 +66,23 @@ class State:
             self._db.execute("DELETE FROM sync_taken WHERE path=? AND before IS NULL", (path,))
             self._db.execute("UPDATE sync_taken SET base=before, seq=0, before=NULL WHERE path=?", (path,))
 
-    def settled(self, base: str, pins: dict[str, str]) -> None:
-        """All files hold *base* now, but those that were left alone: path -> the commit that they hold."""
+    def settled(self, base: str, pins: dict[str, str], projects: Iterable[str]) -> None:
+        """All files of *projects* hold *base* now, but those that were left alone (*pins*: path -> the commit that they hold)."""
         with transaction(self._db):
+            self.put("held", " ".join(sorted(projects)))
             self.put("base", base)
             self._db.execute("DELETE FROM sync_taken")
             rows = list(pins.items())
             self._db.executemany("INSERT INTO sync_taken (path, base, seq) VALUES (?,?,0)", rows)
 
+    def leave(self) -> None:
+        """Know nothing of any remote any more; which folder is which project elsewhere stays known."""
+        self._db.execute("DELETE FROM sync_values")
+        self._db.execute("DELETE FROM sync_taken")
+
     def forget(self) -> None:
         """Begin anew with the remote: nothing of it is known to be here."""
-        self._db.execute("DELETE FROM sync_values WHERE name IN ('base', 'seen')")
+        self._db.execute("DELETE FROM sync_values WHERE name IN ('base', 'held', 'seen')")
         self._db.execute("DELETE FROM sync_taken")
 
     def places(self) -> dict[str, str]:

@@ -2,18 +2,44 @@
 
 from __future__ import annotations
 
+import os
 from typing import Literal
 
-from memsearch_engine import git_driver
+import msgspec
+
+from memsearch_engine import git_driver, network, settings
 from memsearch_engine.agents.patches import Patch
+from memsearch_engine.errors import NotFound, UsageError
 from memsearch_engine.git_driver import DriverState
+from memsearch_engine.journal.write import Journal
 from memsearch_engine.memory import Memory
+from memsearch_engine.projects import Project, locate
+from memsearch_engine.registry import Registry
+from memsearch_engine.sync import run
+from memsearch_engine.sync.clone import Away, Clone, checked
+from memsearch_engine.sync.run import Answer, Elsewhere
+from memsearch_engine.sync.state import Round, opened
 from memsearch_engine.trust import contested
 from memsearch_engine.trust.contested import Contested
 
 
+class SyncState(msgspec.Struct, frozen=True):
+    """Where this machine stands.
+
+    Attributes:
+        remote: where it meets the others, '' where it meets none. last: the last round. worked: when one went well (seconds since
+            1970, 0: never). elsewhere: projects of other machines that have no folder here.
+    """
+
+    remote: str
+    every_minutes: float
+    last: Round | None
+    worked: float
+    elsewhere: list[Elsewhere]
+
+
 class Sync:
-    """Notes that were changed in two places, and git's merge driver.
+    """One memory on several machines, notes that were changed in two places, and git's merge driver.
 
     >>> with Memory() as memory:
     ...     Sync(memory).conflicts()
@@ -22,6 +48,93 @@ class Sync:
 
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
+
+    def state(self) -> SyncState:
+        """How it stands. Raises SettingsError, Unreachable."""
+        wanted = settings.load(self._memory.home).sync
+        if not wanted.remote or not self._memory.home.state_db.exists():
+            return SyncState(wanted.remote, wanted.every_minutes, None, 0.0, [])
+        with opened(self._memory.home) as state:
+            last, worked = state.last(), float(state.get("worked") or 0)
+        found = run.elsewhere(self._memory.home, self._projects())
+        return SyncState(wanted.remote, wanted.every_minutes, last, worked, found)
+
+    def check(self, remote: str) -> str:
+        """*remote* as it would be used, asked once. Raises UsageError, Away (it can't be reached), Refused (it is no memory's)."""
+        remote = checked(remote)
+        network.check(remote)
+        try:
+            run.look(self._memory.home, remote)
+        except Away as error:
+            raise Away(
+                str(error), "check the address and your access; `git init --bare FOLDER` makes an empty repository"
+            ) from error
+        return remote
+
+    def add(self, remote: str) -> None:
+        """Meet other machines there from now on. Raises UsageError where another one is used already, SettingsError."""
+        remote = checked(remote)
+        used = settings.load(self._memory.home).sync.remote
+        if used and used != remote:
+            raise UsageError(f"this machine meets others at {used}", "`memsearch sync remove` first")
+        settings.set_value(self._memory.home, "sync.remote", remote)
+
+    def remove(self) -> None:
+        """Meet nobody any more: notes stay, here and there."""
+        settings.unset(self._memory.home, "sync.remote")
+        Clone(self._memory.home).remove()
+        with opened(self._memory.home) as state:
+            state.leave()
+
+    def round(self, answer: Answer | None = None) -> Round:
+        """Fetch, merge, write, push. Raises UsageError where there is no remote, Refused, Away, Unreachable."""
+        remote = settings.load(self._memory.home).sync.remote
+        if not remote:
+            raise UsageError(
+                "there is no remote to meet at", "`memsearch sync add REMOTE` names one: any git repository of yours"
+            )
+        journal = Journal(self._memory.home)
+        try:
+            return run.sync(self._memory.home, journal, remote, self._projects(), answer)
+        finally:
+            journal.close()
+
+    def rewrite(self) -> None:
+        """Have the remote forget what was before, by one commit of what stands there after a round: what was scrubbed is still in its
+        history otherwise. The other machines have to ``rejoin``. Raises as ``round``."""
+        self.round()
+        run.rewrite(self._memory.home, settings.load(self._memory.home).sync.remote)
+
+    def attach(self, name: str, folder: str) -> str:
+        """Have *folder* hold the notes of a project of another machine (its name or the beginning of its id), where git does not say that
+        it is that project. Returns the id. Raises NotFound, UsageError."""
+        found = [
+            other
+            for other in self.state().elsewhere
+            if other.name == name or (len(name) > 3 and other.id.startswith(name))
+        ]
+        if not found:
+            raise NotFound(f"no project {name} without a folder here", "`memsearch sync status` lists them")
+        if len(found) > 1:
+            raise UsageError(f"several projects are called {name}", "name it by its id")
+        if not os.path.isdir(folder):
+            raise NotFound(f"no folder {folder}")
+        registry = Registry(self._memory.home)
+        try:
+            project = registry.at(locate(folder, self._memory.home), register=True)
+        finally:
+            registry.close()
+        os.makedirs(project.memory, exist_ok=True)
+        with opened(self._memory.home) as state:
+            state.place(project.root, found[0].id)
+        return found[0].id
+
+    def _projects(self) -> list[Project]:
+        registry = Registry(self._memory.home)
+        try:
+            return run.participants(registry.all())
+        finally:
+            registry.close()
 
     def conflicts(self) -> list[Contested]:
         """Notes whose text was changed in two places, both texts of each, newest day first."""
