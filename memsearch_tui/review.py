@@ -76,7 +76,7 @@ class Decision(msgspec.Struct, frozen=True):
 TITLES = {
     "longterm": "long-term memory",
     "held": "waits for your word",
-    "conflict": "changed in two places",
+    "conflict": "two texts",
     "repair": "could be mended",
     "amends": "a newer word?",
     "contradicts": "can't both hold",
@@ -369,11 +369,11 @@ def _contested(memory: Memory) -> list[Case]:
         detail: list[Line] = [
             [("this note was changed in two places; sessions are told neither text until you decide", "warn")],
             [],
-            [("- shown now", "strong")],
+            [("shown now", "strong")],
         ]
-        detail += [[(f"- {line}", "bad" if line not in other.body.splitlines() else "text")] for line in first]
-        detail += [[], [("+ the other", "strong")]]
-        detail += [[(f"+ {line}", "good" if line not in first else "text")] for line in other.body.splitlines()]
+        detail += _against(first, other.body.splitlines(), "-", "bad")
+        detail += [[], [("the other", "strong")]]
+        detail += _against(other.body.splitlines(), first, "+", "good")
         title = f"{case.day}  {(shown or other).title}"
         ids = tuple(entry.id for entry in (shown, other) if entry)
         found.append(
@@ -383,6 +383,14 @@ def _contested(memory: Memory) -> list[Case]:
             )
         )  # fmt: skip
     return found
+
+
+def _against(lines: list[str], others: list[str], sign: str, tone: Tone) -> list[Line]:
+    """Lines of one text, with a sign before those that the other has not."""
+    return [
+        [(f"  {line.removeprefix('- ')}", "text") if line in others else (f"{sign} {line.removeprefix('- ')}", tone)]
+        for line in lines
+    ]
 
 
 def _decide_contested(memory: Memory, case: Case, yes: bool, text: str | None) -> Decision:

@@ -35,6 +35,7 @@ SCENES = {
     "projects": ("memsearch-dark", ["f2"]),
     "activity": ("memsearch-dark", ["f4"]),
     "review": ("memsearch-light", ["f5"]),
+    "conflict": ("memsearch-dark", ["f5", "wait", "down", "down", "down"]),
     "health": ("memsearch-light", ["f3"]),
 }
 
@@ -44,6 +45,10 @@ async def scene(library: Library, name: str, theme: str, keys: list[str]) -> Non
     app = MemsearchApp(library, theme=theme, live=False)
     async with app.run_test(size=SIZES.get(name, SIZE)) as pilot:
         for key in keys:
+            if key == "wait":  # until what the next keys walk through is there
+                await app.workers.wait_for_complete()
+                await pilot.pause()
+                continue
             await pilot.press({" ": "space", ":": "colon"}.get(key, key))
             if key == "slash":
                 await pilot.pause()

@@ -135,7 +135,7 @@ _PUBLIC = {
     "Sync": "verbs.sync",
     "SyncAnswer": "sync.run:Answer",
     "SyncRound": "sync.state:Round",
-    "SyncState": "verbs.sync",
+    "SyncState": "sync.run",
     "Trust": "verbs.trust",
     "Turn": "transcripts.model",
     "Unreachable": "errors",
@@ -211,6 +211,7 @@ if TYPE_CHECKING:
     from memsearch_engine.service.answers import Health, Inbox, Standing, State, Status
     from memsearch_engine.settings import Provider, Settings, SkillTask, Summarize, Task
     from memsearch_engine.sync.run import Answer as SyncAnswer
+    from memsearch_engine.sync.run import SyncState
     from memsearch_engine.sync.state import Round as SyncRound
     from memsearch_engine.transcripts.locate import Excerpt
     from memsearch_engine.transcripts.model import ToolCall, Turn
@@ -231,7 +232,7 @@ if TYPE_CHECKING:
     from memsearch_engine.verbs.secrets import Secrets
     from memsearch_engine.verbs.setup import Configuration, Service
     from memsearch_engine.verbs.skills import Skills
-    from memsearch_engine.verbs.sync import Sync, SyncState
+    from memsearch_engine.verbs.sync import Sync
     from memsearch_engine.verbs.trust import Trust
 
 

@@ -13,6 +13,7 @@ from memsearch_engine.capture import summaries
 from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.capture.ledger import Ledger, Outcome, SeenTurn
 from memsearch_engine.home import Home
+from memsearch_engine.journal.merge import merge
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.llm import spend
 from memsearch_engine.llm.reply import Reply
@@ -44,6 +45,13 @@ _TOLD = (
     ("store the shipping fee", "orders-money-cents"),
 )
 _SHOWN_DAYS = 28
+#: A story's note that two machines have changed: what it said, and what each made of it.
+_CONTESTED = (
+    "orders-runbook-oncall",
+    "Escalation after 20 minutes.",
+    "Escalation after 15 minutes.",
+    "Escalation after 20 minutes, at night after 10.",
+)
 
 
 def fill(root: Path, made: Demo, end: date) -> None:
@@ -65,6 +73,7 @@ def fill(root: Path, made: Demo, end: date) -> None:
         actions.put(turn, locate(folder, home).memory, story.entry_id, Keeper.started(turn))
     actions.close()
     _weeks(home, made, end)
+    _contest(home, made, end)
     known = Registry(home)
     names = {name: known.at(locate(path, home)) for name, path in projects.items()}
     known.close()
@@ -93,6 +102,17 @@ def fill(root: Path, made: Demo, end: date) -> None:
                 ]
     review.propose(home, review.Proposal(learned, hunks, model="demo"))
     remember(home, "Answers in British English")
+
+
+def _contest(home: Home, made: Demo, end: date) -> None:
+    """What a round of sync leaves of a note that was changed in two places."""
+    name, was, one, other = _CONTESTED
+    story = next(story for story in made.told if story.id == name)
+    day = end - timedelta(days=story.day)
+    path = Path(locate(made.projects[story.project], home).memory) / f"{day}.md"
+    base = path.read_text(encoding="utf-8")
+    ours, theirs = (base.replace(was, text, 1).encode() for text in (one, other))
+    path.write_bytes(merge(base.encode(), ours, theirs, str(day)).data)
 
 
 def _weeks(home: Home, made: Demo, end: date) -> None:

@@ -38,7 +38,7 @@ In front of a row: {tags} me = {titles}, written by hand
   ◆ pinned   ! took in content from outside, or waits for your word   ◷ expires   ? low confidence
   ✗ names what is gone from the repository   → names what has moved there   ⎇ its branch was not merged
   × superseded, or a hit above it is the newer word   … its summary is still to come
-  ∅ its conversation is gone, and no copy was kept   ≠ changed in two places: Review (f5) decides
+  ∅ its conversation is gone, and no copy was kept   ≠ changed in two places
   ~ found by meaning alone   dim: only faintly alike
 
 Nothing is lost: u takes back the last edit, delete or mark, also after a restart; U lists what was changed and brings any of it back.

@@ -56,6 +56,8 @@ def _fill(root: Path) -> None:
         argv = [sys.executable, "-m", "memsearch_tui.cli.main", *arguments]
         return subprocess.run(argv, cwd=project, env=environment, input=stdin, capture_output=True).stdout.decode()
 
+    remote = root / "remote.git"
+    subprocess.run(["git", "init", "-q", "--bare", "-b", "main", str(remote)], check=True, env=environment)
     for text in ("The staging database is Postgres 16", "Deploys happen on Tuesdays", "A note that goes"):
         run("add", text)
     ids = {entry["body"]: entry["entry_id"] for entry in json.loads(run("entries", "--json"))["entries"]}
@@ -77,6 +79,7 @@ def _fill(root: Path) -> None:
     run("project", "trust", "--yes")
     run("skills", "add", "--name", "release", "--description", "Makes a release", "--body-file", "-", stdin=b"Tag it.")
     run("skills", "remove", "release", "--yes")
+    run("sync", "add", str(remote), "--yes")
     run("index")
     run("service", "stop")
 

@@ -19,7 +19,7 @@ from tests.conftest import Box
 from tests.homes.make import SAMPLE, SESSION
 
 HOMES = sorted(path.name for path in Path(__file__).parent.iterdir() if (path / "notes.json").exists())
-_ALWAYS = ("first", "truth")  # the oldest and the newest; those between are slow tests
+_ALWAYS = ("first", "sync")  # the oldest and the newest; those between are slow tests
 
 
 @pytest.fixture(params=[pytest.param(name, marks=() if name in _ALWAYS else pytest.mark.slow) for name in HOMES])

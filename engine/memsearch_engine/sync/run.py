@@ -82,6 +82,21 @@ class Elsewhere(msgspec.Struct, frozen=True):
     files: int
 
 
+class SyncState(msgspec.Struct, frozen=True):
+    """Where this machine stands.
+
+    Attributes:
+        remote: where it meets the others, '' where it meets none. last: the last round. worked: when one went well (seconds since
+            1970, 0: never). elsewhere: projects of other machines that have no folder here.
+    """
+
+    remote: str
+    every_minutes: float
+    last: Round | None
+    worked: float
+    elsewhere: list[Elsewhere]
+
+
 def look(home: Home, remote: str) -> None:
     """Whether the machines can meet there. Raises Away, Refused."""
     clone = Clone(home)

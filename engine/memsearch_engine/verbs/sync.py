@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 from typing import Literal
 
-import msgspec
-
 from memsearch_engine import git_driver, network, settings
 from memsearch_engine.agents.patches import Patch
 from memsearch_engine.errors import NotFound, UsageError
@@ -17,25 +15,10 @@ from memsearch_engine.projects import Project, locate
 from memsearch_engine.registry import Registry
 from memsearch_engine.sync import run
 from memsearch_engine.sync.clone import Away, Clone, checked
-from memsearch_engine.sync.run import Answer, Elsewhere
+from memsearch_engine.sync.run import Answer, SyncState
 from memsearch_engine.sync.state import Round, opened
 from memsearch_engine.trust import contested
 from memsearch_engine.trust.contested import Contested
-
-
-class SyncState(msgspec.Struct, frozen=True):
-    """Where this machine stands.
-
-    Attributes:
-        remote: where it meets the others, '' where it meets none. last: the last round. worked: when one went well (seconds since
-            1970, 0: never). elsewhere: projects of other machines that have no folder here.
-    """
-
-    remote: str
-    every_minutes: float
-    last: Round | None
-    worked: float
-    elsewhere: list[Elsewhere]
 
 
 class Sync:
