@@ -290,9 +290,10 @@ class Network(msgspec.Struct, kw_only=True):
 
 class Sync(msgspec.Struct, kw_only=True):
     """``remote``: a git repository of yours in which your machines meet (`memsearch sync add`); ``every_minutes``: how often the service
-    goes there by itself, 0: only when asked."""
+    goes there by itself, 0: only when asked; ``encrypt``: nothing that can be read is to lie there (`sync.key` in the home is the key)."""
 
     remote: str = ""
+    encrypt: bool = False
     every_minutes: Annotated[float, msgspec.Meta(ge=0, le=10_080)] = 10.0
 
 

@@ -52,20 +52,26 @@ def sync(context: click.Context, accept_deletions: bool, bring_back: bool, rejoi
     epilog="\b\nExamples:\n  memsearch sync add git@git.example.org:me/memory.git\n  memsearch sync add /media/stick/memory.git",
 )
 @click.argument("remote", metavar="REMOTE")
+@click.option("--encrypt", is_flag=True, help="Nothing that can be read lies there (age; the `encryption` extra).")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
-def add(remote: str, yes: bool, json_: bool) -> int:
+def add(remote: str, encrypt: bool, yes: bool, json_: bool) -> int:
     """Name the git repository where your machines meet, and go there for the first time. It has to be empty, or a memory.
 
-    Whoever can read that repository can read your notes. Secrets are looked for before anything is sent, and nothing is then."""
+    Whoever can read that repository can read your notes, unless it is encrypted from the beginning: then your other machines need
+    `sync.key` of this one's home. Secrets are looked for before anything is sent, and nothing is then."""
     syncing = engine.Sync(Memory())
     if not json_:
         output.say(f"looking at {output.safe(remote)} …")
-    remote = syncing.check(remote)
+    remote = syncing.check(remote, encrypt=encrypt)
     output.confirm(
         f"Notes of all projects, remembered facts and MEMORY.md go to {output.safe(remote)} from now on. Begin?", yes
     )
-    syncing.add(remote)
+    key = syncing.add(remote, encrypt=encrypt)
+    if key and not json_:
+        output.say(
+            f"the key is {output.safe(str(key))}: copy it to your other machines, and keep a copy; without it nothing can be read"
+        )
     if not json_:
         output.say("meeting the other machines …")
     done = syncing.round()

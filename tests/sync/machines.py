@@ -13,6 +13,7 @@ from memsearch_engine.journal.model import Anchor, Entry
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.write import Journal, target_of
 from memsearch_engine.projects import Project
+from memsearch_engine.settings import Sync
 from memsearch_engine.sync.run import Answer, sync
 from memsearch_engine.sync.state import Round
 
@@ -28,8 +29,8 @@ def bare(path: Path) -> Path:
 class Machine:
     """One of them."""
 
-    def __init__(self, root: Path, remote: Path | str) -> None:
-        self.root, self.remote = root, str(remote)
+    def __init__(self, root: Path, remote: Path | str, *, encrypt: bool = False) -> None:
+        self.root, self.where = root, Sync(remote=str(remote), encrypt=encrypt)
         self.memory = root / "project" / ".memsearch" / "memory"
         self.memory.mkdir(parents=True)
         self.home = Home(root / "home")
@@ -45,7 +46,7 @@ class Machine:
 
     def sync(self, projects: list[Project] | None = None, **answer: bool) -> Round:
         there = [self.project] if projects is None else projects
-        return sync(self.home, self.journal, self.remote, there, Answer(**answer))
+        return sync(self.home, self.journal, self.where, there, Answer(**answer))
 
     def note(self, text: str, at: str = "10:00", day: str = DAY) -> str:
         return self.journal.add_note(str(self.memory), day, at, text).entry_id

@@ -9,6 +9,7 @@ import pytest
 from memsearch_engine.sync import clone as cloning
 from memsearch_engine.sync.clone import Away
 from memsearch_engine.sync.run import Refused
+from memsearch_engine.sync.seal import NoKey, make_key
 
 from tests.sync.machines import DAY, PROJECT, Machine, Words, bare, tree
 
@@ -281,29 +282,72 @@ def test_names_from_the_remote_lead_nowhere_else(machines: tuple[Machine, Machin
 
     clone = Clone(one.home)
     head = clone.ref()
-    bad = clone.add(b"# x\n\nowned\n")
+    files = clone.tree(head)
     names = ["../../../owned.md", ".hidden.md", "a/../../owned.md", "owned.sh", "x\n.md"]
-    files = (
-        clone.tree(head)
-        | {f"projects/{PROJECT}/memory/{name}": bad for name in names}
-        | {"longterm/../owned.md": bad, "longterm/raw_memories.md": bad}
-    )
-    clone.push(str(one.remote), clone.commit(files, [head], "bad"))
+    for name in (
+        *(f"projects/{PROJECT}/memory/{name}" for name in names),
+        "longterm/../owned.md",
+        "longterm/raw_memories.md",
+    ):
+        clone.put(files, name, b"# x\n\nowned\n")
+    clone.push(one.where.remote, clone.commit(files, [head], "bad"))
     clone.close()
     two.sync()
     assert set(two.files()) == {f"{DAY}.md"} and not list(tmp_path.rglob("*owned*"))
     assert not (two.home.longterm / "raw_memories.md").exists()
 
 
+def test_what_lies_on_an_encrypted_remote_can_be_read_with_the_key_alone(tmp_path: Path, remote: Path):
+    one, two, three = (Machine(tmp_path / name, remote, encrypt=True) for name in ("one", "two", "three"))
+    key = make_key(one.home)
+    assert key.stat().st_mode & 0o777 == 0o600
+    one.note("The lighthouse keeper's word")
+    one.sync()
+    assert [e.body for e in one.entries()] == ["The lighthouse keeper's word"]
+    lies = tree(remote)
+    assert lies and not any(b"lighthouse" in data or b"shop" in data for data in lies.values())
+    assert {name for name, data in lies.items() if not data.startswith(b"age-encryption.org/v1\n")} == {
+        "memsearch.json"
+    }
+    assert key.read_bytes().strip() not in b"".join(lies.values())
+    with pytest.raises(NoKey, match="no key"):
+        two.sync()
+    make_key(three.home)
+    with pytest.raises(NoKey, match="another key"):
+        three.sync()
+    (two.home.root / "sync.key").write_bytes(key.read_bytes())
+    two.note("From the second", at="11:00")
+    meet(one, two)
+    assert one.files() == two.files() and len(one.bodies()) == 2
+    before = tree(remote)
+    meet(one, two)
+    assert tree(remote) == before  # nothing new is no new commit, though a sealed text never looks the same twice
+
+
+def test_a_remote_that_can_be_read_is_not_encrypted_afterwards(
+    tmp_path: Path, machines: tuple[Machine, Machine], remote: Path
+):
+    one, _ = machines
+    one.note("Readable")
+    one.sync()
+    late = Machine(tmp_path / "late", remote, encrypt=True)
+    make_key(late.home)
+    with pytest.raises(Refused, match="not encrypted"):
+        late.sync()
+
+
 class _Killed(BaseException):
     pass
 
 
-def random_rounds(tmp_path: Path, monkeypatch, seed: int, steps: int) -> None:
+def random_rounds(tmp_path: Path, monkeypatch, seed: int, steps: int, *, encrypt: bool = False) -> None:
     """Random notes, edits, deletions, marks and hand-made changes on three machines, with kills in every step of a round that changes
     something, and cuts of the network."""
     remote = bare(tmp_path / f"remote-{seed}.git")
-    machines = [Machine(tmp_path / f"{seed}-{i}", remote) for i in range(3)]
+    machines = [Machine(tmp_path / f"{seed}-{i}", remote, encrypt=encrypt) for i in range(3)]
+    for machine in machines if encrypt else ():
+        make_key(machines[0].home)
+        (machine.home.root / "sync.key").write_bytes((machines[0].home.root / "sync.key").read_bytes())
     words = Words(seed)
     choose = words.random.choice
     minute = 9 * 60
@@ -377,7 +421,7 @@ def interrupt(patch, what: str, words: Words) -> None:
 
 @pytest.mark.parametrize("seed", range(6))
 def test_three_machines_converge_whatever_is_killed(tmp_path: Path, monkeypatch, seed: int):
-    random_rounds(tmp_path, monkeypatch, seed, 60)
+    random_rounds(tmp_path, monkeypatch, seed, 60, encrypt=seed == 5)
 
 
 @pytest.mark.slow

@@ -114,6 +114,25 @@ def test_a_folder_without_git_is_attached_by_its_owner(tmp_path: Path):
     assert len(two.ok("entries", "--json").json["entries"]) == len(one.ok("entries", "--json").json["entries"]) == 2
 
 
+def test_an_encrypted_remote_is_begun_with_a_key_and_joined_with_its_copy(boxes: tuple[Box, Box], tmp_path: Path):
+    one, two = boxes
+    remote = tmp_path / "remote.git"
+    one.ok("add", "The lighthouse keeper's word")
+    said = one.ok("sync", "add", str(remote), "--encrypt", "--yes").err
+    key = one.home.root / "sync.key"
+    assert str(key) in said and "keep a copy" in said
+    assert not any(b"lighthouse" in data for data in tree(remote).values())
+    refused = two.run("sync", "add", str(remote), "--yes")
+    assert refused.code == 3 and "copy sync.key" in refused.err
+    assert two.ok("sync", "status", "--json").json["remote"] == ""
+    (two.home.root / "sync.key").write_bytes(key.read_bytes())
+    assert "1 received" in two.ok("sync", "add", str(remote), "--yes").out
+    two.ok("add", "From the second")
+    two.ok("sync")
+    assert "1 received" in one.ok("sync").out
+    assert not any(b"From the second" in data for data in tree(remote).values())
+
+
 def test_a_scrub_takes_the_secret_out_of_the_remote_and_says_what_its_history_holds(
     boxes: tuple[Box, Box], tmp_path: Path
 ):

@@ -65,6 +65,7 @@ from memsearch_engine.service.grounding import Grounder
 from memsearch_engine.service.indexing import Call, Indexer, Job, distinct
 from memsearch_engine.service.waiting import Waiting
 from memsearch_engine.settings import Settings, load
+from memsearch_engine.settings import Sync as Where
 from memsearch_engine.sync import run as sync_run
 from memsearch_engine.sync import state as sync_state
 from memsearch_engine.transcripts import summary
@@ -246,7 +247,7 @@ class Engine:
                     with sync_state.opened(self.home) as state:
                         is_due = now or sync_state.due(state, wanted.every_minutes)
                     if is_due:
-                        self._sync(wanted.remote)
+                        self._sync(wanted)
             except MemsearchError as error:
                 log.warning("sync: %s", error)
             except Exception:  # a remote may hold anything
@@ -254,11 +255,11 @@ class Engine:
             finally:
                 self._syncing = False
 
-    def _sync(self, remote: str) -> None:
+    def _sync(self, where: Where) -> None:
         version, journal = self.version, Journal(self.home)
         try:
             projects = sync_run.participants(self._registered())
-            done = sync_run.sync(self.home, journal, remote, projects, stop=self.stopping.is_set)
+            done = sync_run.sync(self.home, journal, where, projects, stop=self.stopping.is_set)
         finally:
             journal.close()
         self._sent = version

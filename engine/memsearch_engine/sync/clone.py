@@ -17,6 +17,7 @@ from typing import Any
 
 from memsearch_engine.errors import Unreachable, UsageError
 from memsearch_engine.home import Home
+from memsearch_engine.sync.seal import Seal, is_sealed
 
 _TIMEOUT_S = 120.0
 _MAIN, _SEEN = "refs/heads/main", "refs/remotes/origin/main"
@@ -56,6 +57,10 @@ class Clone:
 
     def __init__(self, home: Home) -> None:
         self.home, self.path = home, home.root / "sync" / "clone.git"
+        #: Whether what is added is encrypted.
+        self.seals = False
+        self._seal: Seal | None = None
+        self._names: dict[str, str] = {}
         self._opened: Any = None  # a dulwich Repo: its types say less than is so
 
     def close(self) -> None:
@@ -205,10 +210,37 @@ class Clone:
         return found
 
     def blob(self, sha: str) -> bytes:
-        """The bytes of a file; none for ''."""
-        return bytes(self._repo[sha.encode()].data) if sha else b""
+        """What a file says; nothing for ''. Raises NoKey."""
+        data = bytes(self._repo[sha.encode()].data) if sha else b""
+        return self.seal.open(data) if is_sealed(data) else data
 
-    def add(self, data: bytes) -> str:
+    @property
+    def seal(self) -> Seal:
+        """The owner's key. Raises NoKey, UsageError."""
+        if self._seal is None:
+            self._seal = Seal(self.home)
+        return self._seal
+
+    def name_of(self, sha: str) -> str:
+        """What git calls the text of a file, encrypted or not."""
+        if not sha or not is_sealed(self._repo[sha.encode()].data):
+            return sha
+        if sha not in self._names:
+            self._names[sha] = name_of(self.blob(sha))
+        return self._names[sha]
+
+    def put(self, tree: dict[str, str], key: str, data: bytes, *, plainly: bool = False) -> None:
+        """Have a tree say *data* of a file; the very same blob where it says so already, none for b"".
+
+        Args:
+            plainly: not encrypted, whatever the rest is.
+        """
+        if not data:
+            tree.pop(key, None)
+        elif self.name_of(tree.get(key, "")) != name_of(data):
+            tree[key] = self._add(self.seal.close(data) if self.seals and not plainly else data)
+
+    def _add(self, data: bytes) -> str:
         from dulwich.objects import Blob
 
         blob = Blob.from_string(data)

@@ -31,8 +31,10 @@ from memsearch_engine.journal.write import Journal
 from memsearch_engine.longterm import workspace
 from memsearch_engine.projects import Project
 from memsearch_engine.secrets.scan import find, redact
+from memsearch_engine.settings import Sync
 from memsearch_engine.sync.clone import Away, Clone, checked, name_of
 from memsearch_engine.sync.lines import merge_lines
+from memsearch_engine.sync.seal import NoKey
 from memsearch_engine.sync.state import Round, State, opened
 
 FORMAT = 1
@@ -97,28 +99,42 @@ class SyncState(msgspec.Struct, frozen=True):
     elsewhere: list[Elsewhere]
 
 
-def look(home: Home, remote: str) -> None:
-    """Whether the machines can meet there. Raises Away, Refused."""
+def look(home: Home, remote: str, *, encrypt: bool = False) -> None:
+    """Whether the machines can meet there. Raises Away, Refused, NoKey."""
     clone = Clone(home)
     try:
         head = clone.fetch(remote)
         if head:
-            check_format(clone, head, remote)
+            check_format(clone, head, remote, encrypt=encrypt)
     finally:
         clone.close()
 
 
-def check_format(clone: Clone, head: str, remote: str) -> None:
-    """Raises Refused where a commit is of something else than memories, or of a newer program."""
+class _Mark(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What tells a memory from any other repository. ``sealed``: the public half of the key that all else is encrypted for."""
+
+    format: int = 0
+    sealed: str = ""
+
+
+def check_format(clone: Clone, head: str, remote: str, *, encrypt: bool = False) -> None:
+    """Raises Refused where a commit is of something else than memories, of a newer program, or can be read though it must not; NoKey."""
     mark = clone.tree(head).get(_MARK, "")
     try:
-        value = msgspec.json.decode(clone.blob(mark), type=dict[str, int]) if mark else {}
+        value = msgspec.json.decode(clone.blob(mark), type=_Mark) if mark else _Mark()
     except msgspec.DecodeError:
-        value = {}
-    if "format" not in value:
+        value = _Mark()
+    if not value.format:
         raise Refused(f"{remote} holds something else than memories", "name an empty repository")
-    if value["format"] > FORMAT:
+    if value.format > FORMAT:
         raise Refused("a newer memsearch has written there", "update this one")
+    if value.sealed and clone.seal.recipient != value.sealed:
+        raise NoKey("what lies there is encrypted for another key", "copy sync.key of another machine here")
+    if encrypt and not value.sealed:
+        raise Refused(
+            f"{remote} is not encrypted", "begin with an empty repository: what was sent once can be read for good"
+        )
+    clone.seals = bool(value.sealed)
 
 
 def participants(projects: list[Project]) -> list[Project]:
@@ -154,22 +170,25 @@ def _about(data: bytes) -> str:
 
 
 def sync(
-    home: Home, journal: Journal, remote: str, projects: list[Project], answer: Answer | None = None, stop: Callable[[], bool] = lambda: False
+    home: Home, journal: Journal, where: Sync, projects: list[Project], answer: Answer | None = None, stop: Callable[[], bool] = lambda: False
 ) -> Round:  # fmt: skip
     """A whole round.
 
     Args:
+        where: the remote, and whether it is encrypted.
         projects: those that take part, one folder for each identity.
 
     Raises:
-        Refused: see there. Away: the remote can't be reached. Unreachable: another process is at it, or a file can't be written.
+        Refused: see there. NoKey: it is encrypted, and the key is not here. Away: the remote can't be reached. Unreachable: another process is at it, or a file can't be written.
     """
-    remote = checked(remote)
+    remote = checked(where.remote)
     network.check(remote)
     with _alone(home) as (clone, state):
         try:
             for _ in range(_ATTEMPTS):
-                done = _Round(home, journal, clone, state, remote, projects, answer or Answer(), stop).run()
+                done = _Round(
+                    home, journal, clone, state, remote, where.encrypt, projects, answer or Answer(), stop
+                ).run()
                 if done is not None:
                     clone.tidy()
                     state.note(done)
@@ -180,13 +199,14 @@ def sync(
             raise
 
 
-def rewrite(home: Home, remote: str) -> None:
+def rewrite(home: Home, where: Sync) -> None:
     """Put one commit of what stands there now in the place of the remote's history, after a round; our own clone begins anew, too. The
     other machines refuse that until their owner says ``rejoin``.
 
     Raises:
         Refused: somebody has written there meanwhile. Away, Unreachable: as ``sync``.
     """
+    remote = checked(where.remote)
     with _alone(home) as (clone, state):
         head = state.get("seen")
         commit = clone.commit(clone.tree(head), [], "notes, without what was before")
@@ -217,10 +237,11 @@ def _alone(home: Home) -> Iterator[tuple[Clone, State]]:
 
 class _Round:
     def __init__(
-        self, home: Home, journal: Journal, clone: Clone, state: State, remote: str, projects: list[Project], answer: Answer, stop: Callable[[], bool]
+        self, home: Home, journal: Journal, clone: Clone, state: State, remote: str, encrypt: bool, projects: list[Project], answer: Answer,
+        stop: Callable[[], bool],
     ) -> None:  # fmt: skip
         self.home, self.journal, self.clone, self.state, self.remote = home, journal, clone, state, remote
-        self.answer, self.stop = answer, stop
+        self.encrypt, self.answer, self.stop = encrypt, answer, stop
         places = state.places()
         self.projects = {places.get(project.root, project.id): project for project in projects}
         self.problems: list[str] = []
@@ -269,8 +290,9 @@ class _Round:
             raise self._rewritten("the remote is empty, and was not")
         if known and not (self.clone.has(known) and self.clone.is_ancestor(known, head)):
             raise self._rewritten("the remote's history was rewritten")
+        self.clone.seals = self.encrypt
         if head:
-            check_format(self.clone, head, self.remote)
+            check_format(self.clone, head, self.remote, encrypt=self.encrypt)
             self.state.put("seen", head)
         return head
 
@@ -322,9 +344,10 @@ class _Round:
                 self.problems.append(f"{path}: {error.strerror}")
                 self.skipped.add(key)
                 continue
-            names = self._blob_of(key), self.tree.get(key, ""), name_of(ours) if ours is not None else ""
+            base, theirs = self._blob_of(key), self.tree.get(key, "")
+            names = self.clone.name_of(base), self.clone.name_of(theirs), name_of(ours) if ours is not None else ""
             if len(set(names)) > 1:
-                yield _File(key, path, memory, self.clone.blob(names[0]), ours, self.clone.blob(names[1]))
+                yield _File(key, path, memory, self.clone.blob(base), ours, self.clone.blob(theirs))
 
     def _base_of(self, key: str) -> str:
         """The commit that a file here holds; '' where its project had no folder here until now: nothing of it is gone then."""
@@ -533,28 +556,24 @@ class _Round:
             else:
                 Path(file.path).unlink(missing_ok=True)
 
+    def _mark(self) -> bytes:
+        return msgspec.json.encode(_Mark(FORMAT, self.clone.seal.recipient if self.clone.seals else ""))
+
     def _new_tree(self, files: list[_File]) -> dict[str, str]:
         tree = dict(self.tree)
         for file in files:
-            if file.merged:
-                tree[file.key] = self.clone.add(file.merged)
-            else:
-                tree.pop(file.key, None)
+            self.clone.put(tree, file.key, file.merged)
         for project, known in self.projects.items():
             if any(key.startswith(f"projects/{project}/memory/") for key in tree):
-                self._put(tree, f"projects/{project}/tombstones", "\n".join(sorted(self.tombstones[project])))
+                self.clone.put(
+                    tree, f"projects/{project}/tombstones", "\n".join(sorted(self.tombstones[project])).encode()
+                )
                 about = msgspec.json.encode({"name": known.name}).decode()
                 if f"projects/{project}/project.json" not in tree:
-                    self._put(tree, f"projects/{project}/project.json", about)
+                    self.clone.put(tree, f"projects/{project}/project.json", about.encode())
         if tree:
-            self._put(tree, _MARK, msgspec.json.encode({"format": FORMAT}).decode())
+            self.clone.put(tree, _MARK, self._mark(), plainly=True)
         return tree
-
-    def _put(self, tree: dict[str, str], key: str, text: str) -> None:
-        if text:
-            tree[key] = self.clone.add(text.encode())
-        else:
-            tree.pop(key, None)
 
     def _adopt(self, files: list[_File], tree: dict[str, str]) -> None:
         """Whose the notes are travels with them: what is the owner's on one of his machines is so on all; what came there with a
@@ -578,7 +597,7 @@ class _Round:
                 origin.wrote(e.raw for e in entries if (e.id, text_key(e)) in own)
                 strange |= {key_of(e.raw) for e in entries if (e.id, text_key(e)) not in own}
             if any(name.startswith(f"projects/{project}/memory/") for name in tree):
-                self._put(tree, f"projects/{project}/arrived", "\n".join(sorted(strange)))
+                self.clone.put(tree, f"projects/{project}/arrived", "\n".join(sorted(strange)).encode())
 
 
 def _travels(name: str) -> bool:

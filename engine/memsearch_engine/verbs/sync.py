@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 from typing import Literal
 
 from memsearch_engine import git_driver, network, settings
@@ -16,6 +17,7 @@ from memsearch_engine.registry import Registry
 from memsearch_engine.sync import run
 from memsearch_engine.sync.clone import Away, Clone, checked
 from memsearch_engine.sync.run import Answer, SyncState
+from memsearch_engine.sync.seal import make_key
 from memsearch_engine.sync.state import Round, opened
 from memsearch_engine.trust import contested
 from memsearch_engine.trust.contested import Contested
@@ -42,43 +44,48 @@ class Sync:
         found = run.elsewhere(self._memory.home, self._projects())
         return SyncState(wanted.remote, wanted.every_minutes, last, worked, found)
 
-    def check(self, remote: str) -> str:
-        """*remote* as it would be used, asked once. Raises UsageError, Away (it can't be reached), Refused (it is no memory's)."""
+    def check(self, remote: str, *, encrypt: bool = False) -> str:
+        """*remote* as it would be used, asked once. Raises UsageError, Away (it can't be reached), Refused (it is no memory's, or can be
+        read though it must not), NoKey (it is encrypted, and the key is not here)."""
         remote = checked(remote)
         network.check(remote)
         try:
-            run.look(self._memory.home, remote)
+            run.look(self._memory.home, remote, encrypt=encrypt)
         except Away as error:
             raise Away(
                 str(error), "check the address and your access; `git init --bare FOLDER` makes an empty repository"
             ) from error
         return remote
 
-    def add(self, remote: str) -> None:
-        """Meet other machines there from now on. Raises UsageError where another one is used already, SettingsError."""
+    def add(self, remote: str, *, encrypt: bool = False) -> Path | None:
+        """Meet other machines there from now on. *encrypt*: nothing that can be read lies there; the file of the key, made where there
+        is none. Raises UsageError where another remote is used already, or a library is missing, SettingsError."""
         remote = checked(remote)
         used = settings.load(self._memory.home).sync.remote
         if used and used != remote:
             raise UsageError(f"this machine meets others at {used}", "`memsearch sync remove` first")
-        settings.set_value(self._memory.home, "sync.remote", remote)
+        key = make_key(self._memory.home) if encrypt else None
+        settings.set_values(self._memory.home, {"sync.remote": remote, "sync.encrypt": str(encrypt).lower()})
+        return key
 
     def remove(self) -> None:
         """Meet nobody any more: notes stay, here and there."""
-        settings.unset(self._memory.home, "sync.remote")
+        for key in ("sync.remote", "sync.encrypt"):
+            settings.unset(self._memory.home, key)
         Clone(self._memory.home).remove()
         with opened(self._memory.home) as state:
             state.leave()
 
     def round(self, answer: Answer | None = None) -> Round:
         """Fetch, merge, write, push. Raises UsageError where there is no remote, Refused, Away, Unreachable."""
-        remote = settings.load(self._memory.home).sync.remote
-        if not remote:
+        where = settings.load(self._memory.home).sync
+        if not where.remote:
             raise UsageError(
                 "there is no remote to meet at", "`memsearch sync add REMOTE` names one: any git repository of yours"
             )
         journal = Journal(self._memory.home)
         try:
-            return run.sync(self._memory.home, journal, remote, self._projects(), answer)
+            return run.sync(self._memory.home, journal, where, self._projects(), answer)
         finally:
             journal.close()
 
@@ -86,7 +93,7 @@ class Sync:
         """Have the remote forget what was before, by one commit of what stands there after a round: what was scrubbed is still in its
         history otherwise. The other machines have to ``rejoin``. Raises as ``round``."""
         self.round()
-        run.rewrite(self._memory.home, settings.load(self._memory.home).sync.remote)
+        run.rewrite(self._memory.home, settings.load(self._memory.home).sync)
 
     def attach(self, name: str, folder: str) -> str:
         """Have *folder* hold the notes of a project of another machine (its name or the beginning of its id), where git does not say that
