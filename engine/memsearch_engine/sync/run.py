@@ -390,8 +390,10 @@ class _Round:
             return (str(self.home.longterm / name), "") if _travels(name) else None
         match = _NOTE.fullmatch(key)
         project = self.projects.get(match[1]) if match else None
-        if match is None or project is None or not os.path.isdir(project.memory) or not _is_note(match[2]):
+        if match is None or project is None or not _is_note(match[2]):
             return None
+        if match[1] in self.held and not os.path.isdir(project.memory):
+            return None  # it was there
         return os.path.join(project.memory, match[2]), project.memory
 
     # -- putting together ------------------------------------------------------------------------------------

@@ -85,7 +85,7 @@ class Sync:
             )
         journal = Journal(self._memory.home)
         try:
-            return run.sync(self._memory.home, journal, where, self._projects(), answer)
+            return run.sync(self._memory.home, journal, where, self._projects(register=True), answer)
         finally:
             journal.close()
 
@@ -119,9 +119,12 @@ class Sync:
             state.place(project.root, found[0].id)
         return found[0].id
 
-    def _projects(self) -> list[Project]:
-        registry = Registry(self._memory.home)
+    def _projects(self, *, register: bool = False) -> list[Project]:
+        """*register*: the one that this is asked in takes part from now on, where git says what it is."""
+        registry, place = Registry(self._memory.home), self._memory.place
         try:
+            if register and place.common_dir:
+                registry.at(place, register=True)
             return run.participants(registry.all())
         finally:
             registry.close()
