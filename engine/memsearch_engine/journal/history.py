@@ -283,10 +283,28 @@ class History:
         """When an entry was changed last (seconds since 1970), 0 where that is not known."""
         return max((change.at for change in self.of_entry(entry_id)[:1]), default=0.0)
 
-    def is_revived(self, entry_id: str, since: float) -> bool:
-        """Whether the owner has brought an entry back after *since*: its deletion undone, or the entry restored."""
-        where = "entry_id=? AND ((op='delete' AND state='undone' AND undone_at>=?) OR (op='add' AND state='done' AND at>=?)) LIMIT 1"
-        return bool(self._select(where, (entry_id, since, since)))
+    def is_revived(self, entry_id: str) -> bool:
+        """Whether the owner has brought an entry back here: its last deletion undone, or the entry restored after it."""
+        last = self._select(
+            "entry_id=? AND (op='delete' OR op='add') AND state IN ('done','undone') ORDER BY seq DESC LIMIT 1",
+            (entry_id,),
+        )
+        return any((change.op, change.state) in (("delete", "undone"), ("add", "done")) for change in last)
+
+    def was_deleted_here(self, entry_id: str) -> bool:
+        """Whether the owner's last word on an entry on this machine was to delete it."""
+        last = self._select(
+            f"entry_id=? AND state IN ('done','pruned') AND {_HERE} ORDER BY seq DESC LIMIT 1", (entry_id,)
+        )
+        return any(change.op == "delete" for change in last)
+
+    def replaced_here(self, entry_id: str) -> list[bytes]:
+        """What an entry was before changes that the owner made on this machine."""
+        return [
+            change.before
+            for change in self._select(f"entry_id=? AND state='done' AND {_HERE}", (entry_id,))
+            if change.before
+        ]
 
     def deleted_texts(self) -> dict[str, bytes]:
         """What the owner deleted and has not brought back: id -> the entry as it stood."""

@@ -227,7 +227,8 @@ def _place(document: Document, data: bytes, change: Change) -> int:
         return previous.stop
     if following := document.find(change.next_id):
         return following.start
-    return min(change.offset, len(data)) if data[: change.offset].endswith(b"\n") else len(data)
+    is_between = any(change.offset in (entry.start, entry.stop) for entry in document.entries)
+    return change.offset if is_between else len(data)
 
 
 def write_file(path: str, data: bytes, new: bytes) -> None:

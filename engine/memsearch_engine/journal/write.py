@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Container, Iterable
 from datetime import date
 from enum import StrEnum
 
@@ -299,12 +299,21 @@ class Journal(Undoable):
         for target in [shown, other] if shown else [other]:
             self._splice(memory, "mark", [target], change, batch=batch)
 
-    def take(self, memory: str, path: str, read: bytes, data: bytes, begins: Callable[[int], None]) -> None:
+    def take(
+        self,
+        memory: str,
+        path: str,
+        read: bytes,
+        data: bytes,
+        begins: Callable[[int], None],
+        moved: Container[str] = (),
+    ) -> None:
         """Make a file hold *data*, which has come from another machine of the owner's; b"" removes it. No step of undo, but what goes
         can be restored, and a deletion is remembered.
 
         Args:
             read: what the file held when it was merged; b"" where there was none.
+            moved: ids of entries that stand in another file now: no deletion of theirs is noted.
             begins: told the change's number before the file is touched: ``was_taken`` says afterwards what became of it.
 
         Raises:
@@ -316,18 +325,24 @@ class Journal(Undoable):
             self.settle(path)
             if read_day_file(path) != read:
                 raise Conflict(f"{path} changed while it was merged")
-            old, new = ({entry.id: entry for entry in parse(text, name).entries} for text in (read, data))
-            arrived = sum(entry_id not in old for entry_id in new)
-            title = f"{name}: {arrived} new, {sum(entry_id not in new for entry_id in old)} gone"
+            before, after = parse(read, name), parse(data, name)
+            old, new = ({entry.id: entry for entry in document.entries} for document in (before, after))
+            title = f"{name}: {len(new.keys() - old)} new, {len(old.keys() - new)} gone"
             records = [new_change("sync", memory, path, "", title, 0, b"", b"", read, data, batch)]
-            for entry in old.values():
+            for entry in before.entries:
                 now = new.get(entry.id)
-                if now is None or now.raw != entry.raw:
-                    after = now.raw if now else b""
-                    op = "edit" if now else "delete"
+                if now is None and entry.id in moved or now is not None and now.raw == entry.raw:
+                    continue
+                op, raw = ("edit", now.raw) if now else ("delete", b"")
+                was = entry.raw if now else read[entry.start : entry.stop]
+                record = new_change(op, memory, path, entry.id, entry.title, entry.start, was, raw, read, data, batch)
+                note_neighbours(record, before, entry)
+                records.append(record)
+            for entry in after.entries:
+                if entry.id not in old and self.history.is_deleted(entry.id):  # it is back, and no deletion any more
                     records.append(
                         new_change(
-                            op, memory, path, entry.id, entry.title, entry.start, entry.raw, after, read, data, batch
+                            "add", memory, path, entry.id, entry.title, entry.start, b"", entry.raw, read, data, batch
                         )
                     )
             seqs = [self.history.record(record) for record in records]

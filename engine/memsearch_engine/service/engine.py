@@ -258,13 +258,13 @@ class Engine:
     def _sync(self, where: Where) -> None:
         version, journal = self.version, Journal(self.home)
         try:
-            projects = sync_run.participants(self._registered())
+            projects = self._registered()
             done = sync_run.sync(self.home, journal, where, projects, stop=self.stopping.is_set)
         finally:
             journal.close()
         self._sent = version
         if done.received or done.gone or done.conflicts:
-            self._look_at([project.memory for project in projects if os.path.isdir(project.memory)])
+            self._look_at([project.memory for project in distinct(projects) if os.path.isdir(project.memory)])
             self._bump()
         log.info("sync: %s", msgspec.json.encode(done).decode())
 

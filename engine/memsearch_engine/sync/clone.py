@@ -6,6 +6,7 @@ programs switched off, and never forces anything: a push that would take somethi
 
 from __future__ import annotations
 
+import functools
 import os
 import re
 import shutil
@@ -17,7 +18,7 @@ from typing import Any
 
 from memsearch_engine.errors import Unreachable, UsageError
 from memsearch_engine.home import Home
-from memsearch_engine.sync.seal import Seal, is_sealed
+from memsearch_engine.sync.seal import NoKey, Seal, is_sealed
 
 _TIMEOUT_S = 120.0
 _MAIN, _SEEN = "refs/heads/main", "refs/remotes/origin/main"
@@ -44,12 +45,18 @@ class Away(Unreachable):
 def checked(remote: str) -> str:
     """*remote* as git may be given it: a folder, or an ssh, https or file address. Raises UsageError."""
     remote = remote.strip()
-    is_folder = remote.startswith(("/", "~", "."))
+    is_folder = remote.startswith(("/", "~", ".")) or ":" not in remote
     if not remote or remote.startswith("-") or "::" in remote.partition("/")[0] or not remote.isprintable():
         raise UsageError(f"{remote!r} is no remote", "a folder, git@host:path, or an ssh or https address")
     if "://" in remote and not re.match(r"(?:ssh|https?|file|git)://", remote):
         raise UsageError(f"{remote!r}: only ssh, https and file addresses are known", "or a folder")
+    if re.match(r"\w+://[^/@]*:[^/@]*@", remote):
+        raise UsageError("a password stands in the address", "leave it out: git asks its credential helper for it")
     return os.path.abspath(os.path.expanduser(remote)) if is_folder else remote
+
+
+class Foreign(Unreachable):
+    """What is there is no memory."""
 
 
 class Clone:
@@ -61,6 +68,7 @@ class Clone:
         self.seals = False
         self._seal: Seal | None = None
         self._names: dict[str, str] = {}
+        self._trees: dict[str, dict[str, str]] = {}
         self._opened: Any = None  # a dulwich Repo: its types say less than is so
 
     def close(self) -> None:
@@ -70,10 +78,12 @@ class Clone:
     # -- the way to the remote ------------------------------------------------------------------------------
 
     def fetch(self, remote: str) -> str:
-        """The remote's newest commit, its objects here; '' for an empty one. Raises Away."""
-        listed = self._git("ls-remote", "--", remote, _MAIN)
-        if not listed.strip():
+        """The remote's newest commit, its objects here; '' for an empty one. Raises Away, Foreign."""
+        names = {line.split("\t")[-1] for line in self._git("ls-remote", "--", remote).splitlines()}
+        if not names:
             return ""
+        if _MAIN not in names:
+            raise Foreign(f"{remote} holds something else than memories", "name an empty repository")
         self._git(
             "fetch",
             "--quiet",
@@ -88,7 +98,6 @@ class Clone:
 
     def push(self, remote: str, commit: str) -> bool:
         """Whether the remote took *commit*; False where somebody was faster. Raises Away."""
-        self.set_main(commit)
         return self._pushed("--", remote, f"{commit}:{_MAIN}")
 
     def replace(self, remote: str, commit: str, old: str) -> bool:
@@ -99,10 +108,8 @@ class Clone:
         try:
             self._git("push", "--quiet", "--no-verify", *words)
         except Away as error:
-            if re.search(
-                r"non-fast-forward|fetch first|rejected|stale info|cannot lock ref|failed to update ref", str(error)
-            ):
-                return False
+            if re.search(r"non-fast-forward|fetch first|stale info|cannot lock ref|failed to update ref", str(error)):
+                return False  # somebody was faster; a refusal by the remote says why
             raise
         return True
 
@@ -111,7 +118,8 @@ class Clone:
             raise Unreachable("git is not installed", "sync carries notes with it; install git")
         env = {name: value for name, value in os.environ.items() if not _FOREIGN.match(name)}
         env |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_DIR": str(self._made())}
-        env.setdefault("GIT_SSH_COMMAND", "ssh -oBatchMode=yes -oConnectTimeout=20")
+        if "GIT_SSH" not in env and not self._has_ssh:
+            env.setdefault("GIT_SSH_COMMAND", "ssh -oBatchMode=yes -oConnectTimeout=20")
         options = [part for name, value in _SAFE.items() for part in ("-c", f"{name}={value}")]
         try:
             done = subprocess.run(
@@ -127,14 +135,30 @@ class Clone:
             raise Away(f"git {words[0]}: {' '.join(lines)[-400:] or 'failed'}", "notes wait here; it is tried again")
         return done.stdout.decode("utf-8", "replace")
 
+    @functools.cached_property
+    def _has_ssh(self) -> bool:
+        """Whether the owner's own configuration says how to reach servers."""
+        words = ["git", "config", "--get", "core.sshCommand"]
+        return (
+            subprocess.run(
+                words, capture_output=True, stdin=subprocess.DEVNULL, cwd=self.home.root, check=False
+            ).returncode
+            == 0
+        )
+
     def _made(self) -> Path:
+        """The repository, made beside its place first: a process may die over it."""
         if not self.is_there:
             from dulwich.repo import Repo
 
             self.home.ensure()
-            for folder in (self.path.parent, self.path):
-                folder.mkdir(mode=0o700, exist_ok=True)
-            Repo.init_bare(str(self.path)).close()
+            new = self.path.with_suffix(".new")
+            for folder in (self.path, new):
+                shutil.rmtree(folder, ignore_errors=True)
+            self.path.parent.mkdir(mode=0o700, exist_ok=True)
+            new.mkdir(mode=0o700)
+            Repo.init_bare(str(new)).close()
+            new.rename(self.path)
         return self.path
 
     @property
@@ -173,10 +197,6 @@ class Clone:
         except KeyError:
             return ""
 
-    def set_main(self, commit: str) -> None:
-        """Remember what is offered to the remote."""
-        self._repo.refs[_MAIN.encode()] = commit.encode()
-
     def has(self, commit: str) -> bool:
         return bool(commit) and commit.encode() in self._repo.object_store
 
@@ -193,9 +213,11 @@ class Clone:
         return False
 
     def tree(self, commit: str) -> dict[str, str]:
-        """path -> name of its blob; nothing for ''."""
+        """path -> name of its blob; nothing for ''. Not to be changed."""
         if not commit:
             return {}
+        if commit in self._trees:
+            return self._trees[commit]
         top = self._repo[self._repo[commit.encode()].tree]
         found: dict[str, str] = {}
         waiting = [("", top)]
@@ -207,12 +229,19 @@ class Clone:
                     waiting.append((f"{path}/", self._repo[sha]))
                 elif mode in (0o100644, 0o100755):  # a link or a submodule is nobody's note
                     found[path] = sha.decode()
+        self._trees[commit] = found
         return found
 
     def blob(self, sha: str) -> bytes:
         """What a file says; nothing for ''. Raises NoKey."""
         data = bytes(self._repo[sha.encode()].data) if sha else b""
+        if self.seals and data and not is_sealed(data):
+            raise NoKey("somebody without the key has written there", "nothing of it was taken; look at the repository")
         return self.seal.open(data) if is_sealed(data) else data
+
+    def read(self, sha: str) -> bytes:
+        """A file as it lies there, encrypted or not."""
+        return bytes(self._repo[sha.encode()].data) if sha else b""
 
     @property
     def seal(self) -> Seal:

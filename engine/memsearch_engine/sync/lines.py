@@ -1,15 +1,19 @@
-"""Documents of the long-term memory put together line by line: bullets under headings, each a thought of its own.
+"""Documents of the long-term memory put together: sections, and in each section its bullets and paragraphs, whole.
 
-What either side added stays, what one side took away of what both had goes; a line that both changed stands in both forms.
+What either side added stays under its own heading, what one side took away of what both had goes; what both changed stands in both forms.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 
 from memsearch_engine.journal.merge import topological
 
-_Key = str
+_BULLET = re.compile(r" {0,3}[-*+] ")
+#: A section: its headings, outermost first, as one text; within it the pieces by wording, each with the blank lines before it.
+_Sections = dict[str, dict[str, str]]
+_HEAD = "\x00"
 
 
 def merge_lines(base: str, ours: str, theirs: str) -> str:
@@ -18,28 +22,63 @@ def merge_lines(base: str, ours: str, theirs: str) -> str:
         return theirs
     if theirs == base:
         return ours
-    versions = [_keyed(text) for text in (base, ours, theirs)]
-    was, one, other = (set(version) for version in versions)
-    kept = {key for key in was | one | other if key in (one & other if key in was else one | other)}
-    texts = {key: line for version in versions for key, line in version.items()}
-    order = topological([[key for key in version if key in kept] for version in versions], kept, lambda key: ("", key))
-    text = "\n".join(texts[key] for key in order).strip("\n")
+    versions = [_sections(text) for text in (base, ours, theirs)]
+    names = dict.fromkeys(name for version in versions for name in version)
+    merged = {name: _merged([version.get(name, {}) for version in versions]) for name in names}
+    kept = {name for name, pieces in merged.items() if pieces}
+    for name in list(kept):  # what stands above a section that stays
+        parts = name.split("\n")
+        kept |= {"\n".join(parts[:n]) for n in range(1, len(parts)) if "\n".join(parts[:n]) in merged}
+    orders = [[name for name in version if name in kept] for version in versions]
+    lines: list[str] = []
+    for name in topological(orders, kept, lambda name: ("", name)):
+        pieces = merged[name]
+        if name and _HEAD not in pieces:
+            pieces = {_HEAD: next(version[name][_HEAD] for version in versions if name in version), **pieces}
+        lines += pieces.values()
+    text = "\n".join(lines).strip("\n")
     return f"{text}\n" if text else ""
 
 
-def _keyed(text: str) -> dict[_Key, str]:
-    """The lines of a text, each with the blank ones before it, by heading, wording and how often that came before."""
-    found: dict[_Key, str] = {}
-    seen: Counter[str] = Counter()
-    heading = blank = ""
+def _merged(versions: list[dict[str, str]]) -> dict[str, str]:
+    """The pieces of one section, in an order that both sides agree to."""
+    was, one, other = (set(version) for version in versions)
+    kept = {key for key in was | one | other if key in (one & other if key in was else one | other)}
+    texts = {key: piece for version in versions for key, piece in version.items()}
+    order = topological(
+        [[key for key in version if key in kept] for version in versions],
+        kept,
+        lambda key: ("" if key == _HEAD else "1", key),
+    )
+    return {key: texts[key] for key in order}
+
+
+def _sections(text: str) -> _Sections:
+    found: _Sections = {"": {}}
+    trail: list[tuple[int, str]] = []
+    seen: Counter[tuple[str, str]] = Counter()
+    section, blank, open_ = "", "", ""
     for line in text.replace("\r\n", "\n").split("\n"):
         if not line.strip():
-            blank += "\n"
+            blank, open_ = f"{blank}\n", ""
             continue
         if line.startswith("#"):
-            heading = line.strip()
-        name = f"{heading}\x00{line.strip()}"
-        seen[name] += 1
-        found[f"{name}\x00{seen[name]}"] = blank + line
+            level = len(line) - len(line.lstrip("#"))
+            while trail and trail[-1][0] >= level:
+                trail.pop()
+            trail.append((level, line.strip()))
+            section, open_ = "\n".join(heading for _, heading in trail), ""
+            found.setdefault(section, {}).setdefault(_HEAD, blank + line)
+        elif open_ and not _BULLET.match(line):
+            found[section][open_] += f"\n{line}"  # the rest of a bullet, or of a paragraph
+        else:
+            seen[section, line] += 1
+            open_ = f"{line.strip()}\x01{seen[section, line]}"
+            found[section][open_] = blank + line
         blank = ""
-    return found
+    return {name: {_named(key, piece): piece for key, piece in pieces.items()} for name, pieces in found.items()}
+
+
+def _named(key: str, piece: str) -> str:
+    """A piece is known by all that it says: a bullet with another second line is another one."""
+    return key if key == _HEAD else f"{piece.strip()}\x01{key.rpartition(chr(1))[2]}"

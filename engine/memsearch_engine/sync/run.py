@@ -12,7 +12,7 @@ import contextlib
 import os
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -35,15 +35,16 @@ from memsearch_engine.settings import Sync
 from memsearch_engine.sync.clone import Away, Clone, checked, name_of
 from memsearch_engine.sync.lines import merge_lines
 from memsearch_engine.sync.seal import NoKey
-from memsearch_engine.sync.state import Round, State, opened
+from memsearch_engine.sync.state import LONGTERM, Offer, Round, State, opened, owner
 
 FORMAT = 1
 _MARK = "memsearch.json"
 _ATTEMPTS = 5
 _LONGTERM = "longterm/"
 _NOTE = re.compile(r"projects/([0-9a-f]{32})/memory/(.+)")
-#: Losses that nobody is known to have wanted: up to so many notes, or this share of a project's, pass without a question.
-_FEW, _SHARE = 10, 0.2
+#: Losses that nobody is known to have wanted pass without a question: fewer than the first and not all, or up to the second and half of a project.
+_LEAST, _FEW = 3, 10
+_STAMP = "%Y-%m-%dT%H:%M:%SZ"
 
 
 class Refused(Unreachable):
@@ -70,6 +71,7 @@ class _File(msgspec.Struct):
     theirs: bytes
     merged: bytes = b""
     conflicts: int = 0
+    fallen: dict[tuple[str, str], float] = {}
 
     @property
     def name(self) -> str:
@@ -100,7 +102,7 @@ class SyncState(msgspec.Struct, frozen=True):
 
 
 def look(home: Home, remote: str, *, encrypt: bool = False) -> None:
-    """Whether the machines can meet there. Raises Away, Refused, NoKey."""
+    """Whether the machines can meet there. Raises Away, Foreign, Refused, NoKey."""
     clone = Clone(home)
     try:
         head = clone.fetch(remote)
@@ -111,7 +113,7 @@ def look(home: Home, remote: str, *, encrypt: bool = False) -> None:
 
 
 class _Mark(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What tells a memory from any other repository. ``sealed``: the public half of the key that all else is encrypted for."""
+    """What tells a memory from any other repository. ``sealed``: the name of the key that all else is encrypted with."""
 
     format: int = 0
     sealed: str = ""
@@ -121,14 +123,14 @@ def check_format(clone: Clone, head: str, remote: str, *, encrypt: bool = False)
     """Raises Refused where a commit is of something else than memories, of a newer program, or can be read though it must not; NoKey."""
     mark = clone.tree(head).get(_MARK, "")
     try:
-        value = msgspec.json.decode(clone.blob(mark), type=_Mark) if mark else _Mark()
+        value = msgspec.json.decode(clone.read(mark), type=_Mark) if mark else _Mark()
     except msgspec.DecodeError:
         value = _Mark()
     if not value.format:
         raise Refused(f"{remote} holds something else than memories", "name an empty repository")
     if value.format > FORMAT:
         raise Refused("a newer memsearch has written there", "update this one")
-    if value.sealed and clone.seal.recipient != value.sealed:
+    if value.sealed and clone.seal.name != value.sealed:
         raise NoKey("what lies there is encrypted for another key", "copy sync.key of another machine here")
     if encrypt and not value.sealed:
         raise Refused(
@@ -137,11 +139,19 @@ def check_format(clone: Clone, head: str, remote: str, *, encrypt: bool = False)
     clone.seals = bool(value.sealed)
 
 
-def participants(projects: list[Project]) -> list[Project]:
-    """Those that take part in a round, of every path where a project lives (the newest first): one folder for each identity, and none
-    for what is not on this machine any more."""
-    there = [project for project in projects if os.path.isdir(project.root)]
-    return list({project.id: project for project in reversed(there)}.values())[::-1]
+def chosen(state: State, projects: list[Project]) -> dict[str, Project]:
+    """What takes part in a round: one folder for each identity, the one that took part before where it is still there.
+
+    Args:
+        projects: every path where a project lives, the newest first.
+    """
+    places, held = state.places(), state.held()
+    found: dict[str, Project] = {}
+    for project in projects:
+        name = places.get(project.root, project.id)
+        if os.path.isdir(project.root) and (name not in found or held.get(name, ("",))[0] == project.root):
+            found[name] = project
+    return found
 
 
 def elsewhere(home: Home, projects: list[Project]) -> list[Elsewhere]:
@@ -150,7 +160,7 @@ def elsewhere(home: Home, projects: list[Project]) -> list[Elsewhere]:
     try:
         with opened(home) as state:
             tree = clone.tree(state.get("seen")) if clone.is_there else {}
-            here = {project.id for project in projects} | set(state.places().values())
+            here = chosen(state, projects)
         found: dict[str, int] = {}
         for key in tree:
             if (match := _NOTE.fullmatch(key)) and match[1] not in here:
@@ -208,15 +218,25 @@ def rewrite(home: Home, where: Sync) -> None:
     """
     remote = checked(where.remote)
     with _alone(home) as (clone, state):
-        head = state.get("seen")
+        head, last = state.get("seen"), state.last()
+        if last and (last.problems or last.error):
+            raise Refused("the last round left something open", "`memsearch sync status` says what; settle it first")
         commit = clone.commit(clone.tree(head), [], "notes, without what was before")
         if not clone.replace(remote, commit, head):
             raise Refused("another machine has written there meanwhile", "`memsearch sync`, then once more")
+        held = {project: root for project, (root, base) in state.held().items() if base == head}
+        state.forget()
         state.put("seen", commit)
-        state.settled(commit, {}, state.get("held").split())
+        state.settled(commit, held, {})
         clone.remove()
         clone.fetch(remote)
-        clone.set_main(commit)
+
+
+def leave(home: Home) -> None:
+    """Throw our clone away, and what is known of the remote. Raises Unreachable."""
+    with _alone(home) as (clone, state):
+        clone.remove()
+        state.leave()
 
 
 @contextlib.contextmanager
@@ -242,10 +262,10 @@ class _Round:
     ) -> None:  # fmt: skip
         self.home, self.journal, self.clone, self.state, self.remote = home, journal, clone, state, remote
         self.encrypt, self.answer, self.stop = encrypt, answer, stop
-        places = state.places()
-        self.projects = {places.get(project.root, project.id): project for project in projects}
+        self.projects = chosen(state, projects)
         self.problems: list[str] = []
-        self.skipped: set[str] = set()
+        self.skipped: set[str] = set()  # projects
+        self.left: set[str] = set()  # single files
         self.received = self.sent = self.gone = 0
 
     def run(self) -> Round | None:
@@ -253,38 +273,34 @@ class _Round:
         self._recover()
         self.head = self._fetch()
         self.tree = self.clone.tree(self.head)
-        self.base = self._base()
-        self.base_tree = self.clone.tree(self.base)
+        self.held = self.state.held()
         self.taken = {key: commit for key, (commit, _) in self.state.taken().items()}
-        self.held = set(self.state.get("held").split())
+        self.here = self._here()
         files = list(self._files())
-        self.tombstones = {project: self._lines(project, "tombstones") for project in self.projects}
-        self.present = {pair for file in files for pair in _texts(file.ours or b"", file.name)}
+        self.stones = {project: Stones(self._lines(self.tree, project, "tombstones")) for project in self.projects}
         files = self._unless_too_much_goes([file for file in files if self._merge(file)])
-        for file in files:
-            if self.stop():
-                raise Away("stopped", "it goes on with the next round")
-            self._write(file)
+        files = [file for file in files if self._write(file, files)]
         tree = self._new_tree(files)
         self._adopt(files, tree)
-        pushed, pins = self.head, self._pins()
+        done, pins, pushed = self._done(), {key: self._base_of(key) for key in self.left}, self.head
         if tree != self.tree:
             self._refuse_secrets(tree)
             pushed = self.clone.commit(tree, [self.head] if self.head else [], f"notes, {self.sent} changed")
-            self.state.settled(self.head, pins, self.projects)
+            self.state.settled(self.head, done, pins)
+            self.state.offer(Offer(pushed, done, pins))
             if not self.clone.push(self.remote, pushed):
                 return None
             self.state.put("seen", pushed)
-        self.state.settled(pushed, pins, self.projects)
+        self.state.settled(pushed, done, pins)
         conflicts = sum(file.conflicts for file in files)
         return Round(time.time(), self.received, self.sent, self.gone, conflicts, self.problems)
 
     # -- the remote ------------------------------------------------------------------------------------------
 
     def _fetch(self) -> str:
+        head = self.clone.fetch(self.remote)
         if self.answer.rejoin:
             self.state.forget()
-        head = self.clone.fetch(self.remote)
         known = self.state.get("seen")
         if known and not head:
             raise self._rewritten("the remote is empty, and was not")
@@ -294,6 +310,10 @@ class _Round:
         if head:
             check_format(self.clone, head, self.remote, encrypt=self.encrypt)
             self.state.put("seen", head)
+        offer = self.state.offered()
+        if offer and head and self.clone.has(offer.commit) and self.clone.is_ancestor(offer.commit, head):
+            self.state.settled(offer.commit, offer.done, offer.pins)  # it has arrived, and nobody lived to see it
+        self.state.put("offer", "")
         return head
 
     def _rewritten(self, what: str) -> Refused:
@@ -302,89 +322,98 @@ class _Round:
             "nothing was changed here. Look at it; `memsearch sync --rejoin` meets it as a new one: what either side has stays",
         )
 
-    def _base(self) -> str:
-        """The newest commit that this machine's files hold: what was pushed last, even if nobody could say so any more."""
-        main, base = self.clone.ref(), self.state.get("base")
-        if self.answer.rejoin or not self.head:
-            return ""
-        if main and self.clone.has(main) and self.clone.is_ancestor(main, self.head):
-            return main if not base or self.clone.is_ancestor(base, main) else base
-        return base
-
     def _recover(self) -> None:
         """Find out what became of files that a round was about to write when its process died."""
         for key, (_, seq) in self.state.taken().items():
             if seq and not self.journal.was_taken(seq):
                 self.state.drop(key)
 
-    def _pins(self) -> dict[str, str]:
-        """What each file that is left alone this time holds: its base stays what it was."""
-        prefixes = tuple(self.skipped)
-        keys = [key for key in {*self.tree, *self.base_tree, *self.taken} if prefixes and key.startswith(prefixes)]
-        return {key: self._base_of(key) for key in keys}
+    def _done(self) -> dict[str, str]:
+        """The projects whose files hold what was merged, and their folders."""
+        done = {LONGTERM: str(self.home.longterm)} | {
+            name: project.root for name, project in self.projects.items() if os.path.isdir(project.memory)
+        }
+        return {name: root for name, root in done.items() if name not in self.skipped}
 
     # -- what there is ---------------------------------------------------------------------------------------
 
-    def _files(self) -> Iterator[_File]:
-        """Every file that stands here, or stood, or stands there, and is not the same in all three places."""
-        here: dict[str, tuple[str, str]] = {}
-        for project in self.projects.values():
-            here.update(self._of_project(project))
-        for name, file in workspace.files(self.home.longterm).items():
-            if _travels(name):
-                here[_LONGTERM + name] = str(file), ""
-        for key in sorted({*here, *self.tree, *self.base_tree}):
-            place = here.get(key) or self._place(key)
-            if place is None:
-                continue
-            path, memory = place
-            try:
-                ours = _read(path, memory) if key in here else None
-            except OSError as error:
-                self.problems.append(f"{path}: {error.strerror}")
-                self.skipped.add(key)
-                continue
-            base, theirs = self._blob_of(key), self.tree.get(key, "")
-            names = self.clone.name_of(base), self.clone.name_of(theirs), name_of(ours) if ours is not None else ""
-            if len(set(names)) > 1:
-                yield _File(key, path, memory, self.clone.blob(base), ours, self.clone.blob(theirs))
+    def _base(self, project: str) -> str:
+        """The commit that a project's files hold; '' where this folder held none yet: nothing of it is gone then."""
+        root, commit = self.held.get(project, ("", ""))
+        folder = str(self.home.longterm) if project == LONGTERM else self.projects[project].root
+        return commit if root == folder and self.clone.has(commit) else ""
 
     def _base_of(self, key: str) -> str:
-        """The commit that a file here holds; '' where its project had no folder here until now: nothing of it is gone then."""
-        project = key.split("/")[1] if key.startswith("projects/") else ""
-        return self.taken.get(key, self.base if not project or project in self.held else "")
+        """The same of one file."""
+        return self.taken.get(key, self._base(owner(key)))
 
     def _blob_of(self, key: str) -> str:
         """What the base has of a file."""
-        commit = self._base_of(key)
-        return (self.base_tree if commit == self.base else self.clone.tree(commit)).get(key, "")
+        return self.clone.tree(self._base_of(key)).get(key, "")
 
-    def _of_project(self, project: Project) -> dict[str, tuple[str, str]]:
-        name = self._name(project)
+    def _here(self) -> dict[str, str]:
+        """The files that stand here, by their path in the repository. What can't be read is left alone, there and here."""
+        here: dict[str, str] = {}
+        for name, project in self.projects.items():
+            here.update(self._of_project(name, project))
+        for file_name, file in workspace.files(self.home.longterm).items():
+            if _travels(file_name):
+                here[_LONGTERM + file_name] = str(file)
+        if not self.home.longterm.is_dir() and any(
+            owner(key) == LONGTERM for key in self.clone.tree(self._base(LONGTERM))
+        ):
+            self._skip(
+                LONGTERM, f"{self.home.longterm} is not there: what it held stays as it is on the other machines"
+            )
+        return here
+
+    def _of_project(self, name: str, project: Project) -> dict[str, str]:
         if not os.path.isdir(project.memory):
-            if any(key.startswith(f"projects/{name}/") for key in self.base_tree) and name in self.held:
+            if name in self.held:
                 self._skip(name, f"{project.memory} is not there: its notes stay as they are on the other machines")
             return {}
         listing = list_files(project.memory)
         if not listing.complete:
             self._skip(name, f"{project.memory} can't be read wholly: {listing.problems[0][1]}")
             return {}
-        return {
-            f"projects/{name}/memory/{os.path.relpath(file.path, project.memory)}": (file.path, project.memory)
-            for file in listing.files
-        }
 
-    def _name(self, project: Project) -> str:
-        return next(name for name, known in self.projects.items() if known.root == project.root)
+        def key(path: str) -> str:
+            return f"projects/{name}/memory/{os.path.relpath(path, project.memory)}"
 
-    def _skip(self, name: str, why: str) -> None:
+        for path, why in listing.problems:  # what can't be read is not gone
+            self._leave(key(path), f"{shown_line(path)}: {why}")
+        return {key(file.path): file.path for file in listing.files}
+
+    def _skip(self, project: str, why: str) -> None:
         self.problems.append(why)
-        self.skipped.add(f"projects/{name}/")
+        self.skipped.add(project)
+
+    def _leave(self, key: str, why: str) -> None:
+        self.problems.append(why)
+        self.left.add(key)
+
+    def _files(self) -> Iterator[_File]:
+        """Every file that stands here, or stood, or stands there, and is not the same in all three places."""
+        takes_part = [name for name in (LONGTERM, *self.projects) if name not in self.skipped]
+        keys = {*self.here, *self.tree, *self.taken}
+        for name in takes_part:
+            keys |= {key for key in self.clone.tree(self._base(name)) if owner(key) == name}
+        for key in sorted(keys):
+            if owner(key) not in takes_part or key in self.left or (place := self._place(key)) is None:
+                continue
+            path, memory = place
+            try:
+                ours = _read(path, memory) if key in self.here else None
+            except OSError as error:
+                self._leave(key, f"{path}: {error.strerror or error}")
+                continue
+            base, theirs = self._blob_of(key), self.tree.get(key, "")
+            names = self.clone.name_of(base), self.clone.name_of(theirs), name_of(ours) if ours is not None else ""
+            if len(set(names)) > 1:
+                yield _File(key, path, memory, self.clone.blob(base), ours, self.clone.blob(theirs))
 
     def _place(self, key: str) -> tuple[str, str] | None:
-        """Where a file of the remote belongs here; None where its project has no folder here, or the name is not one."""
-        if any(key.startswith(prefix) for prefix in self.skipped):
-            return None
+        """Where a file of the repository belongs here; None where its project has no folder here, or the name is none of a note."""
         if key.startswith(_LONGTERM):
             name = key.removeprefix(_LONGTERM)
             return (str(self.home.longterm / name), "") if _travels(name) else None
@@ -392,8 +421,6 @@ class _Round:
         project = self.projects.get(match[1]) if match else None
         if match is None or project is None or not _is_note(match[2]):
             return None
-        if match[1] in self.held and not os.path.isdir(project.memory):
-            return None  # it was there
         return os.path.join(project.memory, match[2]), project.memory
 
     # -- putting together ------------------------------------------------------------------------------------
@@ -401,30 +428,89 @@ class _Round:
     def _merge(self, file: _File) -> bool:
         """Whether it could be merged."""
         if not file.memory:
-            texts = [(data or b"").decode("utf-8", "replace") for data in (file.base, file.ours, file.theirs)]
-            file.merged = merge_lines(*texts).encode()
+            base, ours, theirs = (
+                data.decode("utf-8", "surrogateescape") for data in (file.base, file.ours or b"", file.theirs)
+            )
+            file.merged = merge_lines(base, ours, theirs).encode("utf-8", "surrogateescape")
             return True
-        name, project = file.name, file.key.split("/")[1]
-        base = b"" if self.answer.bring_back and self._is_gone(file) else file.base
-        theirs = self._clean(file.theirs) if file.theirs != file.ours else file.theirs
-        dead = self._dead(project, file, name)
-        newer = self._newer(project, file, name, base)
+        project, name = owner(file.key), file.name
+        base_ = self._shrunk(file) if self.answer.bring_back else file.base or self._remembered(file)
+        theirs_ = self._clean(file.theirs) if file.theirs != file.ours else file.theirs
+        file.fallen = {} if self.answer.bring_back else self._fallen(file)
         try:
-            done = merge(base, file.ours or b"", theirs, name, newer=newer, dead=dead, clean=self._redacted)
-            file.merged, file.conflicts = done.data, len(done.conflicts)
+            done = merge(
+                base_, file.ours or b"", theirs_, name, newer=self._newer(project, file), dead=self._dead(project, file), clean=self._redacted
+            )  # fmt: skip
         except Unmergeable:
-            self.problems.append(f"{file.path} can't be merged: here and on the other machines it stays as it is")
-            self.skipped.add(file.key)
+            self._leave(file.key, f"{file.path} can't be merged: here and on the other machines it stays as it is")
             return False
-        now = _texts(file.merged, name)
-        stones = self.tombstones[project]
-        stones -= {line for line in stones if tuple(line.split(" ")[:2]) in now}
-        if not parse(file.merged, name).entries and (file.ours is None or not file.theirs):
-            file.merged = b""  # a day without notes, which one side has removed
+        file.merged, file.conflicts = done.data, len(done.conflicts)
         return True
 
-    def _is_gone(self, file: _File) -> bool:
-        return bool(file.base) and len(_ids(file.ours or b"", file.name)) < len(_ids(file.base, file.name))
+    def _shrunk(self, file: _File) -> bytes:
+        """The base without what is gone here: so that it comes back."""
+        ours = _ids(file.ours or b"", file.name)
+        return _joined([entry for entry in parse(file.base, file.name).entries if entry.id in ours])
+
+    def _remembered(self, file: _File) -> bytes:
+        """Where this machine holds nothing of the remote: what of it its owner has deleted, or changed since, as his history says."""
+        found = []
+        for entry in parse(file.theirs, file.name).entries:
+            was = self.journal.history.replaced_here(entry.id)
+            if any(text_key(old) == text_key(entry) for raw in was for old in parse(raw, file.name).entries[:1]):
+                found.append(entry)
+        return _joined(found)
+
+    def _fallen(self, file: _File) -> dict[tuple[str, str], float]:
+        """What this machine has deleted, or replaced, since the base, and when. What stands in another file now was moved."""
+        ours = _texts(file.ours or b"", file.name)
+        entries = [entry for entry in parse(file.base, file.name).entries if (entry.id, text_key(entry)) not in ours]
+        return {
+            (entry.id, text_key(entry)): self.journal.history.changed(entry.id) or _mtime(file.path)
+            for entry in entries
+            if not self._stands_elsewhere(file, entry)
+        }
+
+    def _stands_elsewhere(self, file: _File, entry: Entry) -> bool:
+        """Whether an entry stands in another file of its project here."""
+        for key, path in self.here.items():
+            if key != file.key and owner(key) == owner(file.key):
+                with contextlib.suppress(OSError):
+                    if _holds(inside.read(path), entry):
+                        return True
+        return False
+
+    def _dead(self, project: str, file: _File) -> set[tuple[str, str]]:
+        """What was deleted, or replaced, elsewhere while this machine didn't look: it must not come back from a copy. What turns up here after
+        this machine had seen it go is a new act; what the owner has brought back, or what stands there in another file, lives."""
+        stones, seen = self.stones[project], self._lines(self.clone.tree(self._base(project)), project, "tombstones")
+        candidates = stones.pairs - Stones(seen).pairs - _texts(file.theirs, file.name)
+        found = set()
+        for entry in parse(file.ours or b"", file.name).entries:
+            pair = entry.id, text_key(entry)
+            if (
+                pair in candidates
+                and not self.journal.history.is_revived(entry.id)
+                and not self._lives_there(project, entry)
+            ):
+                found.add(pair)
+        return found
+
+    def _lives_there(self, project: str, entry: Entry) -> bool:
+        """Whether the remote has an entry in any file of its project."""
+        prefix = f"projects/{project}/memory/"
+        return any(_holds(self.clone.blob(sha), entry) for key, sha in self.tree.items() if key.startswith(prefix))
+
+    def _newer(self, project: str, file: _File) -> Callable[[Entry, Entry], bool]:
+        """By when each text took the place of what both had."""
+        ours = _texts(file.ours or b"", file.name)
+
+        def when(entry: Entry) -> float:
+            if (entry.id, text_key(entry)) in ours:
+                return self.journal.history.changed(entry.id) or _mtime(file.path)
+            return self.stones[project].last(entry.id)
+
+        return lambda one, other: when(one) > when(other)
 
     def _clean(self, data: bytes) -> bytes:
         """What comes is cleaned of secrets before it is written, like everything."""
@@ -435,42 +521,10 @@ class _Round:
     def _redacted(self, text: str) -> str:
         return redact(text, self.home)[0]
 
-    def _lines(self, project: str, name: str) -> set[str]:
-        """A list that travels beside a project's notes, as the remote has it and as this machine has changed it since the base."""
+    def _lines(self, tree: dict[str, str], project: str, name: str) -> set[str]:
+        """A list that travels beside a project's notes."""
         key = f"projects/{project}/{name}"
-        return set(self.clone.blob(self.tree.get(key, "")).decode("utf-8", "replace").split("\n")) - {""}
-
-    def _dead(self, project: str, file: _File, name: str) -> set[tuple[str, str]]:
-        """What was deleted, or replaced, somewhere: it must not come back from a copy. What this machine's owner has brought back
-        himself lives again."""
-        stones = self.tombstones[project]
-        lives = _texts(file.theirs, name)
-        known = {
-            pair: line for line in stones if len(parts := line.split(" ")) == 3 and (pair := (parts[0], parts[1])) not in lives
-        }  # fmt: skip
-        for entry in parse(file.ours or b"", name).entries:
-            line = known.get((entry.id, text_key(entry)))
-            if line and self.journal.history.is_revived(entry.id, _seconds(line.split(" ")[2])):
-                known.pop((entry.id, text_key(entry)))
-                stones.discard(line)
-        for pair in _texts(file.base, name) - self.present if not self.answer.bring_back else ():
-            stones.add(f"{pair[0]} {pair[1]} {_stamp(self.journal.history.changed(pair[0]) or _mtime(file.path))}")
-        return set(known)
-
-    def _newer(self, project: str, file: _File, name: str, base: bytes) -> Callable[[Entry, Entry], bool]:
-        """By when each text took the place of what both had."""
-        replaced: dict[str, list[str]] = {}
-        there = self._lines(project, "tombstones")
-        for line in there:
-            replaced.setdefault(line.split(" ")[0], []).append(line.split(" ")[-1])
-        ours = {(entry.id, text_key(entry)) for entry in parse(file.ours or b"", name).entries}
-
-        def when(entry: Entry) -> str:
-            if (entry.id, text_key(entry)) in ours:
-                return _stamp(self.journal.history.changed(entry.id) or _mtime(file.path))
-            return max(replaced.get(entry.id, [""]))
-
-        return lambda one, other: when(one) > when(other)
+        return set(self.clone.blob(tree.get(key, "")).decode("utf-8", "replace").split("\n")) - {""}
 
     # -- what may not be lost --------------------------------------------------------------------------------
 
@@ -478,32 +532,69 @@ class _Round:
         """Leave projects out of which more would go, here or there, than anybody is known to have deleted."""
         if self.answer.accept_deletions:
             return files
-        left: list[_File] = []
-        for project in dict.fromkeys(file.key.rsplit("/memory/")[0] for file in files):
-            of_project = [file for file in files if file.key.rsplit("/memory/")[0] == project]
-            here = there = total = 0
-            for file in of_project if project.startswith("projects/") else ():
-                was, ours, merged = (_ids(data or b"", file.name) for data in (file.base, file.ours, file.merged))
-                total += len(was)
-                lost = (was - ours) & _ids(file.theirs, file.name) if not self.answer.bring_back else set()
-                here += sum(not self.journal.history.is_deleted(name) for name in lost)
-                there += len((ours & was) - merged)
-            name = project.removeprefix("projects/")
-            known = self.projects[name].name if name in self.projects else "the long-term memory"
-            if here > max(_FEW, total * _SHARE):
-                self._skip(name, f"{here} notes of {known} are gone here, and were not deleted with memsearch: "
+        for project in dict.fromkeys(owner(file.key) for file in files):
+            of_project = [file for file in files if owner(file.key) == project]
+            lost = [self._lost(file, of_project) for file in of_project]
+            here, there = sum(pair[0] for pair in lost), sum(pair[1] for pair in lost)
+            known = "the long-term memory" if project == LONGTERM else self.projects[project].name
+            what = "facts and lines" if project == LONGTERM else "notes"
+            if self._is_much(project, here) and not self.answer.bring_back:
+                self._skip(project, f"{here} {what} of {known} are gone here, and were not deleted with memsearch: "
                            "`memsearch sync --bring-back` fetches them, `--accept-deletions` deletes them everywhere")  # fmt: skip
-            elif there > max(_FEW, total * _SHARE):
-                self._skip(name, f"another machine has deleted {there} notes of {known}: "
+            elif self._is_much(project, there, is_meant=all(pair[2] for pair in lost)):
+                self._skip(project, f"another machine has deleted {there} {what} of {known}: "
                            "`memsearch sync --accept-deletions` deletes them here, too")  # fmt: skip
-            else:
-                left += of_project
-        return left
+        return [file for file in files if owner(file.key) not in self.skipped]
+
+    def _lost(self, file: _File, others: list[_File]) -> tuple[int, int, bool]:
+        """How much of a file is gone here that nobody is known to have deleted, how much would go here, and whether all that has
+        tombstones. What another text took the place of is not gone."""
+        if not file.memory:
+            said, ours_, merged_ = (_thoughts(file.key, data) for data in (file.base, file.ours or b"", file.merged))
+            here_, going_ = said - ours_, (said & ours_) - merged_
+            return (
+                max(0, len(here_) - len(ours_ - said)) * (file.ours is None),
+                max(0, len(going_) - len(merged_ - ours_)),
+                True,
+            )
+        was, there = parse(file.base, file.name).entries, _ids(file.theirs, file.name)
+        ours, merged, known = (
+            _ids(file.ours or b"", file.name),
+            _ids(file.merged, file.name),
+            {entry.id for entry in was},
+        )
+        here = [
+            entry
+            for entry in was
+            if entry.id in there - ours
+            and not self.journal.history.was_deleted_here(entry.id)
+            and not self._stands_elsewhere(file, entry)
+        ]
+        going = [
+            entry
+            for entry in was
+            if entry.id in ours - merged
+            and not any(_holds(other.merged, entry) for other in others if other is not file)
+        ]
+        stones = {name for name, _ in self.stones[owner(file.key)].pairs}
+        is_meant = all(entry.id in stones for entry in going)
+        return max(0, len(here) - len(ours - known)), max(0, len(going) - len(merged - ours)), is_meant
+
+    def _is_much(self, project: str, lost: int, *, is_meant: bool = False) -> bool:
+        """*is_meant*: each has a tombstone: it was deleted by somebody."""
+        if not lost:
+            return False
+        base = self.clone.tree(self._base(project))
+        blobs = [(key, self.clone.blob(sha)) for key, sha in base.items() if owner(key) == project and self._place(key)]
+        total = sum(
+            len(_thoughts(key, blob)) if project == LONGTERM else len(parse(blob).entries) for key, blob in blobs
+        )
+        return lost > _FEW or (lost >= total and not is_meant) or _LEAST <= lost > total / 2
 
     def _refuse_secrets(self, tree: dict[str, str]) -> None:
         """Raises Refused where a secret is in what would go."""
         for key, sha in tree.items():
-            if self.tree.get(key) != sha and key.endswith(MARKDOWN):
+            if self.tree.get(key) != sha and key.lower().endswith(MARKDOWN):
                 found = find(self.clone.blob(sha).decode("utf-8", "replace"), self.home)
                 if found:
                     place = (self._place(key) or (key, ""))[0]
@@ -514,78 +605,86 @@ class _Round:
 
     # -- writing ---------------------------------------------------------------------------------------------
 
-    def _write(self, file: _File) -> None:
-        """Make the file here what was merged. What was written here meanwhile is merged, too."""
-        for attempt in range(_ATTEMPTS):
-            if file.merged == (file.ours or b""):
-                self.state.take(file.key, self.head, 0)
-                break
-            before = _texts(file.ours or b"", file.name)
-            try:
-                if file.memory:
-                    self.journal.take(
-                        file.memory,
-                        file.path,
-                        file.ours or b"",
-                        file.merged,
-                        lambda seq: self.state.take(file.key, self.head, seq),
-                    )
-                else:
-                    self._write_longterm(file)
-                self.state.take(file.key, self.head, 0)
-            except Conflict:
-                if attempt == _ATTEMPTS - 1:
-                    raise
-                file.ours = _read(file.path, file.memory) if os.path.exists(file.path) else None
-                self._merge(file)
-                continue
-            after = _texts(file.merged, file.name)
-            self.received += len(after - before)
-            self.gone += len({name for name, _ in before} - {name for name, _ in after})
-            break
-        self.sent += len(_texts(file.merged, file.name) - _texts(file.theirs, file.name)) or int(
-            file.merged != file.theirs
-        )
+    def _write(self, file: _File, files: list[_File]) -> bool:
+        """Make the file here what was merged; what was written here meanwhile is merged, too. Whether it holds that now."""
+        if self.stop():
+            raise Away("stopped", "it goes on with the next round")
+        moved = {
+            entry.id
+            for other in files
+            if other is not file and other.memory
+            for entry in parse(other.merged, other.name).entries
+        }
+        try:
+            for _ in range(_ATTEMPTS):
+                before = file.ours or b""
+                try:
+                    if file.merged != before:
+                        self._replace(file, moved)
+                    self.state.take(file.key, self.head, 0)
+                    self._count(file, before)
+                    return True
+                except Conflict:
+                    file.ours = _read(file.path, file.memory) if os.path.exists(file.path) else None
+                    if not self._merge(file) or not self._unless_too_much_goes([file]):
+                        return False
+            self._leave(file.key, f"{file.path} changes faster than it can be merged")
+        except (MemsearchError, OSError) as error:
+            self._leave(file.key, f"{file.path} could not be written: {error}")
+        return False
 
-    def _write_longterm(self, file: _File) -> None:
-        name = file.key.removeprefix(_LONGTERM)
+    def _replace(self, file: _File, moved: set[str]) -> None:
+        if file.memory:
+            self.journal.take(
+                file.memory, file.path, file.ours or b"", file.merged, lambda seq: self.state.take(file.key, self.head, seq), moved
+            )  # fmt: skip
+            return
         with disk.locked(self.home, str(self.home.longterm)):
-            now = workspace.read(self.home.longterm, name).encode()
+            now = _read(file.path, "") if os.path.exists(file.path) else b""
             if now != (file.ours or b""):
                 raise Conflict(f"{file.path} changed while it was merged")
             if file.merged:
-                workspace.write(self.home, self.home.longterm, name, file.merged.decode())
+                name = file.key.removeprefix(_LONGTERM)
+                workspace.write(self.home, self.home.longterm, name, file.merged.decode("utf-8", "replace"))
             else:
                 Path(file.path).unlink(missing_ok=True)
 
-    def _mark(self) -> bytes:
-        return msgspec.json.encode(_Mark(FORMAT, self.clone.seal.recipient if self.clone.seals else ""))
+    def _count(self, file: _File, before: bytes) -> None:
+        was, now, there = (_texts(data, file.name) for data in (before, file.merged, file.theirs))
+        self.received += len(now - was)
+        self.gone += len({name for name, _ in was} - {name for name, _ in now})
+        self.sent += len(now - there) or int(file.merged != file.theirs)
 
     def _new_tree(self, files: list[_File]) -> dict[str, str]:
         tree = dict(self.tree)
         for file in files:
             self.clone.put(tree, file.key, file.merged)
         for project, known in self.projects.items():
+            stones = self.stones[project]
+            for file in files:
+                if owner(file.key) == project:
+                    stones.put(file.fallen)
+            for file in files:
+                if owner(file.key) == project:
+                    stones.drop(_texts(file.merged, file.name))
             if any(key.startswith(f"projects/{project}/memory/") for key in tree):
-                self.clone.put(
-                    tree, f"projects/{project}/tombstones", "\n".join(sorted(self.tombstones[project])).encode()
-                )
-                about = msgspec.json.encode({"name": known.name}).decode()
+                self.clone.put(tree, f"projects/{project}/tombstones", stones.lines().encode())
                 if f"projects/{project}/project.json" not in tree:
-                    self.clone.put(tree, f"projects/{project}/project.json", about.encode())
+                    self.clone.put(tree, f"projects/{project}/project.json", msgspec.json.encode({"name": known.name}))
         if tree:
             self.clone.put(tree, _MARK, self._mark(), plainly=True)
         return tree
+
+    def _mark(self) -> bytes:
+        return msgspec.json.encode(_Mark(FORMAT, self.clone.seal.name if self.clone.seals else ""))
 
     def _adopt(self, files: list[_File], tree: dict[str, str]) -> None:
         """Whose the notes are travels with them: what is the owner's on one of his machines is so on all; what came there with a
         clone waits for his word here, too."""
         origin = self.journal.origin
         for project, known in self.projects.items():
-            there = self._lines(project, "arrived")
-            was = set(
-                self.clone.blob(self._blob_of(f"projects/{project}/arrived")).decode("utf-8", "replace").split("\n")
-            )
+            there = self._lines(self.tree, project, "arrived")
+            was = self._lines(self.clone.tree(self._base(project)), project, "arrived")
             origin.adopt(was - there)  # what its owner has released meanwhile
             strange = there - origin.known_keys(there)
             for file in files:
@@ -602,6 +701,34 @@ class _Round:
                 self.clone.put(tree, f"projects/{project}/arrived", "\n".join(sorted(strange)).encode())
 
 
+class Stones:
+    """What was deleted, or replaced, in a project: lines of an entry's id, a hash of what it said, and when."""
+
+    def __init__(self, lines: Iterable[str]) -> None:
+        found = (line.split(" ") for line in lines)
+        self._at = {(parts[0], parts[1]): parts[2] for parts in found if len(parts) == 3}
+
+    @property
+    def pairs(self) -> set[tuple[str, str]]:
+        """(id, ``text_key``) of each."""
+        return set(self._at)
+
+    def last(self, entry_id: str) -> float:
+        """When a text of an entry was replaced last (seconds since 1970), 0 where none was."""
+        return max((_seconds(at) for (name, _), at in self._at.items() if name == entry_id), default=0.0)
+
+    def put(self, fallen: dict[tuple[str, str], float]) -> None:
+        for pair, at in fallen.items():
+            self._at.setdefault(pair, time.strftime(_STAMP, time.gmtime(at)))
+
+    def drop(self, living: Iterable[tuple[str, str]]) -> None:
+        for pair in living:
+            self._at.pop(pair, None)
+
+    def lines(self) -> str:
+        return "\n".join(sorted(f"{name} {key} {at}" for (name, key), at in self._at.items()))
+
+
 def _travels(name: str) -> bool:
     """Whether a file of the long-term memory is synced: what it says and what was remembered, not what it is made of."""
     return name in (workspace.MEMORY, workspace.SUMMARY) or (name.startswith(f"{workspace.NOTES}/") and _is_note(name))
@@ -610,7 +737,7 @@ def _travels(name: str) -> bool:
 def _is_note(name: str) -> bool:
     """Whether a path that somebody else has written is one of a note, below its folder."""
     parts = name.split("/")
-    return name.endswith(MARKDOWN) and all(
+    return name.lower().endswith(MARKDOWN) and all(
         0 < len(part) < 200 and part.isprintable() and part[0] != "." for part in parts
     )
 
@@ -628,19 +755,31 @@ def _texts(data: bytes, name: str) -> set[tuple[str, str]]:
     return {(entry.id, text_key(entry)) for entry in parse(data, name).entries}
 
 
+def _thoughts(key: str, data: bytes) -> set[bytes]:
+    """What a document of the long-term memory says, counted as its owner would: a remembered fact is one, a line of the others is."""
+    if key.startswith(f"{_LONGTERM}{workspace.NOTES}/"):
+        return {key.encode()} if data.strip() else set()
+    return {line for line in data.splitlines() if line.strip() and not line.startswith(b"#")}
+
+
+def _holds(data: bytes, entry: Entry) -> bool:
+    """Whether a file has an entry, as it stands."""
+    return entry.raw in data and (entry.raw + b"\n" in data or entry.raw + b"\r\n" in data or data.endswith(entry.raw))
+
+
+def _joined(entries: list[Entry]) -> bytes:
+    return b"\n\n".join(entry.raw for entry in entries)
+
+
 def _mtime(path: str) -> float:
     try:
         return os.stat(path).st_mtime
     except OSError:
-        return 0.0
-
-
-def _stamp(seconds: float) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(seconds))
+        return time.time()
 
 
 def _seconds(stamp: str) -> float:
     try:
-        return calendar.timegm(time.strptime(stamp, "%Y-%m-%dT%H:%M:%SZ"))
+        return calendar.timegm(time.strptime(stamp, _STAMP))
     except ValueError:
         return 0.0

@@ -1,10 +1,13 @@
 """Encryption of what lies on the remote: age (https://age-encryption.org/v1) with one key that the owner carries to each machine.
 
-File names (a project's identity, the days) stay readable, and so does how much there is. The key is never in the repository.
+age keeps others from reading, not from writing: whoever knows the public half can encrypt for it. So each text carries an HMAC-SHA-256
+(RFC 2104) made with the private half, inside. File names (a project's identity, the days) stay readable, and so does how much there is.
 """
 
 from __future__ import annotations
 
+import hashlib
+import hmac
 import os
 from pathlib import Path
 from typing import Any
@@ -13,10 +16,11 @@ from memsearch_engine.errors import Unreachable, UsageError
 from memsearch_engine.home import Home
 
 _HEADER = b"age-encryption.org/v1\n"
+_MAC = 32  # bytes
 
 
 class NoKey(Unreachable):
-    """What lies there is encrypted, and this machine has no key for it."""
+    """What lies there is encrypted, and this machine has no key for it; or somebody without the key has written there."""
 
 
 def is_sealed(data: bytes) -> bool:
@@ -50,32 +54,38 @@ class Seal:
 
         path = key_file(home)
         try:
-            self._identity = x25519.Identity.from_str(path.read_text(encoding="ascii").strip())
+            text = path.read_text(encoding="ascii").strip()
+            self._identity = x25519.Identity.from_str(text)
         except FileNotFoundError as error:
-            raise NoKey(
-                "what lies there is encrypted, and this machine has no key",
-                f"copy sync.key of another machine to {path}",
-            ) from error
+            hint = f"copy sync.key of another machine to {path}"
+            raise NoKey("what lies there is encrypted, and this machine has no key", hint) from error
         except (OSError, ValueError, age.IdentityError) as error:
             raise NoKey(f"{path} is no key: {error}", "copy sync.key of another machine there") from error
         self._age = age
+        self._secret = hashlib.sha256(b"memsearch sync\0" + text.encode()).digest()
 
     @property
-    def recipient(self) -> str:
-        """The public half."""
-        return str(self._identity.to_public())
+    def name(self) -> str:
+        """What tells this key from another one, and says nothing else of it."""
+        return hashlib.sha256(b"memsearch key\0" + self._secret).hexdigest()[:32]
 
     def close(self, data: bytes) -> bytes:
-        return bytes(self._age.encrypt(data, [self._identity.to_public()]))
+        return bytes(self._age.encrypt(self._made(data) + data, [self._identity.to_public()]))
 
     def open(self, data: bytes) -> bytes:
         """Raises NoKey."""
         try:
-            return bytes(self._age.decrypt(data, [self._identity]))
+            text = bytes(self._age.decrypt(data, [self._identity]))
         except self._age.DecryptError as error:
             raise NoKey(
                 f"what lies there is encrypted for another key: {error}", "copy sync.key of another machine here"
             ) from error
+        if not hmac.compare_digest(text[:_MAC], self._made(text[_MAC:])):
+            raise NoKey("somebody without the key has written there", "nothing of it was taken; look at the repository")
+        return text[_MAC:]
+
+    def _made(self, data: bytes) -> bytes:
+        return hmac.digest(self._secret, data, "sha256")
 
 
 def _age() -> Any:

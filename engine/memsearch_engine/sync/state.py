@@ -5,20 +5,25 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import msgspec
 
+from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
-from memsearch_engine.state import transaction, using
+from memsearch_engine.state import complaining, connect, transaction
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS sync_values (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
--- files that hold more of the remote than the rest: a round was cut short. seq: the change that wrote it, until it is known to be done
+-- what the files of a project hold, in the folder that takes part; kept while the folder is away
+CREATE TABLE IF NOT EXISTS sync_held (project TEXT PRIMARY KEY, root TEXT NOT NULL, base TEXT NOT NULL) WITHOUT ROWID;
+-- single files that hold something else: a round was cut short, or they were left alone. seq: the change that wrote one, until it is
+-- known to be done; before: what it held before that
 CREATE TABLE IF NOT EXISTS sync_taken (path TEXT PRIMARY KEY, base TEXT NOT NULL, seq INTEGER NOT NULL, before TEXT) WITHOUT ROWID;
 -- a folder that is known under another identity elsewhere: a project without git has none of its own
 CREATE TABLE IF NOT EXISTS sync_places (root TEXT PRIMARY KEY, project TEXT NOT NULL) WITHOUT ROWID;
 """
+LONGTERM = "longterm"
 
 
 class Round(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -39,6 +44,19 @@ class Round(msgspec.Struct, frozen=True, omit_defaults=True):
     error: str = ""
 
 
+class Offer(msgspec.Struct, frozen=True):
+    """A commit on its way to the remote. ``done``: project -> the folder whose files hold it; ``pins``: files that hold another one."""
+
+    commit: str
+    done: dict[str, str]
+    pins: dict[str, str]
+
+
+def owner(path: str) -> str:
+    """Whose a path in the repository is: a project's identity, or LONGTERM."""
+    return LONGTERM if path.startswith(f"{LONGTERM}/") else path.split("/")[1] if "/" in path else ""
+
+
 class State:
     """One connection; not for two threads at a time."""
 
@@ -52,8 +70,14 @@ class State:
     def put(self, name: str, value: str) -> None:
         self._db.execute("INSERT OR REPLACE INTO sync_values (name, value) VALUES (?,?)", (name, value))
 
+    # -- what the files hold --------------------------------------------------------------------------------
+
+    def held(self) -> dict[str, tuple[str, str]]:
+        """project -> (the folder that takes part, the commit that its files hold)."""
+        return {row[0]: (row[1], row[2]) for row in self._db.execute("SELECT project, root, base FROM sync_held")}
+
     def taken(self) -> dict[str, tuple[str, int]]:
-        """path in the repository -> (the commit that its file holds, the change that wrote it or 0)."""
+        """path -> (the commit that its file holds, the change that wrote it or 0)."""
         return {path: (base, seq) for path, base, seq in self._db.execute("SELECT path, base, seq FROM sync_taken")}
 
     def take(self, path: str, base: str, seq: int) -> None:
@@ -66,24 +90,37 @@ class State:
             self._db.execute("DELETE FROM sync_taken WHERE path=? AND before IS NULL", (path,))
             self._db.execute("UPDATE sync_taken SET base=before, seq=0, before=NULL WHERE path=?", (path,))
 
-    def settled(self, base: str, pins: dict[str, str], projects: Iterable[str]) -> None:
-        """All files of *projects* hold *base* now, but those that were left alone (*pins*: path -> the commit that they hold)."""
+    def settled(self, commit: str, done: dict[str, str], pins: dict[str, str]) -> None:
+        """The files of these projects hold a commit now, but for *pins*; as in Offer."""
         with transaction(self._db):
-            self.put("held", " ".join(sorted(projects)))
-            self.put("base", base)
-            self._db.execute("DELETE FROM sync_taken")
-            rows = list(pins.items())
-            self._db.executemany("INSERT INTO sync_taken (path, base, seq) VALUES (?,?,0)", rows)
+            rows = [(project, root, commit) for project, root in done.items()]
+            self._db.executemany("INSERT OR REPLACE INTO sync_held (project, root, base) VALUES (?,?,?)", rows)
+            gone = [(path,) for path in self.taken() if owner(path) in done]
+            self._db.executemany("DELETE FROM sync_taken WHERE path=?", gone)
+            self._db.executemany("INSERT INTO sync_taken (path, base, seq) VALUES (?,?,0)", list(pins.items()))
 
-    def leave(self) -> None:
-        """Know nothing of any remote any more; which folder is which project elsewhere stays known."""
-        self._db.execute("DELETE FROM sync_values")
-        self._db.execute("DELETE FROM sync_taken")
+    def offer(self, value: Offer) -> None:
+        """Remember what is pushed before it is: nobody may live to see that it arrived."""
+        self.put("offer", msgspec.json.encode(value).decode())
+
+    def offered(self) -> Offer | None:
+        with contextlib.suppress(msgspec.DecodeError):
+            return msgspec.json.decode(self.get("offer"), type=Offer)
+        return None
 
     def forget(self) -> None:
         """Begin anew with the remote: nothing of it is known to be here."""
-        self._db.execute("DELETE FROM sync_values WHERE name IN ('base', 'held', 'seen')")
-        self._db.execute("DELETE FROM sync_taken")
+        with transaction(self._db):
+            self._db.execute("DELETE FROM sync_values WHERE name IN ('offer', 'seen')")
+            self._db.execute("DELETE FROM sync_held")
+            self._db.execute("DELETE FROM sync_taken")
+
+    def leave(self) -> None:
+        """Know nothing of any remote any more; which folder is which project elsewhere stays known."""
+        self.forget()
+        self._db.execute("DELETE FROM sync_values")
+
+    # -- projects, rounds -----------------------------------------------------------------------------------
 
     def places(self) -> dict[str, str]:
         """Folder -> the identity that its project has elsewhere."""
@@ -108,14 +145,23 @@ class State:
 @contextlib.contextmanager
 def opened(home: Home) -> Iterator[State]:
     """Raises Unreachable where ``state.db`` can't be used."""
-    with using(home, _SCHEMA) as db:
+    with complaining(home):
+        db = connect(home, _SCHEMA)
+    try:
         yield State(db)
+    except sqlite3.Error as error:
+        raise Unreachable(
+            f"{home.state_db} can't be used: {error}", "nothing was changed; see `memsearch doctor`"
+        ) from error
+    finally:
+        db.close()
 
 
 def due(state: State, every_minutes: float) -> bool:
     """Whether the next round's time has come: later and later while it fails, up to four hours."""
     last = state.last()
     failed = int(state.get("failed") or 0)
-    return last is None or time.time() - last.at >= min(
-        every_minutes * 60 * 2 ** min(failed, 8), max(every_minutes * 60, 4 * 3600)
-    )
+    if last is None:
+        return True
+    pause: float = min(every_minutes * 60 * 2 ** min(failed, 8), max(every_minutes * 60, 4 * 3600))
+    return time.time() - last.at >= pause

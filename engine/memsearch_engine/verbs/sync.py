@@ -15,7 +15,7 @@ from memsearch_engine.memory import Memory
 from memsearch_engine.projects import Project, locate
 from memsearch_engine.registry import Registry
 from memsearch_engine.sync import run
-from memsearch_engine.sync.clone import Away, Clone, checked
+from memsearch_engine.sync.clone import Away, checked
 from memsearch_engine.sync.run import Answer, SyncState
 from memsearch_engine.sync.seal import make_key
 from memsearch_engine.sync.state import Round, opened
@@ -72,9 +72,7 @@ class Sync:
         """Meet nobody any more: notes stay, here and there."""
         for key in ("sync.remote", "sync.encrypt"):
             settings.unset(self._memory.home, key)
-        Clone(self._memory.home).remove()
-        with opened(self._memory.home) as state:
-            state.leave()
+        run.leave(self._memory.home)
 
     def round(self, answer: Answer | None = None) -> Round:
         """Fetch, merge, write, push. Raises UsageError where there is no remote, Refused, Away, Unreachable."""
@@ -125,7 +123,7 @@ class Sync:
         try:
             if register and place.common_dir:
                 registry.at(place, register=True)
-            return run.participants(registry.all())
+            return registry.all()
         finally:
             registry.close()
 
