@@ -20,7 +20,7 @@ import msgspec
 from memsearch_engine import inside, network
 from memsearch_engine.errors import Conflict, MemsearchError, Unreachable
 from memsearch_engine.home import Home
-from memsearch_engine.journal import disk
+from memsearch_engine.journal import disk, render
 from memsearch_engine.journal.files import MARKDOWN, list_files
 from memsearch_engine.journal.merge import Unmergeable, merge, text_key
 from memsearch_engine.journal.model import Entry
@@ -428,8 +428,9 @@ class _Round:
     def _merge(self, file: _File) -> bool:
         """Whether it could be merged."""
         if not file.memory:
+            known = b"" if self.answer.bring_back and file.ours is None else file.base
             base, ours, theirs = (
-                data.decode("utf-8", "surrogateescape") for data in (file.base, file.ours or b"", file.theirs)
+                data.decode("utf-8", "surrogateescape") for data in (known, file.ours or b"", file.theirs)
             )
             file.merged = merge_lines(base, ours, theirs).encode("utf-8", "surrogateescape")
             return True
@@ -578,7 +579,7 @@ class _Round:
         ]
         stones = {name for name, _ in self.stones[owner(file.key)].pairs}
         is_meant = all(entry.id in stones for entry in going)
-        return max(0, len(here) - len(ours - known)), max(0, len(going) - len(merged - ours)), is_meant
+        return _not_replaced(here, ours - known), _not_replaced(going, merged - ours), is_meant
 
     def _is_much(self, project: str, lost: int, *, is_meant: bool = False) -> bool:
         """*is_meant*: each has a tombstone: it was deleted by somebody."""
@@ -753,6 +754,12 @@ def _ids(data: bytes, name: str) -> set[str]:
 
 def _texts(data: bytes, name: str) -> set[tuple[str, str]]:
     return {(entry.id, text_key(entry)) for entry in parse(data, name).entries}
+
+
+def _not_replaced(gone: list[Entry], new: set[str]) -> int:
+    """How many entries are gone for good: one that is known by its words alone is another one as soon as they are changed by hand."""
+    by_words = sum(render.needs_id(entry) for entry in gone)
+    return len(gone) - by_words + max(0, by_words - len(new))
 
 
 def _thoughts(key: str, data: bytes) -> set[bytes]:
