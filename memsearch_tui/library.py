@@ -441,7 +441,7 @@ class Library:
     def _met(self) -> tuple[str, bool]:
         """When the other machines were met last, and whether nothing there needs a word."""
         try:
-            state = engine.Sync(self.memory).state()
+            state = engine.Sync(self.memory).state(elsewhere=False)
         except MemsearchError:
             return "", True
         if not state.remote:

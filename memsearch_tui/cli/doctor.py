@@ -51,7 +51,7 @@ def _history(memory: Memory, *, fix: bool) -> dict[str, Any]:
 def _sync(memory: Memory) -> list[dict[str, Any]]:
     """The other machines, where there are some."""
     try:
-        state = engine.Sync(memory).state()
+        state = engine.Sync(memory).state(elsewhere=False)
     except MemsearchError as error:
         return [_check("sync", False, str(error), error.hint)]
     if not state.remote:

@@ -83,7 +83,7 @@ def add(remote: str, encrypt: bool, yes: bool, json_: bool) -> int:
 def remove(json_: bool) -> None:
     """Meet the other machines no more. All notes stay, here and there."""
     syncing = engine.Sync(Memory())
-    remote = syncing.state().remote
+    remote = syncing.state(elsewhere=False).remote
     if remote:
         syncing.remove()
     if json_:
@@ -101,7 +101,7 @@ def rewrite(yes: bool, json_: bool) -> None:
     The other machines stop until each is told `memsearch sync --rejoin`. A server may keep what nobody can reach any more until it
     tidies up (`git gc --prune=now` there); copies that somebody else made keep it for good."""
     syncing = engine.Sync(Memory())
-    remote = syncing.state().remote
+    remote = syncing.state(elsewhere=False).remote
     output.confirm(f"Replace the history of {output.safe(remote or 'the remote')} by what stands there now?", yes)
     syncing.rewrite()
     output.emit({"rewritten": remote}) if json_ else output.say(

@@ -122,7 +122,7 @@ def secrets_scrub(text: str | None, rule: str, entry: str, dry_run: bool, yes: b
 def _say_remote() -> None:
     """What a scrub here means for the repository where the owner's machines meet."""
     syncing = engine.Sync(Memory())
-    if not (remote := syncing.state().remote):
+    if not (remote := syncing.state(elsewhere=False).remote):
         return
     try:
         syncing.round()

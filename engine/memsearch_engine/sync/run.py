@@ -266,6 +266,7 @@ class _Round:
         self.problems: list[str] = []
         self.skipped: set[str] = set()  # projects
         self.left: set[str] = set()  # single files
+        self.read: dict[str, dict[str, bytes]] = {}  # project -> its files here, where they were looked through
         self.received = self.sent = self.gone = 0
 
     def run(self) -> Round | None:
@@ -474,12 +475,14 @@ class _Round:
 
     def _stands_elsewhere(self, file: _File, entry: Entry) -> bool:
         """Whether an entry stands in another file of its project here."""
-        for key, path in self.here.items():
-            if key != file.key and owner(key) == owner(file.key):
-                with contextlib.suppress(OSError):
-                    if _holds(inside.read(path), entry):
-                        return True
-        return False
+        project = owner(file.key)
+        if project not in self.read:
+            self.read[project] = {}
+            for key, path in self.here.items():
+                if owner(key) == project:
+                    with contextlib.suppress(OSError):
+                        self.read[project][key] = inside.read(path)
+        return any(_holds(data, entry) for key, data in self.read[project].items() if key != file.key)
 
     def _dead(self, project: str, file: _File) -> set[tuple[str, str]]:
         """What was deleted, or replaced, elsewhere while this machine didn't look: it must not come back from a copy. What turns up here after

@@ -34,14 +34,14 @@ class Sync:
     def __init__(self, memory: Memory) -> None:
         self._memory = memory
 
-    def state(self) -> SyncState:
-        """How it stands. Raises SettingsError, Unreachable."""
+    def state(self, *, elsewhere: bool = True) -> SyncState:
+        """How it stands; without *elsewhere* our clone is not looked into. Raises SettingsError, Unreachable, NoKey."""
         wanted = settings.load(self._memory.home).sync
         if not wanted.remote or not self._memory.home.state_db.exists():
             return SyncState(wanted.remote, wanted.every_minutes, None, 0.0, [])
         with opened(self._memory.home) as state:
             last, worked = state.last(), float(state.get("worked") or 0)
-        found = run.elsewhere(self._memory.home, self._projects())
+        found = run.elsewhere(self._memory.home, self._projects()) if elsewhere else []
         return SyncState(wanted.remote, wanted.every_minutes, last, worked, found)
 
     def check(self, remote: str, *, encrypt: bool = False) -> str:
