@@ -135,7 +135,7 @@ _PUBLIC = {
     "Sync": "verbs.sync",
     "SyncAnswer": "sync.run:Answer",
     "SyncRound": "sync.state:Round",
-    "SyncState": "sync.run",
+    "SyncState": "sync.meeting",
     "Trust": "verbs.trust",
     "Turn": "transcripts.model",
     "Unreachable": "errors",
@@ -210,8 +210,8 @@ if TYPE_CHECKING:
     from memsearch_engine.secrets.scan import redact
     from memsearch_engine.service.answers import Health, Inbox, Standing, State, Status
     from memsearch_engine.settings import Provider, Settings, SkillTask, Summarize, Task
+    from memsearch_engine.sync.meeting import SyncState
     from memsearch_engine.sync.run import Answer as SyncAnswer
-    from memsearch_engine.sync.run import SyncState
     from memsearch_engine.sync.state import Round as SyncRound
     from memsearch_engine.transcripts.locate import Excerpt
     from memsearch_engine.transcripts.model import ToolCall, Turn

@@ -11,7 +11,7 @@ from memsearch_engine.longterm.facts import facts, remember
 from memsearch_engine.projects import Project
 from memsearch_engine.sync.clone import Foreign, checked
 from memsearch_engine.sync.lines import merge_lines
-from memsearch_engine.sync.run import Refused, look, rewrite
+from memsearch_engine.sync.meeting import Refused, look, rewrite
 from memsearch_engine.sync.seal import NoKey, make_key
 
 from tests.sync.machines import DAY, PROJECT, Machine, bare, tree
@@ -167,7 +167,7 @@ def test_a_file_in_capitals_travels_and_is_looked_through(two: tuple[Machine, Ma
 
 
 def test_leaving_and_coming_back_brings_nothing_deleted_back(two: tuple[Machine, Machine]):
-    from memsearch_engine.sync.run import leave
+    from memsearch_engine.sync.meeting import leave
 
     a, b = two
     a.note("Stays")

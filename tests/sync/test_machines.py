@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from memsearch_engine.sync import clone as cloning
 from memsearch_engine.sync.clone import Away
-from memsearch_engine.sync.run import Refused
+from memsearch_engine.sync.meeting import Refused
 from memsearch_engine.sync.seal import NoKey, make_key
 
 from tests.sync.machines import DAY, PROJECT, Machine, Words, bare, tree

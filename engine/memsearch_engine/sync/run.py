@@ -7,18 +7,16 @@ gone than its owner is known to have deleted, the project is left alone and the 
 
 from __future__ import annotations
 
-import calendar
 import contextlib
 import os
-import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
 
 from memsearch_engine import inside, network
-from memsearch_engine.errors import Conflict, MemsearchError, Unreachable
+from memsearch_engine.errors import Conflict, MemsearchError
 from memsearch_engine.home import Home
 from memsearch_engine.journal import disk, render
 from memsearch_engine.journal.files import MARKDOWN, list_files
@@ -33,22 +31,25 @@ from memsearch_engine.projects import Project
 from memsearch_engine.secrets.scan import find, redact
 from memsearch_engine.settings import Sync
 from memsearch_engine.sync.clone import Away, Clone, checked, name_of
+from memsearch_engine.sync.layout import (
+    BELOW_LONGTERM,
+    FORMAT,
+    LONGTERM,
+    MARK,
+    NOTE,
+    Mark,
+    Stones,
+    is_note,
+    owner,
+    travels,
+)
 from memsearch_engine.sync.lines import merge_lines
-from memsearch_engine.sync.seal import NoKey
-from memsearch_engine.sync.state import LONGTERM, Offer, Round, State, opened, owner
+from memsearch_engine.sync.meeting import Refused, alone, check_format, chosen
+from memsearch_engine.sync.state import Offer, Round, State
 
-FORMAT = 1
-_MARK = "memsearch.json"
 _ATTEMPTS = 5
-_LONGTERM = "longterm/"
-_NOTE = re.compile(r"projects/([0-9a-f]{32})/memory/(.+)")
 #: Losses that nobody is known to have wanted pass without a question: fewer than the first and not all, or up to the second and half of a project.
 _LEAST, _FEW = 3, 10
-_STAMP = "%Y-%m-%dT%H:%M:%SZ"
-
-
-class Refused(Unreachable):
-    """The remote is not what it was, or not ours: nothing was changed here or there."""
 
 
 class Answer(msgspec.Struct, frozen=True):
@@ -78,107 +79,6 @@ class _File(msgspec.Struct):
         return os.path.splitext(os.path.basename(self.path))[0]
 
 
-class Elsewhere(msgspec.Struct, frozen=True):
-    """A project that the remote has and this machine has no folder for. ``files``: of notes."""
-
-    id: str
-    name: str
-    files: int
-
-
-class SyncState(msgspec.Struct, frozen=True):
-    """Where this machine stands.
-
-    Attributes:
-        remote: where it meets the others, '' where it meets none. last: the last round. worked: when one went well (seconds since
-            1970, 0: never). elsewhere: projects of other machines that have no folder here.
-    """
-
-    remote: str
-    every_minutes: float
-    last: Round | None
-    worked: float
-    elsewhere: list[Elsewhere]
-
-
-def look(home: Home, remote: str, *, encrypt: bool = False) -> None:
-    """Whether the machines can meet there. Raises Away, Foreign, Refused, NoKey."""
-    clone = Clone(home)
-    try:
-        head = clone.fetch(remote)
-        if head:
-            check_format(clone, head, remote, encrypt=encrypt)
-    finally:
-        clone.close()
-
-
-class _Mark(msgspec.Struct, frozen=True, omit_defaults=True):
-    """What tells a memory from any other repository. ``sealed``: the name of the key that all else is encrypted with."""
-
-    format: int = 0
-    sealed: str = ""
-
-
-def check_format(clone: Clone, head: str, remote: str, *, encrypt: bool = False) -> None:
-    """Raises Refused where a commit is of something else than memories, of a newer program, or can be read though it must not; NoKey."""
-    mark = clone.tree(head).get(_MARK, "")
-    try:
-        value = msgspec.json.decode(clone.read(mark), type=_Mark) if mark else _Mark()
-    except msgspec.DecodeError:
-        value = _Mark()
-    if not value.format:
-        raise Refused(f"{remote} holds something else than memories", "name an empty repository")
-    if value.format > FORMAT:
-        raise Refused("a newer memsearch has written there", "update this one")
-    if value.sealed and clone.seal.name != value.sealed:
-        raise NoKey("what lies there is encrypted for another key", "copy sync.key of another machine here")
-    if encrypt and not value.sealed:
-        raise Refused(
-            f"{remote} is not encrypted", "begin with an empty repository: what was sent once can be read for good"
-        )
-    clone.seals = bool(value.sealed)
-
-
-def chosen(state: State, projects: list[Project]) -> dict[str, Project]:
-    """What takes part in a round: one folder for each identity, the one that took part before where it is still there.
-
-    Args:
-        projects: every path where a project lives, the newest first.
-    """
-    places, held = state.places(), state.held()
-    found: dict[str, Project] = {}
-    for project in projects:
-        name = places.get(project.root, project.id)
-        if os.path.isdir(project.root) and (name not in found or held.get(name, ("",))[0] == project.root):
-            found[name] = project
-    return found
-
-
-def elsewhere(home: Home, projects: list[Project]) -> list[Elsewhere]:
-    """What the remote had at the last round that has no folder here."""
-    clone = Clone(home)
-    try:
-        with opened(home) as state:
-            tree = clone.tree(state.get("seen")) if clone.is_there else {}
-            here = chosen(state, projects)
-        found: dict[str, int] = {}
-        for key in tree:
-            if (match := _NOTE.fullmatch(key)) and match[1] not in here:
-                found[match[1]] = found.get(match[1], 0) + 1
-        names = {name: _about(clone.blob(tree.get(f"projects/{name}/project.json", ""))) for name in found}
-        return [Elsewhere(name, names[name] or name[:8], count) for name, count in sorted(found.items())]
-    finally:
-        clone.close()
-
-
-def _about(data: bytes) -> str:
-    """What a project is called, by whoever wrote it there: a word to show, nothing else."""
-    try:
-        return shown_line(msgspec.json.decode(data, type=dict[str, str]).get("name", ""))[:80]
-    except msgspec.DecodeError:
-        return ""
-
-
 def sync(
     home: Home, journal: Journal, where: Sync, projects: list[Project], answer: Answer | None = None, stop: Callable[[], bool] = lambda: False
 ) -> Round:  # fmt: skip
@@ -193,7 +93,7 @@ def sync(
     """
     remote = checked(where.remote)
     network.check(remote)
-    with _alone(home) as (clone, state):
+    with alone(home) as (clone, state):
         try:
             for _ in range(_ATTEMPTS):
                 done = _Round(
@@ -207,52 +107,6 @@ def sync(
         except MemsearchError as error:
             state.note(Round(time.time(), error=str(error)))
             raise
-
-
-def rewrite(home: Home, where: Sync) -> None:
-    """Put one commit of what stands there now in the place of the remote's history, after a round; our own clone begins anew, too. The
-    other machines refuse that until their owner says ``rejoin``.
-
-    Raises:
-        Refused: somebody has written there meanwhile. Away, Unreachable: as ``sync``.
-    """
-    remote = checked(where.remote)
-    with _alone(home) as (clone, state):
-        head, last = state.get("seen"), state.last()
-        if last and (last.problems or last.error):
-            raise Refused("the last round left something open", "`memsearch sync status` says what; settle it first")
-        commit = clone.commit(clone.tree(head), [], "notes, without what was before")
-        if not clone.replace(remote, commit, head):
-            raise Refused("another machine has written there meanwhile", "`memsearch sync`, then once more")
-        held = {project: root for project, (root, base) in state.held().items() if base == head}
-        state.forget()
-        state.put("seen", commit)
-        state.settled(commit, held, {})
-        clone.remove()
-        clone.fetch(remote)
-
-
-def leave(home: Home) -> None:
-    """Throw our clone away, and what is known of the remote. Raises Unreachable."""
-    with _alone(home) as (clone, state):
-        clone.remove()
-        state.leave()
-
-
-@contextlib.contextmanager
-def _alone(home: Home) -> Iterator[tuple[Clone, State]]:
-    """Our clone and what is known of it, for one process at a time. Raises Unreachable."""
-    import filelock  # 50 ms
-
-    home.ensure()
-    clone = Clone(home)
-    try:
-        with filelock.FileLock(home.locks / "sync.lock", timeout=0, mode=0o600), opened(home) as state:
-            yield clone, state
-    except filelock.Timeout as error:
-        raise Unreachable("a sync is under way", "`memsearch sync status` shows it") from error
-    finally:
-        clone.close()
 
 
 class _Round:
@@ -358,8 +212,8 @@ class _Round:
         for name, project in self.projects.items():
             here.update(self._of_project(name, project))
         for file_name, file in workspace.files(self.home.longterm).items():
-            if _travels(file_name):
-                here[_LONGTERM + file_name] = str(file)
+            if travels(file_name):
+                here[BELOW_LONGTERM + file_name] = str(file)
         if not self.home.longterm.is_dir() and any(
             owner(key) == LONGTERM for key in self.clone.tree(self._base(LONGTERM))
         ):
@@ -415,12 +269,12 @@ class _Round:
 
     def _place(self, key: str) -> tuple[str, str] | None:
         """Where a file of the repository belongs here; None where its project has no folder here, or the name is none of a note."""
-        if key.startswith(_LONGTERM):
-            name = key.removeprefix(_LONGTERM)
-            return (str(self.home.longterm / name), "") if _travels(name) else None
-        match = _NOTE.fullmatch(key)
+        if key.startswith(BELOW_LONGTERM):
+            name = key.removeprefix(BELOW_LONGTERM)
+            return (str(self.home.longterm / name), "") if travels(name) else None
+        match = NOTE.fullmatch(key)
         project = self.projects.get(match[1]) if match else None
-        if match is None or project is None or not _is_note(match[2]):
+        if match is None or project is None or not is_note(match[2]):
             return None
         return os.path.join(project.memory, match[2]), project.memory
 
@@ -648,7 +502,7 @@ class _Round:
             if now != (file.ours or b""):
                 raise Conflict(f"{file.path} changed while it was merged")
             if file.merged:
-                name = file.key.removeprefix(_LONGTERM)
+                name = file.key.removeprefix(BELOW_LONGTERM)
                 workspace.write(self.home, self.home.longterm, name, file.merged.decode("utf-8", "replace"))
             else:
                 Path(file.path).unlink(missing_ok=True)
@@ -676,11 +530,11 @@ class _Round:
                 if f"projects/{project}/project.json" not in tree:
                     self.clone.put(tree, f"projects/{project}/project.json", msgspec.json.encode({"name": known.name}))
         if tree:
-            self.clone.put(tree, _MARK, self._mark(), plainly=True)
+            self.clone.put(tree, MARK, self._mark(), plainly=True)
         return tree
 
     def _mark(self) -> bytes:
-        return msgspec.json.encode(_Mark(FORMAT, self.clone.seal.name if self.clone.seals else ""))
+        return msgspec.json.encode(Mark(FORMAT, self.clone.seal.name if self.clone.seals else ""))
 
     def _adopt(self, files: list[_File], tree: dict[str, str]) -> None:
         """Whose the notes are travels with them: what is the owner's on one of his machines is so on all; what came there with a
@@ -705,47 +559,6 @@ class _Round:
                 self.clone.put(tree, f"projects/{project}/arrived", "\n".join(sorted(strange)).encode())
 
 
-class Stones:
-    """What was deleted, or replaced, in a project: lines of an entry's id, a hash of what it said, and when."""
-
-    def __init__(self, lines: Iterable[str]) -> None:
-        found = (line.split(" ") for line in lines)
-        self._at = {(parts[0], parts[1]): parts[2] for parts in found if len(parts) == 3}
-
-    @property
-    def pairs(self) -> set[tuple[str, str]]:
-        """(id, ``text_key``) of each."""
-        return set(self._at)
-
-    def last(self, entry_id: str) -> float:
-        """When a text of an entry was replaced last (seconds since 1970), 0 where none was."""
-        return max((_seconds(at) for (name, _), at in self._at.items() if name == entry_id), default=0.0)
-
-    def put(self, fallen: dict[tuple[str, str], float]) -> None:
-        for pair, at in fallen.items():
-            self._at.setdefault(pair, time.strftime(_STAMP, time.gmtime(at)))
-
-    def drop(self, living: Iterable[tuple[str, str]]) -> None:
-        for pair in living:
-            self._at.pop(pair, None)
-
-    def lines(self) -> str:
-        return "\n".join(sorted(f"{name} {key} {at}" for (name, key), at in self._at.items()))
-
-
-def _travels(name: str) -> bool:
-    """Whether a file of the long-term memory is synced: what it says and what was remembered, not what it is made of."""
-    return name in (workspace.MEMORY, workspace.SUMMARY) or (name.startswith(f"{workspace.NOTES}/") and _is_note(name))
-
-
-def _is_note(name: str) -> bool:
-    """Whether a path that somebody else has written is one of a note, below its folder."""
-    parts = name.split("/")
-    return name.lower().endswith(MARKDOWN) and all(
-        0 < len(part) < 200 and part.isprintable() and part[0] != "." for part in parts
-    )
-
-
 def _read(path: str, memory: str) -> bytes:
     """Raises OSError."""
     return inside.read(path) if memory else Path(path).read_bytes()
@@ -767,7 +580,7 @@ def _not_replaced(gone: list[Entry], new: set[str]) -> int:
 
 def _thoughts(key: str, data: bytes) -> set[bytes]:
     """What a document of the long-term memory says, counted as its owner would: a remembered fact is one, a line of the others is."""
-    if key.startswith(f"{_LONGTERM}{workspace.NOTES}/"):
+    if key.startswith(f"{BELOW_LONGTERM}{workspace.NOTES}/"):
         return {key.encode()} if data.strip() else set()
     return {line for line in data.splitlines() if line.strip() and not line.startswith(b"#")}
 
@@ -786,10 +599,3 @@ def _mtime(path: str) -> float:
         return os.stat(path).st_mtime
     except OSError:
         return time.time()
-
-
-def _seconds(stamp: str) -> float:
-    try:
-        return calendar.timegm(time.strptime(stamp, _STAMP))
-    except ValueError:
-        return 0.0

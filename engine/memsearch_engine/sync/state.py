@@ -12,6 +12,7 @@ import msgspec
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.state import complaining, connect, transaction
+from memsearch_engine.sync.layout import owner
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS sync_values (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -23,7 +24,6 @@ CREATE TABLE IF NOT EXISTS sync_taken (path TEXT PRIMARY KEY, base TEXT NOT NULL
 -- a folder that is known under another identity elsewhere: a project without git has none of its own
 CREATE TABLE IF NOT EXISTS sync_places (root TEXT PRIMARY KEY, project TEXT NOT NULL) WITHOUT ROWID;
 """
-LONGTERM = "longterm"
 
 
 class Round(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -50,11 +50,6 @@ class Offer(msgspec.Struct, frozen=True):
     commit: str
     done: dict[str, str]
     pins: dict[str, str]
-
-
-def owner(path: str) -> str:
-    """Whose a path in the repository is: a project's identity, or LONGTERM."""
-    return LONGTERM if path.startswith(f"{LONGTERM}/") else path.split("/")[1] if "/" in path else ""
 
 
 class State:

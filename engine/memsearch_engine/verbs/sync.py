@@ -14,9 +14,10 @@ from memsearch_engine.journal.write import Journal
 from memsearch_engine.memory import Memory
 from memsearch_engine.projects import Project, locate
 from memsearch_engine.registry import Registry
-from memsearch_engine.sync import run
+from memsearch_engine.sync import meeting, run
 from memsearch_engine.sync.clone import Away, checked
-from memsearch_engine.sync.run import Answer, SyncState
+from memsearch_engine.sync.meeting import SyncState
+from memsearch_engine.sync.run import Answer
 from memsearch_engine.sync.seal import make_key
 from memsearch_engine.sync.state import Round, opened
 from memsearch_engine.trust import contested
@@ -41,7 +42,7 @@ class Sync:
             return SyncState(wanted.remote, wanted.every_minutes, None, 0.0, [])
         with opened(self._memory.home) as state:
             last, worked = state.last(), float(state.get("worked") or 0)
-        found = run.elsewhere(self._memory.home, self._projects()) if elsewhere else []
+        found = meeting.elsewhere(self._memory.home, self._projects()) if elsewhere else []
         return SyncState(wanted.remote, wanted.every_minutes, last, worked, found)
 
     def check(self, remote: str, *, encrypt: bool = False) -> str:
@@ -50,7 +51,7 @@ class Sync:
         remote = checked(remote)
         network.check(remote)
         try:
-            run.look(self._memory.home, remote, encrypt=encrypt)
+            meeting.look(self._memory.home, remote, encrypt=encrypt)
         except Away as error:
             raise Away(
                 str(error), "check the address and your access; `git init --bare FOLDER` makes an empty repository"
@@ -72,7 +73,7 @@ class Sync:
         """Meet nobody any more: notes stay, here and there."""
         for key in ("sync.remote", "sync.encrypt"):
             settings.unset(self._memory.home, key)
-        run.leave(self._memory.home)
+        meeting.leave(self._memory.home)
 
     def round(self, answer: Answer | None = None) -> Round:
         """Fetch, merge, write, push. Raises UsageError where there is no remote, Refused, Away, Unreachable."""
@@ -91,7 +92,7 @@ class Sync:
         """Have the remote forget what was before, by one commit of what stands there after a round: what was scrubbed is still in its
         history otherwise. The other machines have to ``rejoin``. Raises as ``round``."""
         self.round()
-        run.rewrite(self._memory.home, settings.load(self._memory.home).sync)
+        meeting.rewrite(self._memory.home, settings.load(self._memory.home).sync)
 
     def attach(self, name: str, folder: str) -> str:
         """Have *folder* hold the notes of a project of another machine (its name or the beginning of its id), where git does not say that

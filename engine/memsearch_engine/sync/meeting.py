@@ -1,0 +1,154 @@
+"""Where machines meet, and who takes part: looking at a remote, leaving it, giving it a new history."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator
+
+import msgspec
+
+from memsearch_engine.errors import Unreachable
+from memsearch_engine.home import Home
+from memsearch_engine.projects import Project
+from memsearch_engine.settings import Sync
+from memsearch_engine.sync.clone import Clone, checked
+from memsearch_engine.sync.layout import FORMAT, MARK, NOTE, Mark, called
+from memsearch_engine.sync.seal import NoKey
+from memsearch_engine.sync.state import Round, State, opened
+
+
+class Refused(Unreachable):
+    """The remote is not what it was, or not ours: nothing was changed here or there."""
+
+
+class Elsewhere(msgspec.Struct, frozen=True):
+    """A project that the remote has and this machine has no folder for. ``files``: of notes."""
+
+    id: str
+    name: str
+    files: int
+
+
+class SyncState(msgspec.Struct, frozen=True):
+    """Where this machine stands.
+
+    Attributes:
+        remote: where it meets the others, '' where it meets none. last: the last round. worked: when one went well (seconds since
+            1970, 0: never). elsewhere: projects of other machines that have no folder here.
+    """
+
+    remote: str
+    every_minutes: float
+    last: Round | None
+    worked: float
+    elsewhere: list[Elsewhere]
+
+
+def look(home: Home, remote: str, *, encrypt: bool = False) -> None:
+    """Whether the machines can meet there. Raises Away, Foreign, Refused, NoKey."""
+    clone = Clone(home)
+    try:
+        head = clone.fetch(remote)
+        if head:
+            check_format(clone, head, remote, encrypt=encrypt)
+    finally:
+        clone.close()
+
+
+def check_format(clone: Clone, head: str, remote: str, *, encrypt: bool = False) -> None:
+    """Raises Refused where a commit is of something else than memories, of a newer program, or can be read though it must not; NoKey."""
+    mark = clone.tree(head).get(MARK, "")
+    try:
+        value = msgspec.json.decode(clone.read(mark), type=Mark) if mark else Mark()
+    except msgspec.DecodeError:
+        value = Mark()
+    if not value.format:
+        raise Refused(f"{remote} holds something else than memories", "name an empty repository")
+    if value.format > FORMAT:
+        raise Refused("a newer memsearch has written there", "update this one")
+    if value.sealed and clone.seal.name != value.sealed:
+        raise NoKey("what lies there is encrypted for another key", "copy sync.key of another machine here")
+    if encrypt and not value.sealed:
+        raise Refused(
+            f"{remote} is not encrypted", "begin with an empty repository: what was sent once can be read for good"
+        )
+    clone.seals = bool(value.sealed)
+
+
+def chosen(state: State, projects: list[Project]) -> dict[str, Project]:
+    """What takes part in a round: one folder for each identity, the one that took part before where it is still there.
+
+    Args:
+        projects: every path where a project lives, the newest first.
+    """
+    places, held = state.places(), state.held()
+    found: dict[str, Project] = {}
+    for project in projects:
+        name = places.get(project.root, project.id)
+        if os.path.isdir(project.root) and (name not in found or held.get(name, ("",))[0] == project.root):
+            found[name] = project
+    return found
+
+
+def elsewhere(home: Home, projects: list[Project]) -> list[Elsewhere]:
+    """What the remote had at the last round that has no folder here."""
+    clone = Clone(home)
+    try:
+        with opened(home) as state:
+            tree = clone.tree(state.get("seen")) if clone.is_there else {}
+            here = chosen(state, projects)
+        found: dict[str, int] = {}
+        for key in tree:
+            if (match := NOTE.fullmatch(key)) and match[1] not in here:
+                found[match[1]] = found.get(match[1], 0) + 1
+        names = {name: called(clone.blob(tree.get(f"projects/{name}/project.json", ""))) for name in found}
+        return [Elsewhere(name, names[name] or name[:8], count) for name, count in sorted(found.items())]
+    finally:
+        clone.close()
+
+
+def rewrite(home: Home, where: Sync) -> None:
+    """Put one commit of what stands there now in the place of the remote's history, after a round; our own clone begins anew, too. The
+    other machines refuse that until their owner says ``rejoin``.
+
+    Raises:
+        Refused: somebody has written there meanwhile. Away, Unreachable: as ``sync``.
+    """
+    remote = checked(where.remote)
+    with alone(home) as (clone, state):
+        head, last = state.get("seen"), state.last()
+        if last and (last.problems or last.error):
+            raise Refused("the last round left something open", "`memsearch sync status` says what; settle it first")
+        commit = clone.commit(clone.tree(head), [], "notes, without what was before")
+        if not clone.replace(remote, commit, head):
+            raise Refused("another machine has written there meanwhile", "`memsearch sync`, then once more")
+        held = {project: root for project, (root, base) in state.held().items() if base == head}
+        state.forget()
+        state.put("seen", commit)
+        state.settled(commit, held, {})
+        clone.remove()
+        clone.fetch(remote)
+
+
+def leave(home: Home) -> None:
+    """Throw our clone away, and what is known of the remote. Raises Unreachable."""
+    with alone(home) as (clone, state):
+        clone.remove()
+        state.leave()
+
+
+@contextlib.contextmanager
+def alone(home: Home) -> Iterator[tuple[Clone, State]]:
+    """Our clone and what is known of it, for one process at a time. Raises Unreachable."""
+    import filelock  # 50 ms
+
+    home.ensure()
+    clone = Clone(home)
+    try:
+        with filelock.FileLock(home.locks / "sync.lock", timeout=0, mode=0o600), opened(home) as state:
+            yield clone, state
+    except filelock.Timeout as error:
+        raise Unreachable("a sync is under way", "`memsearch sync status` shows it") from error
+    finally:
+        clone.close()
