@@ -441,10 +441,10 @@ class Library:
     def _met(self) -> tuple[str, bool]:
         """When the other machines were met last, and whether nothing there needs a word."""
         try:
+            if not engine.Configuration(self.memory).value("sync.remote"):
+                return "", True
             state = engine.Sync(self.memory).state(elsewhere=False)
         except MemsearchError:
-            return "", True
-        if not state.remote:
             return "", True
         last = state.last
         at = datetime.fromtimestamp(state.worked).strftime("%Y-%m-%d %H:%M") if state.worked else ""

@@ -4,24 +4,23 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from memsearch_engine import git_driver, network, settings
-from memsearch_engine.agents.patches import Patch
+from memsearch_engine import settings
 from memsearch_engine.errors import NotFound, UsageError
-from memsearch_engine.git_driver import DriverState
-from memsearch_engine.journal.write import Journal
 from memsearch_engine.memory import Memory
 from memsearch_engine.projects import Project, locate
 from memsearch_engine.registry import Registry
-from memsearch_engine.sync import meeting, run
-from memsearch_engine.sync.clone import Away, checked
-from memsearch_engine.sync.meeting import SyncState
-from memsearch_engine.sync.run import Answer
-from memsearch_engine.sync.seal import make_key
-from memsearch_engine.sync.state import Round, opened
 from memsearch_engine.trust import contested
 from memsearch_engine.trust.contested import Contested
+
+# rounds and git's driver are imported where they are wanted: 70 ms and 12 MB, and the app asks for conflicts alone
+if TYPE_CHECKING:
+    from memsearch_engine.agents.patches import Patch
+    from memsearch_engine.git_driver import DriverState
+    from memsearch_engine.sync.meeting import SyncState
+    from memsearch_engine.sync.run import Answer
+    from memsearch_engine.sync.state import Round
 
 
 class Sync:
@@ -37,6 +36,10 @@ class Sync:
 
     def state(self, *, elsewhere: bool = True) -> SyncState:
         """How it stands; without *elsewhere* our clone is not looked into. Raises SettingsError, Unreachable, NoKey."""
+        from memsearch_engine.sync import meeting
+        from memsearch_engine.sync.meeting import SyncState
+        from memsearch_engine.sync.state import opened
+
         wanted = settings.load(self._memory.home).sync
         if not wanted.remote or not self._memory.home.state_db.exists():
             return SyncState(wanted.remote, wanted.every_minutes, None, 0.0, [])
@@ -48,6 +51,10 @@ class Sync:
     def check(self, remote: str, *, encrypt: bool = False) -> str:
         """*remote* as it would be used, asked once. Raises UsageError, Away (it can't be reached), Refused (it is no memory's, or can be
         read though it must not), NoKey (it is encrypted, and the key is not here)."""
+        from memsearch_engine import network
+        from memsearch_engine.sync import meeting
+        from memsearch_engine.sync.clone import Away, checked
+
         remote = checked(remote)
         network.check(remote)
         try:
@@ -61,6 +68,9 @@ class Sync:
     def add(self, remote: str, *, encrypt: bool = False) -> Path | None:
         """Meet other machines there from now on. *encrypt*: nothing that can be read lies there; the file of the key, made where there
         is none. Raises UsageError where another remote is used already, or a library is missing, SettingsError."""
+        from memsearch_engine.sync.clone import checked
+        from memsearch_engine.sync.seal import make_key
+
         remote = checked(remote)
         used = settings.load(self._memory.home).sync.remote
         if used and used != remote:
@@ -71,12 +81,17 @@ class Sync:
 
     def remove(self) -> None:
         """Meet nobody any more: notes stay, here and there."""
+        from memsearch_engine.sync import meeting
+
         for key in ("sync.remote", "sync.encrypt"):
             settings.unset(self._memory.home, key)
         meeting.leave(self._memory.home)
 
     def round(self, answer: Answer | None = None) -> Round:
         """Fetch, merge, write, push. Raises UsageError where there is no remote, Refused, Away, Unreachable."""
+        from memsearch_engine.journal.write import Journal
+        from memsearch_engine.sync import run
+
         where = settings.load(self._memory.home).sync
         if not where.remote:
             raise UsageError(
@@ -91,12 +106,16 @@ class Sync:
     def rewrite(self) -> None:
         """Have the remote forget what was before, by one commit of what stands there after a round: what was scrubbed is still in its
         history otherwise. The other machines have to ``rejoin``. Raises as ``round``."""
+        from memsearch_engine.sync import meeting
+
         self.round()
         meeting.rewrite(self._memory.home, settings.load(self._memory.home).sync)
 
     def attach(self, name: str, folder: str) -> str:
         """Have *folder* hold the notes of a project of another machine (its name or the beginning of its id), where git does not say that
         it is that project. Returns the id. Raises NotFound, UsageError."""
+        from memsearch_engine.sync.state import opened
+
         found = [
             other
             for other in self.state().elsewhere
@@ -142,10 +161,14 @@ class Sync:
 
     def driver(self) -> DriverState:
         """Whether git merges this project's notes entry by entry. Raises UsageError where it is in no repository of this user's."""
+        from memsearch_engine import git_driver
+
         return git_driver.state(self._memory.place)
 
     def install_driver(self, *, dry_run: bool = False) -> list[Patch]:
         """Have git do so; *dry_run*: only say what would change."""
+        from memsearch_engine import git_driver
+
         place = self._memory.place
         return (
             [patch for patch in git_driver.planned(place) if patch.changes]
@@ -155,8 +178,12 @@ class Sync:
 
     def uninstall_driver(self, *, dry_run: bool = False) -> list[Patch]:
         """Take it out again, byte for byte."""
+        from memsearch_engine import git_driver
+
         return git_driver.uninstall(self._memory.home, self._memory.place, dry_run=dry_run)
 
     def merge_files(self, base: str, ours: str, theirs: str, path: str) -> tuple[int, list[str]]:
         """What git calls: *base* and *theirs* into the file *ours*. Its answer to git, and the notes that were changed on both sides."""
+        from memsearch_engine import git_driver
+
         return git_driver.run(self._memory.home, base, ours, theirs, path)
