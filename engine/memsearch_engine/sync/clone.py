@@ -88,7 +88,6 @@ class Clone:
             "fetch",
             "--quiet",
             "--no-tags",
-            "--no-write-fetch-head",
             "--no-recurse-submodules",
             remote,
             f"+{_MAIN}:{_SEEN}",

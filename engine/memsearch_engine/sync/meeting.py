@@ -18,6 +18,9 @@ from memsearch_engine.sync.seal import NoKey
 from memsearch_engine.sync.state import Round, State, opened
 
 
+_WAIT_S = 30.0  # for a round of another process
+
+
 class Refused(Unreachable):
     """The remote is not what it was, or not ours: nothing was changed here or there."""
 
@@ -146,9 +149,11 @@ def alone(home: Home) -> Iterator[tuple[Clone, State]]:
     home.ensure()
     clone = Clone(home)
     try:
-        with filelock.FileLock(home.locks / "sync.lock", timeout=0, mode=0o600), opened(home) as state:
+        with filelock.FileLock(home.locks / "sync.lock", timeout=_WAIT_S, mode=0o600), opened(home) as state:
             yield clone, state
     except filelock.Timeout as error:
-        raise Unreachable("a sync is under way", "`memsearch sync status` shows it") from error
+        raise Unreachable(
+            f"another sync has been under way for {_WAIT_S:.0f} s", "`memsearch sync status` shows it"
+        ) from error
     finally:
         clone.close()
