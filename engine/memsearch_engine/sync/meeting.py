@@ -17,7 +17,6 @@ from memsearch_engine.sync.layout import FORMAT, MARK, NOTE, Mark, called
 from memsearch_engine.sync.seal import NoKey
 from memsearch_engine.sync.state import Round, State, opened
 
-
 _WAIT_S = 30.0  # for a round of another process
 
 
