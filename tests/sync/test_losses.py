@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from memsearch_engine.home import Home
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.longterm.facts import facts, remember
 from memsearch_engine.projects import Project
@@ -57,6 +58,27 @@ def test_a_second_clone_begins_with_nothing_known(two: tuple[Machine, Machine], 
     a.sync(projects=[clone])
     meet(b)
     assert len(b.bodies()) == 9 and len(parse((other / f"{DAY}.md").read_bytes(), DAY).entries) == 9
+
+
+def test_folders_of_one_path_on_two_machines_are_two_projects_until_their_owner_says_otherwise(tmp_path: Path):
+    from memsearch_engine.projects import identity_of
+    from memsearch_engine.sync.meeting import chosen
+    from memsearch_engine.sync.state import opened
+
+    folder = str(tmp_path)
+    scratch = Project(identity_of("", "", folder), "scratch", "ms_scratch", folder, f"{folder}/.memsearch/memory")
+    names = []
+    for home in (Home(tmp_path / "one").ensure(), Home(tmp_path / "two").ensure()):
+        with opened(home) as state:
+            (name,) = chosen(state, [scratch])
+            assert [name] == list(chosen(state, [scratch]))
+            state.leave()
+            assert [name] == list(chosen(state, [scratch]))  # for good
+            names.append(name)
+    assert len(set(names)) == 2
+    with opened(Home(tmp_path / "two")) as state:
+        state.place(folder, names[0])
+        assert list(chosen(state, [scratch])) == [names[0]]
 
 
 def test_files_without_entries_travel_and_stay(two: tuple[Machine, Machine]):

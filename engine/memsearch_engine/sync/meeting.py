@@ -10,7 +10,8 @@ import msgspec
 
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
-from memsearch_engine.projects import Project
+from memsearch_engine.ids import digest
+from memsearch_engine.projects import Project, identity_of
 from memsearch_engine.settings import Sync
 from memsearch_engine.sync.clone import Clone, checked
 from memsearch_engine.sync.layout import FORMAT, MARK, NOTE, Mark, called
@@ -87,10 +88,17 @@ def chosen(state: State, projects: list[Project]) -> dict[str, Project]:
     places, held = state.places(), state.held()
     found: dict[str, Project] = {}
     for project in projects:
-        name = places.get(project.root, project.id)
+        name = places.get(project.root) or _name(state, project)
         if os.path.isdir(project.root) and (name not in found or held.get(name, ("",))[0] == project.root):
             found[name] = project
     return found
+
+
+def _name(state: State, project: Project) -> str:
+    """What a project is called there. One that is known by its path alone is another one on each machine, until its owner says it is not."""
+    if project.id != identity_of("", "", project.root):
+        return project.id
+    return digest("place", state.machine(), project.root, size=16)
 
 
 def elsewhere(home: Home, projects: list[Project]) -> list[Elsewhere]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import sqlite3
 import time
+import uuid
 from collections.abc import Iterator
 
 import msgspec
@@ -24,6 +25,9 @@ CREATE TABLE IF NOT EXISTS sync_taken (path TEXT PRIMARY KEY, base TEXT NOT NULL
 -- a folder that is known under another identity elsewhere: a project without git has none of its own
 CREATE TABLE IF NOT EXISTS sync_places (root TEXT PRIMARY KEY, project TEXT NOT NULL) WITHOUT ROWID;
 """
+
+
+_MACHINE = "machine"
 
 
 class Round(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -64,6 +68,12 @@ class State:
 
     def put(self, name: str, value: str) -> None:
         self._db.execute("INSERT OR REPLACE INTO sync_values (name, value) VALUES (?,?)", (name, value))
+
+    def machine(self) -> str:
+        """A name that this home has for good."""
+        if not (name := self.get(_MACHINE)):
+            self.put(_MACHINE, name := uuid.uuid4().hex)
+        return name
 
     # -- what the files hold --------------------------------------------------------------------------------
 
@@ -113,7 +123,7 @@ class State:
     def leave(self) -> None:
         """Know nothing of any remote any more; which folder is which project elsewhere stays known."""
         self.forget()
-        self._db.execute("DELETE FROM sync_values")
+        self._db.execute("DELETE FROM sync_values WHERE name<>?", (_MACHINE,))
 
     # -- projects, rounds -----------------------------------------------------------------------------------
 
