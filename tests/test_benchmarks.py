@@ -22,6 +22,7 @@ SMALL = {
     "redaction.py": "",
     "second_model.py": "--chunks 150 --requests 3",
     "search.py": "--chunks 120 --times 1 --requests 2 --idle 0.2",
+    "sync.py": "--chunks 60 --days 3 --times 1",
     "transcripts.py": "--mb 1 --turns 20",
     "turns.py": "--times 1",
 }

@@ -107,12 +107,13 @@ def test_writing_in_a_sandbox_is_refused_plainly(sandbox):
         ["edit", entry["entry_id"], "--text", "- x"],
         ["delete", entry["entry_id"], "--yes"],
         ["pin", entry["entry_id"]],
-        ["undo"],
         ["index"],
         ["config", "set", "search.top_k", "3"],
     ):
         done = box.run(*args, prefix=prefix)
         assert done.code == 3 and "Traceback" not in done.err and done.err.strip(), (args, done)
+    undone = box.run("undo", prefix=prefix)  # nothing was ever changed there, which is no error
+    assert undone.code == 1 and "nothing to be undone" in undone.err, undone
     assert (box.memory / "2026-02-09.md").read_text() == DAYS["2026-02-09"]
 
 
