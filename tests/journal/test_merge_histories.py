@@ -25,8 +25,9 @@ class History:
         self.local = [b"", b"", b""]
         self.base = [b"", b"", b""]
         self.taking: list[tuple[bytes, bytes, bytes] | None] = [None, None, None]
-        self.commit: list[bytes | None] = [None, None, None]
-        self.pushed: list[bytes] = []
+        self.commit: list[tuple[int, bytes] | None] = [None, None, None]  # numbered: two may say the same
+        self.commits = 0
+        self.pushed: set[int] = set()
         self.written: set[str] = set()
         self.dead: set[str] = set()
         self.minute = 9 * 60
@@ -124,11 +125,12 @@ class History:
             return
         self.taking[machine] = None
         self.base[machine] = theirs
-        self.commit[machine] = merged
+        self.commits += 1
+        self.commit[machine] = self.commits, merged
         if dies == 2:
             return  # the network is away
         self.hub = merged
-        self.pushed.append(merged)
+        self.pushed.add(self.commits)
         if dies != 3:
             self.base[machine] = merged
 
@@ -138,8 +140,8 @@ class History:
             if self.local[machine] == after:
                 self.base[machine], self.commit[machine] = theirs, None
             self.taking[machine] = None
-        elif (commit := self.commit[machine]) is not None and commit in self.pushed:
-            self.base[machine], self.commit[machine] = commit, None
+        elif (commit := self.commit[machine]) is not None and commit[0] in self.pushed:
+            self.base[machine], self.commit[machine] = commit[1], None
 
     def words(self) -> set[str]:
         return set(_WORD.findall("\n".join(entry.body for entry in parse(self.hub, DAY).entries)))
