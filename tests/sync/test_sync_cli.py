@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
+from memsearch_engine.service import launch
 
 from tests.conftest import Box, until
 from tests.sync.machines import bare, tree
@@ -22,7 +24,7 @@ def git(*words: str, cwd: Path | None = None) -> None:
 
 
 @pytest.fixture
-def boxes(tmp_path: Path) -> tuple[Box, Box]:
+def boxes(tmp_path: Path) -> Iterator[tuple[Box, Box]]:
     source = tmp_path / "shop"
     git("init", "-q", "-b", "main", str(source))
     git("commit", "-q", "--allow-empty", "-m", "first", cwd=source)
@@ -34,7 +36,9 @@ def boxes(tmp_path: Path) -> tuple[Box, Box]:
         git("remote", "set-url", "origin", "https://git.example.org/shop.git", cwd=box.project)
         made.append(box)
     bare(tmp_path / "remote.git")
-    return made[0], made[1]
+    yield made[0], made[1]
+    for box in made:
+        launch.stop(box.home)
 
 
 def test_two_machines_find_each_other_by_their_project_not_by_its_path(boxes: tuple[Box, Box], tmp_path: Path):
@@ -112,6 +116,8 @@ def test_a_folder_without_git_is_attached_by_its_owner(tmp_path: Path):
     two.ok("sync")
     one.ok("sync")
     assert len(two.ok("entries", "--json").json["entries"]) == len(one.ok("entries", "--json").json["entries"]) == 2
+    for box in (one, two):
+        launch.stop(box.home)
 
 
 def test_an_encrypted_remote_is_begun_with_a_key_and_joined_with_its_copy(boxes: tuple[Box, Box], tmp_path: Path):
