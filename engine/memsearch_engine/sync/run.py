@@ -134,7 +134,8 @@ class _Round:
         files = list(self._files())
         self.stones = {project: Stones(self._lines(self.tree, project, "tombstones")) for project in self.projects}
         files = self._unless_too_much_goes([file for file in files if self._merge(file)])
-        files = [file for file in files if self._write(file, files)]
+        standing = {name for file in files if file.memory for name in _ids(file.merged, file.name)}
+        files = [file for file in files if self._write(file, standing)]
         tree = self._new_tree(files)
         self._adopt(files, tree)
         done, pins, pushed = self._done(), {key: self._base_of(key) for key in self.left}, self.head
@@ -463,22 +464,20 @@ class _Round:
 
     # -- writing ---------------------------------------------------------------------------------------------
 
-    def _write(self, file: _File, files: list[_File]) -> bool:
-        """Make the file here what was merged; what was written here meanwhile is merged, too. Whether it holds that now."""
+    def _write(self, file: _File, standing: set[str]) -> bool:
+        """Make the file here what was merged; what was written here meanwhile is merged, too. Whether it holds that now.
+
+        Args:
+            standing: ids of the entries of all files that were merged: what goes from one of them and is in another was moved.
+        """
         if self.stop():
             raise Away("stopped", "it goes on with the next round")
-        moved = {
-            entry.id
-            for other in files
-            if other is not file and other.memory
-            for entry in parse(other.merged, other.name).entries
-        }
         try:
             for _ in range(_ATTEMPTS):
                 before = file.ours or b""
                 try:
                     if file.merged != before:
-                        self._replace(file, moved)
+                        self._replace(file, standing)
                     self.state.take(file.key, self.head, 0)
                     self._count(file, before)
                     return True
@@ -491,10 +490,10 @@ class _Round:
             self._leave(file.key, f"{file.path} could not be written: {error}")
         return False
 
-    def _replace(self, file: _File, moved: set[str]) -> None:
+    def _replace(self, file: _File, standing: set[str]) -> None:
         if file.memory:
             self.journal.take(
-                file.memory, file.path, file.ours or b"", file.merged, lambda seq: self.state.take(file.key, self.head, seq), moved
+                file.memory, file.path, file.ours or b"", file.merged, lambda seq: self.state.take(file.key, self.head, seq), standing
             )  # fmt: skip
             return
         with disk.locked(self.home, str(self.home.longterm)):
