@@ -319,13 +319,13 @@ class _Round:
         return _joined(found)
 
     def _fallen(self, file: _File) -> dict[tuple[str, str], float]:
-        """What this machine has deleted, or replaced, since the base, and when. What stands in another file now was moved."""
+        """What this machine has deleted, or replaced, since the base, and when. Of what stands in a file of this round the stone is
+        dropped again (``_new_tree``): it was moved."""
         ours = _texts(file.ours or b"", file.name)
         entries = [entry for entry in parse(file.base, file.name).entries if (entry.id, text_key(entry)) not in ours]
         return {
             (entry.id, text_key(entry)): self.journal.history.changed(entry.id) or _mtime(file.path)
             for entry in entries
-            if not self._stands_elsewhere(file, entry)
         }
 
     def _stands_elsewhere(self, file: _File, entry: Entry) -> bool:
