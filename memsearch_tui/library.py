@@ -21,6 +21,7 @@ from memsearch_engine import (
     Memory,
     MemsearchError,
     NotFound,
+    UsageError,
     agent_named,
     agent_names,
     count_entries,
@@ -39,8 +40,10 @@ if TYPE_CHECKING:  # what the first frame does not need
         NativeMemory,
         NativeSection,
         Note,
+        PlannedShare,
         Project,
         Row,
+        SharedNote,
         Target,
         Then,
         Turn,
@@ -81,6 +84,11 @@ class Item(msgspec.Struct, frozen=True):
     @property
     def key(self) -> tuple[str, str]:
         return self.path, self.entry_id
+
+    @property
+    def author(self) -> str:
+        """Who shared it with the team; '' for the project's own notes."""
+        return engine.shared_author(self.path)
 
     @property
     def target(self) -> Target:
@@ -229,7 +237,8 @@ class Library:
         )  # fmt: skip
 
     def _project_of(self, path: str) -> str:
-        return next((p.name for p in self.memory.projects if path.startswith(p.memory)), "")
+        project = self.memory.project_of(path)
+        return project.name if project else ""
 
     def is_as_listed(self, item: Item, entry: Entry) -> bool:
         """Whether an entry's line is still the one that the list shows."""
@@ -336,7 +345,7 @@ class Library:
 
     def standing_of(self, entry: Entry, path: str) -> GroundStanding | None:
         """How what a note names stands in its project's repository, as far as that was compared."""
-        project = next((p for p in self.memory.projects if path.startswith(p.memory + os.sep)), self.memory.project)
+        project = self.memory.project_of(path) or self.memory.project
         catalog = self.memory.catalog
         with contextlib.suppress(MemsearchError):  # the note tells without it
             return catalog.standing(project.id, entry.id, entry.hash) if catalog is not None else None
@@ -368,9 +377,7 @@ class Library:
         """The project that a new note goes to: the one that is shown; of all, that of the note beside it."""
         memory = self.memory
         if memory.everything and beside:
-            for project in memory.projects:
-                if beside.path.startswith(project.memory + os.sep):
-                    return project
+            return memory.project_of(beside.path) or memory.project
         return memory.project
 
     def add(self, text: str, day: str, root: str = "") -> Note:
@@ -382,6 +389,28 @@ class Library:
         """Have every new session of the project at *root* told. Raises MemsearchError."""
         with Memory(root, home=self.memory.home) as memory:
             return memory.remember(fact)
+
+    def plan_share(self, items: Sequence[Item]) -> tuple[str, list[PlannedShare]]:
+        """(the root of their project, what sharing these notes with its team would write). Takes a moment. Raises MemsearchError."""
+        project = self._project_of_all(items)
+        with Memory(project.root, home=self.memory.home) as memory:
+            return project.root, engine.Sharing(memory).plan([item.entry_id for item in items])
+
+    def share(self, root: str, planned: list[PlannedShare]) -> list[str]:
+        """Write what was planned; the files. Raises MemsearchError."""
+        with Memory(root, home=self.memory.home) as memory:
+            return engine.Sharing(memory).share(planned)
+
+    def withdraw(self, items: Sequence[Item]) -> list[SharedNote]:
+        """Take shared notes back. Raises MemsearchError."""
+        with Memory(self._project_of_all(items).root, home=self.memory.home) as memory:
+            return engine.Sharing(memory).withdraw([item.entry_id for item in items])
+
+    def _project_of_all(self, items: Sequence[Item]) -> Project:
+        projects = {project.root: project for item in items if (project := self.memory.project_of(item.path))}
+        if len(projects) != 1:
+            raise UsageError("these are notes of several projects, or of none", "choose those of one")
+        return next(iter(projects.values()))
 
     def changes(self, limit: int) -> list[Change]:
         """What was changed in the notes, newest first."""
@@ -537,7 +566,7 @@ class Library:
         rows, files = [], everything.days()
         for project in everything.projects:
             counts = everything.counts(project)
-            days = [file for file in files if file.path.startswith(project.memory + os.sep)]
+            days = [file for file in files if everything.project_of(file.path) == project]
             rows.append(
                 ProjectRow(
                     project.name, project.root, counts.get("entries") or count_entries(days), len(days), days[0].day if days else "",

@@ -111,9 +111,12 @@ class Plain:
         for number, item in enumerate(items, 1):
             faint = "only faintly alike from here on:\n" if item.doubtful and was_sure and number > 1 else ""
             was_sure = not item.doubtful
+            whose = f", shared by {item.author}" if item.author else ""
             signs = "pinned, " if "pin" in item.marks else ""
             signs += "overtaken, " if item.overtaken else ""
-            rows.append(f"{faint}{number}. {item.day} {item.time} {item.agent or 'note'}: {signs}{plain(item.title)}")
+            rows.append(
+                f"{faint}{number}. {item.day} {item.time} {item.agent or 'note'}{whose}: {signs}{plain(item.title)}"
+            )
         self._begin(rows)
 
     def _begin(self, rows: list[str]) -> None:
@@ -142,7 +145,8 @@ class Plain:
         item = self._item(number)
         entry = self.library.entry(item)
         marks = ", ".join(f"{name} {value}".strip() for name, value in entry.marks.items() if name != "id")
-        self.say(f"{item.day} {entry.time} {entry.agent or 'note'}" + (f", {marks}" if marks else ""))
+        whose = f", shared by {item.author}" if item.author else ""
+        self.say(f"{item.day} {entry.time} {entry.agent or 'note'}{whose}" + (f", {marks}" if marks else ""))
         self.say(plain(entry.body))
         if evidence := self.library.evidence(entry):
             self.say(f"conversation {evidence}" + (f": talk {number} opens it" if evidence != "lost" else ""))

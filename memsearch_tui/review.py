@@ -309,7 +309,7 @@ def _held(memory: Memory) -> list[Case]:
         why = "took in content from outside (web, MCP)" if note.why == "outside" else "reads like an order to agents"
         detail: list[Line] = [
             [(note.title, "text")],
-            [(f"{note.day} {note.time}  {note.agent}", "dim")],
+            [(f"{note.day} {note.time}  {note.agent}{f'  shared by {note.author}' if note.author else ''}", "dim")],
             [],
             [(why, "warn")],
         ]
@@ -318,18 +318,21 @@ def _held(memory: Memory) -> list[Case]:
         title = f"{note.day}  {note.title}"
         ids = (note.entry_id,)
         key = note.path + note.entry_id
-        found.append(Case("held", key, title, detail, "release", "forget", subject=note.target, notes=ids))
+        found.append(Case("held", key, title, detail, "release", "forget", subject=note, notes=ids))
     return found + [_arrived(path, notes) for path, notes in arrived.items()]
 
 
 def _arrived(path: str, notes: list[Held]) -> Case:
     """The notes of one file that this home did not write: decided together."""
+    shared = f"shared by {notes[0].author}, but not committed: they came by another way than the project's review"
     detail: list[Line] = [
         [(path, "text")],
         [],
         [
             (
-                "this machine did not write these: they came with a clone, a pull or a copy, or from another program",
+                shared
+                if notes[0].author
+                else "this machine did not write these: they came with a clone, a pull or a copy, or from another program",
                 "warn",
             )
         ],
@@ -347,11 +350,19 @@ def _decide_held(memory: Memory, case: Case, yes: bool, text: str | None) -> Dec
     waiting = engine.Trust(memory)
     if isinstance(case.subject, str):
         return Decision(f"{many(waiting.release_files([case.subject]), 'note')} released")
+    note: Held = case.subject
     if yes:
-        waiting.release([case.subject])
-        return Decision("released · u takes it back", partial(_undo, memory, case.subject.entry_id))
-    memory.remove([case.subject])
-    return Decision("deleted · u brings it back", partial(_undo, memory, case.subject.entry_id))
+        (entry,) = waiting.release([note.target])
+        if not note.author:
+            return Decision("released · u takes it back", partial(_undo, memory, note.entry_id))
+
+        def held() -> str:
+            waiting.hold([engine.Target(note.path, entry.id, entry.hash)])
+            return "it waits again"
+
+        return Decision("released: sessions may be told · u takes it back", held)
+    memory.remove([note.target])
+    return Decision("deleted · u brings it back", partial(_undo, memory, note.entry_id))
 
 
 def _undo(memory: Memory, name: str) -> str:

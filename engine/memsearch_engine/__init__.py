@@ -39,8 +39,8 @@ _PUBLIC = {
     "Conflict": "errors",
     "Contested": "trust.contested",
     "Context": "capture.context",
-    "count_entries": "journal.files",
     "Contradiction": "search.contradictions",
+    "count_entries": "journal.files",
     "Coverage": "capture.coverage",
     "DayFile": "journal.files",
     "Digest": "documents.compact",
@@ -56,15 +56,15 @@ _PUBLIC = {
     "FILTER_KEYS": "search.query",
     "Fix": "actions.answers",
     "FLAGS": "search.query:IS",
+    "Ground": "verbs.ground",
+    "GroundFinding": "ground.finding:Finding",
+    "GroundStanding": "ground.finding:Standing",
     "Health": "service.answers",
     "Held": "trust.inbox",
     "Here": "agents.discover",
     "Hit": "search.hits",
     "Home": "home",
     "hook": "capture.hook:main",
-    "Ground": "verbs.ground",
-    "GroundFinding": "ground.finding:Finding",
-    "GroundStanding": "ground.finding:Standing",
     "Hunk": "longterm.review",
     "Import": "verbs.archive",
     "ImportPlan": "capture.backfill:Plan",
@@ -83,11 +83,11 @@ _PUBLIC = {
     "Mendable": "trust.repair:Finding",
     "Missed": "capture.ledger",
     "Models": "verbs.models",
+    "native_path": "native_memories:short",
+    "native_titles": "native_memories:titles",
     "NativeMemories": "verbs.native",
     "NativeMemory": "native_memories",
     "NativeSection": "native_memories",
-    "native_path": "native_memories:short",
-    "native_titles": "native_memories:titles",
     "Note": "note",
     "NotFound": "errors",
     "Outcome": "capture.ledger",
@@ -98,6 +98,7 @@ _PUBLIC = {
     "parse_query": "search.query:parse",
     "Patch": "agents.patches",
     "plain": "journal.text",
+    "PlannedShare": "sharing.copies:Planned",
     "Plugins": "verbs.agents",
     "Project": "projects",
     "Proposal": "longterm.review",
@@ -113,6 +114,10 @@ _PUBLIC = {
     "Settings": "settings",
     "SettingsError": "errors",
     "Share": "capture.coverage",
+    "shared_author": "journal.shared:author_of",
+    "ShareChange": "sharing.copies:Change",
+    "SharedNote": "sharing.copies",
+    "Sharing": "verbs.sharing",
     "shown": "journal.text",
     "shown_line": "journal.text",
     "SkillCandidate": "longterm.skills:Candidate",
@@ -125,6 +130,10 @@ _PUBLIC = {
     "Status": "service.answers",
     "STOP_WORDS": "index.analyze",
     "Summarize": "settings",
+    "Sync": "verbs.sync",
+    "SyncAnswer": "sync.run:Answer",
+    "SyncRound": "sync.state:Round",
+    "SyncState": "sync.meeting",
     "Talk": "search.sessions",
     "Target": "journal.write",
     "Task": "settings",
@@ -132,10 +141,6 @@ _PUBLIC = {
     "Then": "search.as_of",
     "ToolCall": "transcripts.model",
     "Trash": "longterm.recall",
-    "Sync": "verbs.sync",
-    "SyncAnswer": "sync.run:Answer",
-    "SyncRound": "sync.state:Round",
-    "SyncState": "sync.meeting",
     "Trust": "verbs.trust",
     "Turn": "transcripts.model",
     "Unreachable": "errors",
@@ -175,6 +180,7 @@ if TYPE_CHECKING:
     from memsearch_engine.journal.files import DayFile, count_entries
     from memsearch_engine.journal.history import Change
     from memsearch_engine.journal.model import Anchor, Document, Entry
+    from memsearch_engine.journal.shared import author_of as shared_author
     from memsearch_engine.journal.text import plain, shown, shown_line
     from memsearch_engine.journal.write import Target
     from memsearch_engine.llm.spend import Spent
@@ -210,6 +216,9 @@ if TYPE_CHECKING:
     from memsearch_engine.secrets.scan import redact
     from memsearch_engine.service.answers import Health, Inbox, Standing, State, Status
     from memsearch_engine.settings import Provider, Settings, SkillTask, Summarize, Task
+    from memsearch_engine.sharing.copies import Change as ShareChange
+    from memsearch_engine.sharing.copies import Planned as PlannedShare
+    from memsearch_engine.sharing.copies import SharedNote
     from memsearch_engine.sync.meeting import SyncState
     from memsearch_engine.sync.run import Answer as SyncAnswer
     from memsearch_engine.sync.state import Round as SyncRound
@@ -231,6 +240,7 @@ if TYPE_CHECKING:
     from memsearch_engine.verbs.repair import Repair
     from memsearch_engine.verbs.secrets import Secrets
     from memsearch_engine.verbs.setup import Configuration, Service
+    from memsearch_engine.verbs.sharing import Sharing
     from memsearch_engine.verbs.skills import Skills
     from memsearch_engine.verbs.sync import Sync
     from memsearch_engine.verbs.trust import Trust

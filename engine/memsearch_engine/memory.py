@@ -454,16 +454,16 @@ class Memory:
 
     def days(self) -> list[DayFile]:
         """Dated files, newest first."""
-        from memsearch_engine.journal.files import list_days
+        from memsearch_engine.journal.shared import list_dated
 
-        found = [day for project in self.projects for day in list_days(project.memory)]
+        found = [day for project in self.projects for day in list_dated(project.memory)]
         return sorted(found, key=lambda file: (file.day, file.path), reverse=True)
 
     def files(self) -> list[DayFile]:
-        """All markdown files of the memory folders, also undated ones, newest day first."""
-        from memsearch_engine.journal.files import list_files
+        """All markdown files of the memory folders and of what teams share, also undated ones, newest day first."""
+        from memsearch_engine.journal.shared import list_notes
 
-        found = [file for project in self.projects for file in list_files(project.memory).files]
+        found = [file for project in self.projects for file in list_notes(project.memory).files]
         return sorted(found, key=lambda file: (file.day, file.path), reverse=True)
 
     def counts(self, project: Project | None = None) -> dict[str, int]:
@@ -479,14 +479,14 @@ class Memory:
         from memsearch_engine.capture.held import held_back
 
         section = self.section(name)
-        found = held_back(self.journal.origin, self.memory_of(section.path), [section.entry])
+        found = held_back(self.journal.origin, self.memory_of(section.path), [section.entry], section.path)
         return found[0][1] if found else ""
 
     def unreadable(self) -> list[tuple[str, str]]:
         """Files in the memory folders that can't be read, each with why."""
-        from memsearch_engine.journal.files import list_files
+        from memsearch_engine.journal.shared import list_notes
 
-        return [problem for project in self.projects for problem in list_files(project.memory).problems]
+        return [problem for project in self.projects for problem in list_notes(project.memory).problems]
 
     def source(self, path: str) -> str:
         """A file of notes as it is written. Raises OSError."""
@@ -515,15 +515,22 @@ class Memory:
         """The folder of the project whose memory folder this is."""
         return next((project.root for project in self.projects if project.memory == memory), self.place.root)
 
+    def project_of(self, path: str) -> Project | None:
+        """Whose notes a file holds, its own or shared ones; None where no project's."""
+        from memsearch_engine.journal.shared import belongs
+
+        return next((project for project in self.projects if belongs(path, project.memory)), None)
+
     def memory_of(self, path: str) -> str:
-        """The memory folder that a file lies in (for the undo history)."""
-        return next((p.memory for p in self.projects if path.startswith(p.memory + os.sep)), os.path.dirname(path))
+        """The memory folder that a file belongs to (for the undo history)."""
+        project = self.project_of(path)
+        return project.memory if project else os.path.dirname(path)
 
     def owns(self, path: str) -> bool:
         """Whether a file is one of these projects' notes, or holds what their long-term memory knows."""
-        folders = (str(folder) for p in self.projects for folder in (p.memory, self.home.longterm_search / p.id[:8]))
         path = os.path.normpath(path)
-        return any(path.startswith(folder + os.sep) for folder in folders)
+        longterm = (str(self.home.longterm_search / project.id[:8]) for project in self.projects)
+        return self.project_of(path) is not None or any(path.startswith(folder + os.sep) for folder in longterm)
 
     def note(self, name: str) -> Note:
         """The entry behind the id of a hit, an entry or a chunk (or an unambiguous beginning of one), as it stands now.

@@ -6,6 +6,7 @@ import msgspec
 
 from memsearch_engine.journal.files import day_of
 from memsearch_engine.journal.model import Anchor, Entry
+from memsearch_engine.journal.shared import author_of
 
 
 class Note(msgspec.Struct, frozen=True):
@@ -39,6 +40,11 @@ class Note(msgspec.Struct, frozen=True):
     end_line: int
     anchor: Anchor | None = None
     replaced: tuple[str, ...] = ()
+
+    @property
+    def author(self) -> str:
+        """Who shared it with the team; '' for the project's own notes."""
+        return author_of(self.path)
 
     @classmethod
     def of(cls, entry: Entry, path: str, replaced: tuple[str, ...] = ()) -> Note:

@@ -15,6 +15,7 @@ from memsearch_engine import inside
 from memsearch_engine.inside import MARKER
 
 _MAX_LINE = 8192
+SHARED_FOLDER = "shared"
 
 
 def find(cwd: str, home_root: str) -> tuple[str, str, str]:
@@ -35,6 +36,17 @@ def find(cwd: str, home_root: str) -> tuple[str, str, str]:
     if os.path.realpath(base) == home_root:  # a session started in the user's home folder itself
         base = os.path.join(home_root, "home-project")
     return root, os.path.join(base, "memory"), common
+
+
+def shared_beside(memory: str) -> str:
+    """The folder of the notes that a project's team shares, beside its memory folder; '' for a memory folder that lies in no project."""
+    base = os.path.dirname(memory)
+    return os.path.join(base, SHARED_FOLDER) if os.path.basename(base) == MARKER else ""
+
+
+def has_notes(memory: str) -> bool:
+    """Whether a project has a folder of notes at all."""
+    return os.path.isdir(memory) or os.path.isdir(shared_beside(memory))
 
 
 def _ancestors(start: str) -> list[str]:

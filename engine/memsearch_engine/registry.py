@@ -14,6 +14,7 @@ import time
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.migrate import Database
+from memsearch_engine.place import has_notes
 from memsearch_engine.projects import Place, Project, clean_remote, identity_of, slug_of
 from memsearch_engine.repository import fingerprint
 from memsearch_engine.state import complaining, connect, transaction
@@ -67,7 +68,7 @@ class Registry:
         """The project of *place*. A folder with notes is registered on first sight; another one only where *register* says that something is
         done for it, else it is named as it would be: looking something up leaves no trace. Raises Unreachable where the home can't be written."""
         with self._lock, complaining(self.home):
-            return self._at(place, register or os.path.isdir(place.memory))
+            return self._at(place, register or has_notes(place.memory))
 
     def knows(self, root: str) -> bool:
         """Whether the folder *root* is a project's."""

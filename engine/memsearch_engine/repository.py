@@ -148,6 +148,37 @@ def authors_of(common_dir: str, relative: str, path: str) -> set[str]:
         store.close()
 
 
+def at_commit(common_dir: str, commit: str, relative: str) -> bytes | None:
+    """What a file of the repository was at *commit* (40 hex digits); None where it was not there, or can't be read without trusting it."""
+    if not is_ours(common_dir):
+        return None
+    from dulwich.object_store import DiskObjectStore, tree_lookup_path
+
+    store: Any = DiskObjectStore(os.path.join(common_dir, "objects"))
+    try:
+        name = tree_lookup_path(store.__getitem__, store[commit.encode("ascii")].tree, os.fsencode(relative))[1]
+        return bytes(store[name].data)
+    except Exception:  # not there; a damaged repository, or a part that was never fetched
+        return None
+    finally:
+        store.close()
+
+
+def user_name(common_dir: str) -> str:
+    """What git calls this user in a repository (``user.name``), by its own configuration or the user's; '' where that says nothing."""
+    from dulwich.config import ConfigFile
+
+    own = [os.path.join(common_dir, "config")] if common_dir and is_ours(common_dir) else []
+    xdg = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+    for path in (*own, "~/.gitconfig", f"{xdg}/git/config"):
+        try:
+            text = inside.read(os.path.expanduser(path), inside.MAX_SETTINGS)
+            return ConfigFile.from_file(io.BytesIO(text)).get((b"user",), b"name").decode("utf-8", "replace")
+        except (OSError, KeyError, ValueError):
+            continue
+    return ""
+
+
 def shallow(folder: str) -> set[bytes]:
     try:
         return set(inside.read(os.path.join(folder, "shallow"), inside.MAX_SETTINGS).split())

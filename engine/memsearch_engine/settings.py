@@ -297,6 +297,12 @@ class Sync(msgspec.Struct, kw_only=True):
     every_minutes: Annotated[float, msgspec.Meta(ge=0, le=10_080)] = 10.0
 
 
+class Share(msgspec.Struct, kw_only=True):
+    """``author``: the name under which you share notes with a project's team; what git calls you where it is empty."""
+
+    author: str = ""
+
+
 class Tui(msgspec.Struct, kw_only=True):
     """``keys`` maps binding ids (``?`` in the app lists them) to keys, e.g. ``{delete = "x"}``."""
 
@@ -326,6 +332,7 @@ class Settings(msgspec.Struct, kw_only=True):
     history: History = msgspec.field(default_factory=History)
     network: Network = msgspec.field(default_factory=Network)
     sync: Sync = msgspec.field(default_factory=Sync)
+    share: Share = msgspec.field(default_factory=Share)
     tui: Tui = msgspec.field(default_factory=Tui)
     warnings: list[str] = []
 

@@ -63,9 +63,9 @@ def agents(versions: bool, json_: bool) -> int:
 
 @click.command(
     "import",
-    epilog="\b\nExamples:\n  memsearch import --all --dry-run           count, write nothing\n  memsearch import claude-code --since 2026-01-01\n  memsearch import codex --project api --yes",
+    epilog="\b\nExamples:\n  memsearch import --all --dry-run           count, write nothing\n  memsearch import claude-code --since 2026-01-01\n  memsearch import codex --project api --yes\n  memsearch import staging.pack              notes that somebody has shared in a file",
 )
-@click.argument("names", nargs=-1, metavar="[AGENT]...")
+@click.argument("names", nargs=-1, metavar="[AGENT | FILE]...")
 @click.option("--all", "-a", "everything", is_flag=True, help="All agents that have sessions here.")
 @click.option("--since", help="Only turns from this day on (2026-01-31, 90d).")
 @click.option("--project", "-p", help="Only turns of this project (a name, or a folder).")
@@ -79,6 +79,9 @@ def agents(versions: bool, json_: bool) -> int:
     show_default=True,
     help="llm: by the model of capture.summarize, within its budgets; the extractive note is there at once.",
 )
+@click.option(
+    "--expect", default="", metavar="HASH", help="Of a file of shared notes: import it only if this is its hash."
+)
 @click.option("--dry-run", is_flag=True, help="Show counts and write nothing.")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
@@ -89,15 +92,20 @@ def import_(
     project: str | None,
     orphans: str | None,
     summarize: str,
+    expect: str,
     dry_run: bool,
     yes: bool,
     json_: bool,
 ) -> int:
-    """Bring the agents' old sessions into memory, under the day and time they happened.
+    """Bring the agents' old sessions into memory, under the day and time they happened; or notes that somebody has shared in a FILE.
 
     Free and offline unless --summarize llm is given: notes are taken without a model. A second run writes nothing; an interrupted one goes on. Turns of
     sub-agents, of summarisers and trivial ones are counted and left out; secrets are replaced before anything is written.
     """
+    if len(names) == 1 and names[0] not in AGENTS and not everything and (expect or os.path.isfile(names[0])):
+        from memsearch_tui.cli.share import take
+
+        return take(names[0], expect, dry_run, yes, json_)
     _check(names, everything)
     memory = Memory()
     if summarize == "llm" and memory.settings.capture.summarize.provider == "extractive":
@@ -145,7 +153,7 @@ def import_(
 def _check(names: tuple[str, ...], everything: bool) -> None:
     unknown = [name for name in names if name not in AGENTS]
     if unknown:
-        raise UsageError(f"no agent named {', '.join(unknown)}", f"known: {', '.join(AGENTS)}")
+        raise UsageError(f"no agent and no file named {', '.join(unknown)}", f"known: {', '.join(AGENTS)}")
     if bool(names) == everything:
         raise UsageError("name agents, or pass --all", f"known: {', '.join(AGENTS)}")
 

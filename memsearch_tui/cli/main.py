@@ -72,6 +72,7 @@ COMMANDS = {
         "trust": ("trust", "trust", "Notes that wait for your word before sessions are told."),
         "repair": ("trust", "repair", "Find junk and repetitions; mend them on your word."),
         "sync": ("sync", "sync", "One memory on all your machines, and in all branches."),
+        "share": ("share", "share", "Notes for the project's team, or for anybody in a file."),
         "verify": ("verify", "verify", "Find notes whose files, symbols or commands are gone or elsewhere."),
         "supersede": ("trust", "supersede", "Mark a note as overtaken by another."),
     },

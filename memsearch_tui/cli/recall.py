@@ -6,7 +6,18 @@ import os
 from typing import TYPE_CHECKING, Any
 
 import click
-from memsearch_engine import LONGTERM_KINDS, Answer, Ground, Hit, Memory, Note, Unreachable, UsageError, dialect
+from memsearch_engine import (
+    LONGTERM_KINDS,
+    Answer,
+    Ground,
+    Hit,
+    Memory,
+    Note,
+    Unreachable,
+    UsageError,
+    dialect,
+    shared_author,
+)
 
 from memsearch_tui.cli import output
 from memsearch_tui.cli.options import as_json, by_the_peer, memory_at, scope, tolerated
@@ -165,6 +176,7 @@ def hit_json(hit: Hit, answer: Answer) -> dict[str, Any]:
         "entry_id": row.entry_id,
         "hash": row.hash,
         "agent": row.agent,
+        "author": row.author,
         "session": row.session,
         "turn": row.turn,
         "kind": row.kind,
@@ -201,6 +213,7 @@ def _print_hits(answer: Answer, explain: bool) -> None:
         badges = [text.format(row.marks[name]) for name, text in _BADGES.items() if name in row.marks]
         newer = answer.overtaken.get(hit.id)
         badges += [f"overtaken by {newer.rank}, of {newer.day}"] if newer else []
+        badges += [f"shared by {output.safe(row.author)}"] if row.author else []
         badges += [f"unmerged: {row.unmerged}"] if row.unmerged else []
         where = "long-term" if row.kind in LONGTERM_KINDS.values() else os.path.basename(row.path)
         where = "agents' own" if row.kind == "native" else where
@@ -260,7 +273,9 @@ def expand(
     if json_ or bare:
         output.emit(shown)
         return
-    output.echo(output.style(f"{found.day} {entry.time}  {entry.agent or 'note'}  {entry.id}", bold=True))
+    by = shared_author(found.path)
+    whose = f"  shared by {output.safe(by)}" if by else ""
+    output.echo(output.style(f"{found.day} {entry.time}  {entry.agent or 'note'}  {entry.id}{whose}", bold=True))
     output.echo(output.style(f"Source: {found.path} (lines {shown['start_line']}-{shown['end_line']})", dim=True))
     if entry.anchor:
         output.echo(f"Session: {entry.session}  Turn: {entry.turn}\n{entry.anchor.kind.title()}: {entry.anchor.path}")
@@ -293,6 +308,7 @@ def note_json(note: Note) -> dict[str, Any]:
         "day": note.day,
         "time": note.time,
         "agent": note.agent,
+        "author": note.author,
         "session": note.session,
         "turn": note.turn,
         "kind": note.kind,
@@ -471,6 +487,7 @@ def entries(
     else:
         for note in rows:
             head = f"{note.id}  {note.day} {note.time or '     '}  {note.agent or 'note':11s}"
+            head += f"  by {output.safe(note.author)}" if note.author else ""
             output.echo(f"{output.style(head, dim=True)}  {output.clip(note.title, output.width() - len(head) - 2)}")
         if not rows:
             output.say("no entries here - `memsearch days --all` looks in all projects")

@@ -27,7 +27,8 @@ _OWN = "other projects are not told here", "`memsearch config set mcp.projects a
 @dataclass
 class Found:
     """Where a note comes from. ``trust``: '' or why it waits for the owner's word; ``overtaken_by``: the id of the newer word on its
-    matter; ``stale``: what that it names is gone from the repository, or elsewhere; ``unmerged``: its branch, where that was never merged."""
+    matter; ``stale``: what that it names is gone from the repository, or elsewhere; ``unmerged``: its branch, where that was never merged;
+    ``author``: who shared it with the team, '' for the project's own notes."""
 
     id: str
     day: str
@@ -39,6 +40,7 @@ class Found:
     overtaken_by: str = ""
     stale: str = ""
     unmerged: str = ""
+    author: str = ""
     marks: list[str] = field(default_factory=list)
     is_cut: bool = False
 
@@ -160,7 +162,7 @@ def fence(memory: Memory, text: str) -> str:
 
 def _opened(memory: Memory, note: Note, text: str, go_on: int | None, *, is_live: bool = True) -> Opened:
     trust = _trust(memory, note)
-    facts = [note.day, note.agent or "by hand"]
+    facts = [note.day, note.agent or "by hand", *([f"shared: {note.author}"] if note.author else [])]
     facts += [f"waits for the owner's word: {trust}"] if trust else []
     with contextlib.suppress(Unreachable):  # a note can be read without it
         newer = [pair.newer for pair in memory.amendments(note.id) if pair.holds and pair.older.entry_id == note.id]
@@ -176,8 +178,11 @@ def _opened(memory: Memory, note: Note, text: str, go_on: int | None, *, is_live
 
 def _found(memory: Memory, note: Note) -> Found:
     marks = [f"{name} {value}".strip() for name, value in note.marks.items() if name in _SHOWN]
-    project = next((p.name for p in memory.projects if note.path.startswith(p.memory)), "") if memory.everything else ""
-    return Found(note.id, note.day, note.time, note.agent, project, trust=_trust(memory, note), marks=marks)
+    project = memory.project_of(note.path) if memory.everything else None
+    return Found(
+        note.id, note.day, note.time, note.agent, project.name if project else "", trust=_trust(memory, note), author=note.author,
+        marks=marks,
+    )  # fmt: skip
 
 
 _WAITS = {
@@ -223,6 +228,7 @@ def _within(
 def _facts(note: Found) -> str:
     """A note's first line, as a model reads it."""
     facts = [note.day, note.time, note.agent or "by hand", note.project, *note.marks]
+    facts += [f"shared: {note.author}"] if note.author else []
     facts += [f"waits for the owner's word: {note.trust}"] if note.trust else []
     facts += [f"OVERTAKEN by {note.overtaken_by}"] if note.overtaken_by else []
     facts += [f"since then: {note.stale}"] if note.stale else []

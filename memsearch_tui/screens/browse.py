@@ -529,6 +529,7 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
             (f"{stamp} ", "dim"),
             (f"{render.agent_tag(item.agent)} ", render.agent_tag(item.agent)),
             (project, "accent"),
+            (f"{item.author} " if item.author else "", "strong"),
         ]
         row += [("~ ", "dim")] if item.by_meaning else []
         row += render.signs(item.marks | _found_of(item, self._evidence.get(key, "")))

@@ -15,7 +15,7 @@ from memsearch_tui.counted import many
 from memsearch_tui.library import Item
 
 if TYPE_CHECKING:
-    from memsearch_engine import Answer, Entry, Fact, Match, Target
+    from memsearch_engine import Answer, Entry, Fact, Match, PlannedShare, Target
     from textual.screen import Screen
 
     from memsearch_tui.library import Library
@@ -27,6 +27,7 @@ else:
 
 _NEWER = 12  # notes that are offered as the one that supersedes another
 _LEVELS = ("low", "medium", "high")
+_COPIES, _LINES = 4, 4  # of what would be shared, and lines of each, that are shown
 
 
 class Marking(_Base):
@@ -84,7 +85,7 @@ class Marking(_Base):
         chosen = self.chosen()
         if not chosen or self.editing or self.is_elsewhere():
             return
-        stale = {item.stale for item in chosen} - {""}
+        stale, own = {item.stale for item in chosen} - {""}, not any(item.author for item in chosen)
         have = set.intersection(*(set(item.marks) for item in chosen))
         choices = [
             Choice("pin", "Unpin" if "pin" in have else "Pin", "ranks higher, never fades"),
@@ -95,6 +96,8 @@ class Marking(_Base):
             *([Choice("paths", "Put the new paths in", "of files that moved")] if stale & {"moved", "partly"} else []),
             *(Choice(f"off {name}", f"Take back: {said}") for name, said in _SAID.items() if name in have),
             Choice("remember", "Remember as a fact", "every session of the project is told"),
+            *([Choice("share", "Share with the team", "a copy in .memsearch/shared, which you commit")] if own else []),
+            *([] if own else [Choice("withdraw", "Take back from the team", "out of .memsearch/shared")]),
             Choice("forget", "Forget facts", "out of the long-term memory"),
         ]  # fmt: skip
         what = f"“{chosen[0].title[:40]}”" if len(chosen) == 1 else many(len(chosen), "note")
@@ -177,6 +180,58 @@ class Marking(_Base):
 
         self.app.push_screen(AskScreen("Words of the note that supersedes it", chosen[0].title), asked)
 
+    # -- the team -------------------------------------------------------------------------------------------
+
+    def action_share(self) -> None:
+        """Show whose copies of the chosen notes would be written, and write them."""
+        from memsearch_tui.screens.choose import Choice, ChooseScreen
+
+        chosen = self.chosen()
+
+        def shared(files: list[str]) -> None:
+            self.entries.clear_selection()
+            self.action_reload()
+            self.say(f"shared, in {many(len(files), 'file')}: commit .memsearch/shared · u takes it back", for_s=15)
+
+        def found(planned: tuple[str, list[PlannedShare]]) -> None:
+            root, copies = planned
+            new = [one for one in copies if one.change.name in ("NEW", "CHANGED")]
+            why = "; ".join(dict.fromkeys(one.why or "it is shared as it is" for one in copies if one not in new))
+            if not new:
+                self.notify(f"nothing to share: {why}", severity="warning")
+                return
+
+            def decided(word: str | None) -> None:
+                if word == "yes":
+                    writing = self._write("sharing", partial(self.library.share, root, new), shared)
+                    self.run_worker(writing, group="edit")
+
+            secrets = sum(len(one.replaced) for one in new)
+            left = "without secrets and paths of this machine" + (f", {secrets} left out" if secrets else "")
+            choices = [Choice("yes", f"Write {many(len(new), 'copy')} into .memsearch/shared", left)]
+            choices += [
+                Choice("no", f"  {line.lstrip('- ')}") for one in new[:_COPIES] for line in _said_in(one)[:_LINES]
+            ]
+            choices += [Choice("no", f"  {len(copies) - len(new)} not: {why}")] if why else []
+            author = new[0].path.rsplit("/", 2)[-2]
+            self.app.push_screen(ChooseScreen(f"share as {author}", choices), decided)
+
+        if chosen and not self.editing:
+            looking = away(partial(self.library.plan_share, chosen))
+            self.run_worker(attend(self, "looking", looking, found, self._complain), group="edit")
+
+    def action_withdraw(self) -> None:
+        """Take the chosen shared notes out of the work tree."""
+        chosen = self.chosen()
+
+        def done(_: object) -> None:
+            self.entries.clear_selection()
+            self.action_reload()
+            self.say(f"taken back: {many(len(chosen), 'note')}; commit that · u brings it back")
+
+        if chosen and not self.editing:
+            self.run_worker(self._write("taking back", partial(self.library.withdraw, chosen), done), group="edit")
+
     # -- facts ----------------------------------------------------------------------------------------------
 
     def action_remember(self) -> None:
@@ -228,6 +283,11 @@ class Marking(_Base):
 
         if not self.editing:
             self.app.push_screen(AskScreen("Forget facts with these words", ""), asked)
+
+
+def _said_in(planned: PlannedShare) -> list[str]:
+    """The text of a copy."""
+    return [line for line in planned.lines if line.strip() and not line.startswith(("### ", "<!--"))]
 
 
 #: mark -> what a note with it is

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from memsearch_engine import Entry, ToolCall, Turn, agent_named, agent_names, plain
+from memsearch_engine import Entry, ToolCall, Turn, agent_named, agent_names, plain, shared_author
 from rich.cells import cell_len
 
 from memsearch_tui.widgets.diff import diff_tone, is_diff
@@ -26,7 +26,8 @@ _SEEN = 12  # cells that are left for a found word and what follows
 
 #: mark -> (what is shown, tone); ``{}`` is the mark's value
 BADGES = {"pin": ("pinned", "accent"), "superseded-by": ("superseded", "dim"), "expires": ("expires {}", "dim"), "trust": ("{}", "warn"),
-          "confidence": ("{} confidence", "dim"), "summary": ("pending", "dim"), "conflict": ("changed in two places", "warn"), "conflict-of": ("another text of {}", "warn")}  # fmt: skip
+          "confidence": ("{} confidence", "dim"), "summary": ("pending", "dim"), "conflict": ("changed in two places", "warn"), "conflict-of": ("another text of {}", "warn"),
+          "review": ("to be looked at again {}", "dim")}  # fmt: skip
 
 
 #: the same in front of a row, where there is no room for words; `?` explains them
@@ -180,6 +181,7 @@ def entry_rows(
     head: Row = [
         (f"{day} {entry.time or 'note'}  ", "strong"),
         (entry.agent or "written by hand", "agent"),
+        *([(f"  shared by {by}", "strong")] if (by := shared_author(path)) else []),
         *badges(entry.marks),
     ]
     rows = [head]

@@ -6,12 +6,14 @@ it: injected memory must never come back as a memory.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import tempfile
 from collections.abc import Mapping
 from datetime import date
+from itertools import groupby
 from types import MappingProxyType
 from typing import Any
 
@@ -22,9 +24,10 @@ from memsearch_engine.agents import registry
 from memsearch_engine.capture.suspicion import orders
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
-from memsearch_engine.journal.files import DayFile, count_entries, list_days, read_end
+from memsearch_engine.journal.files import DayFile, count_entries, read_end
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, UNTRUSTED, Entry
 from memsearch_engine.journal.origin import Origin
+from memsearch_engine.journal.shared import COPY_OF, author_of, is_in, list_dated, told_as
 from memsearch_engine.journal.text import plain
 from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.secrets.scan import redact
@@ -69,18 +72,22 @@ def build(
         origin: knows what this home wrote and its owner released; nothing else is told. None: everything is this home's.
         outdated: what to say beside a note whose repository has moved on.
     """
-    files = list_days(memory)
-    newest = sorted(files, key=lambda file: file.day, reverse=True)
+    files = newest = list_dated(memory)
+    looked_at = newest[:_LOOKED_AT]
+    own = _own_ids(memory, looked_at)
     days: list[tuple[str, list[str]]] = []
     left_out = 0
     room = lines
-    for file in newest[:_LOOKED_AT]:
-        bullets, skipped = _bullets(memory, file, today or date.today(), origin, outdated)
-        left_out += skipped
+    for day, of_day in groupby(looked_at, key=lambda file: file.day):
+        bullets: list[str] = []
+        for file in sorted(of_day, key=lambda file: (not author_of(file.path), file.path)):  # the project's own last
+            found, skipped = _bullets(memory, file, today or date.today(), origin, outdated, own)
+            bullets += found
+            left_out += skipped
         if bullets and len(days) < _DAYS and room > 0:
             kept = bullets[-room:]
             room -= len(kept)
-            days.append((file.day, kept))
+            days.append((day, kept))
     if not days:
         return Context(*fenced(longterm, home), 0, left_out)
     memories = count_entries(files)
@@ -113,8 +120,18 @@ def fenced(text: str, home: Home) -> tuple[str, int]:
     return f'<memsearch-memory id="{digest(text, size=6)}">\n{text}\n</memsearch-memory>', estimate(text)
 
 
+def _own_ids(memory: str, files: list[DayFile]) -> set[str]:
+    """The project's own notes in these files, where some are shared ones: a copy of what is told says nothing new."""
+    own = [file for file in files if not is_in(file.path, memory)]
+    found: set[str] = set()
+    for file in own if len(own) < len(files) else ():
+        with contextlib.suppress(OSError):
+            found.update(entry.id for entry in read_end(file.path).entries)
+    return found
+
+
 def _bullets(
-    memory: str, file: DayFile, today: date, origin: Origin | None, outdated: Outdated
+    memory: str, file: DayFile, today: date, origin: Origin | None, outdated: Outdated, own: set[str]
 ) -> tuple[list[str], int]:
     """Lines of a day that a session may be told, and how many entries were held back."""
     try:
@@ -123,23 +140,24 @@ def _bullets(
         return [], 0
     found: list[str] = []
     held = 0
-    arrived = origin.arrived(memory, entries) if origin else set()
+    arrived = origin.arrived(memory, entries, file.path) if origin else set()
     released = origin.released(entries) if origin else set()
     for entry in entries:
-        if entry.is_digest:
+        if entry.is_digest or entry.marks.get(COPY_OF) in own:
             continue
         if entry.id in arrived or not may_be_told(entry, today):
             held += 1
             continue
         waiting = set() if entry.id in released else set(orders(entry.body, his_words=False))
         held += bool(waiting)
-        begin = len(found)
+        begin, whose = len(found), told_as(file.path, entry.marks, today)
         for line in plain(entry.body).splitlines():
             text = line.strip()
             if text in waiting or text.startswith("- Taken from: "):
                 continue
             if text.startswith(("- ", "* ", "+ ")) and len(text) > 4:
-                found.append("- " + _clip(unfenced(text[2:].strip())))
+                said = unfenced(text[2:].strip())
+                found.append("- " + _clip(f"{whose} {said}" if whose else said))
         if len(found) > begin and (words := outdated.get((entry.id, entry.hash))):
             found[-1] += f" ({_clip(unfenced(plain(words)))})"
     return found, held
@@ -194,7 +212,7 @@ def prebuild(
             texts[str(lines)] = context.text
     origin.close()
     name = digest(json.dumps(texts, sort_keys=True), size=6)
-    asks = bool(list_days(memory))
+    asks = bool(list_dated(memory))
     value: dict[str, Any] = {
         "id": name, "memory": memory, "hint": _HINT if hint and texts else "", "texts": texts,
         "wait_ms": wait_ms if asks else 0, "carry_ms": carry_ms if asks else 0, "act_ms": act_ms if asks else 0,

@@ -10,10 +10,10 @@ from memsearch_engine.journal.origin import Origin
 ARRIVED = "arrived"
 
 
-def held_back(origin: Origin, memory: str, entries: list[Entry]) -> list[tuple[Entry, str, list[str]]]:
-    """Those of *entries* that wait, each with why (``outside``, ``suspect`` or ``arrived``) and its lines that read like orders.
+def held_back(origin: Origin, memory: str, entries: list[Entry], path: str) -> list[tuple[Entry, str, list[str]]]:
+    """Those of the *entries* of a file that wait, each with why (``outside``, ``suspect`` or ``arrived``) and its lines that read like orders.
     Raises Unreachable."""
-    arrived, released = origin.arrived(memory, entries), origin.released(entries)
+    arrived, released = origin.arrived(memory, entries, path), origin.released(entries)
     found = []
     for entry in entries:
         if CONFLICT_OF in entry.marks:

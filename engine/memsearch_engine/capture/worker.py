@@ -25,6 +25,7 @@ from memsearch_engine.capture.ledger import known_folders
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.journal.write import Journal
+from memsearch_engine.place import has_notes
 from memsearch_engine.settings import Settings
 from memsearch_engine.transcripts.locate import find_session, open_session
 from memsearch_engine.transcripts.model import Conversation
@@ -239,7 +240,7 @@ def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
     if event.event == "SessionStart":
         _note_start(keeper.home, event)
         memory = _named(event.memsearch_dir) if event.memsearch_dir else home_of(event.cwd, keeper.home)
-        if os.path.isdir(memory) and memory not in outcome.opened:
+        if has_notes(memory) and memory not in outcome.opened:
             outcome.opened.append(memory)
         return True, ""
     if summaries.is_off(keeper.settings, event.agent):

@@ -69,7 +69,7 @@ def pick(memory: Memory, source: str = "") -> Picking:
             continue
         if entry.is_digest:
             left["digests of earlier days"] += 1
-        elif why := held.held(entry):
+        elif why := held.held(entry, path):
             left[why] += 1
         else:
             notes.append(Picked(day_of(path), path, entry))

@@ -738,7 +738,8 @@ class Catalog:
     def of_session(self, project: str, agent: str, session: str, limit: int) -> list[Row]:
         """The first chunk of each note of a session, newest first."""
         rows = self.query(
-            f"SELECT {HIT_COLUMNS} FROM {HIT_FROM} WHERE e.project=? AND e.session=? AND e.agent=? AND c.part=0 "
+            f"SELECT {HIT_COLUMNS} FROM {HIT_FROM} WHERE e.project=? AND e.session=? AND e.agent=? AND c.part=0"
+            " AND f.root NOT LIKE '%/.memsearch/shared' "
             "ORDER BY e.day DESC, e.time DESC, c.start_line DESC LIMIT ?",
             (project, session, agent, limit),
         )

@@ -9,6 +9,7 @@ import msgspec
 
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.journal.model import Anchor
+from memsearch_engine.journal.shared import author_of
 
 T = TypeVar("T")
 
@@ -80,6 +81,11 @@ class Row(msgspec.Struct):
     stale: str = ""
     stale_why: str = ""
     unmerged: str = ""
+
+    @property
+    def author(self) -> str:
+        """Who shared it with the team; '' for the project's own notes."""
+        return author_of(self.path)
 
     @classmethod
     def of(cls, row: tuple[Any, ...]) -> Row:

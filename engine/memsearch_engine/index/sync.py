@@ -47,6 +47,7 @@ def scan(
     settings: Settings,
     *,
     memory: str = "",
+    shared: str = "",
     longterm: str = "",
     force: bool = False,
     progress: Progress | None = None,
@@ -55,8 +56,8 @@ def scan(
     """Bring the catalog up to what is on disk under *roots*.
 
     Args:
-        roots: folders or files; *memory* among them is the project's own memory folder, to which ignore files of the
-            repository don't apply; *longterm*, where files are called by what their entries are.
+        roots: folders or files; *memory* among them is the project's own memory folder, *shared* that of its team, to which ignore
+            files of the repository don't apply; *longterm*, where files are called by what their entries are.
         force: read every file again, also those whose time stamp is as it was.
         prompts: what was asked is embedded before notes; None where nothing is.
     """
@@ -67,7 +68,7 @@ def scan(
     unreadable: set[str] = set()
     for root in dict.fromkeys(os.path.abspath(root) for root in roots):
         listing = list_files(root)
-        own = root in (memory, longterm)
+        own = root in (memory, shared, longterm)
         keep = [file for file in _kept(listing, root, settings, own=own) if file.path not in present]
         gone_root = not os.path.exists(root)
         for path, reason in listing.problems:
@@ -176,6 +177,23 @@ def _kept(listing: Listing, root: str, settings: Settings, *, own: bool) -> list
         if not ignored.get(file.path)
         and not any(spec.match_file(os.path.relpath(file.path, base)) for base, spec in specs)
     ]
+
+
+def is_ignored_by_git(path: str, root: str) -> bool:
+    """Whether git passes over a file of the project at *root*, by the ignore files of the folders above it. What is in a folder that it
+    passes over can't be taken in again."""
+    parts = os.path.relpath(path, root).split(os.sep)
+    specs: list[tuple[str, Any]] = []
+    for count in range(len(parts)):
+        holder, verdict = os.path.join(root, *parts[:count]), False
+        specs += [(holder, spec) for spec in _ignore_specs(holder, (".gitignore",))]
+        path, is_folder = os.path.join(holder, parts[count]), count < len(parts) - 1
+        for base, spec in specs:
+            found = spec.check_file(os.path.relpath(path, base) + os.sep * is_folder).include
+            verdict = verdict if found is None else found
+        if verdict:
+            return True
+    return False
 
 
 def _is_ignored(path: str, root: str, names: tuple[str, ...], rules: dict[str, list[Any]]) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Iterable
 
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
+from memsearch_engine.journal import shared
 from memsearch_engine.journal.files import list_files, read_day
 from memsearch_engine.journal.model import RELEASED, Entry
 from memsearch_engine.state import complaining, connect
@@ -56,6 +57,12 @@ class Origin:
         with self._lock, complaining(self.home):
             self._db().executemany("INSERT OR REPLACE INTO origin_notes (key, how, at) VALUES (?,?,?)", rows)
 
+    def take_back(self, raws: Iterable[bytes]) -> None:
+        """Know these entries no more: what was released waits again. Raises Unreachable."""
+        rows = [(key_of(raw),) for raw in raws]
+        with self._lock, complaining(self.home):
+            self._db().executemany("DELETE FROM origin_notes WHERE key=?", rows)
+
     def adopt(self, keys: Iterable[str]) -> None:
         """Take over notes by ``key_of`` their bytes: another machine of the owner's has."""
         rows = [(key, "written", time.time()) for key in keys if key]
@@ -63,19 +70,24 @@ class Origin:
             self._db().executemany("INSERT OR IGNORE INTO origin_notes (key, how, at) VALUES (?,?,?)", rows)
 
     def trust(self, memory: str) -> int:
-        """The owner's word for a folder: all that stands in it now is his; what reads like an order waits all the same. Returns how
-        many notes."""
-        found = [entry for file in list_files(memory).files for entry in _entries(file.path)]
+        """The owner's word for a folder and what is shared beside it: all that stands there now is his; what reads like an order waits all
+        the same. Returns how many notes."""
+        found = [entry for file in shared.list_notes(memory).files for entry in _entries(file.path)]
         self.wrote(entry.raw for entry in found)
         return len(found)
 
     # -- asking ---------------------------------------------------------------------------------------------
 
-    def arrived(self, memory: str, entries: list[Entry]) -> set[str]:
-        """Ids of the entries that this home did not write and its owner did not release. Raises Unreachable."""
+    def arrived(self, memory: str, entries: list[Entry], path: str) -> set[str]:
+        """Ids of the entries of a file that this home did not write and its owner did not release; of shared ones, those that are not
+        committed either. Raises Unreachable."""
         self._adopt(memory)
         known = self._known(entries)
-        return {entry.id for entry in entries if key_of(entry.raw) not in known}
+        found = [entry for entry in entries if key_of(entry.raw) not in known]
+        if found and shared.is_in(path, memory):
+            let_in = shared.committed(path, memory)
+            found = [entry for entry in found if shared.with_lf(entry.raw) not in let_in]
+        return {entry.id for entry in found}
 
     def released(self, entries: list[Entry]) -> set[str]:
         """Ids of the entries that the owner released as they stand, whatever they say."""
@@ -91,11 +103,9 @@ class Origin:
             query, key = "SELECT 1 FROM origin_notes WHERE key=?", key_of(body.encode("utf-8", "replace"))
             return self._db().execute(query, (key,)).fetchone() is not None
 
-    def is_captured(self, raw: bytes) -> bool:
-        """Whether these bytes are what capture wrote: nobody has edited them."""
-        with self._lock, complaining(self.home):
-            row = self._db().execute("SELECT how FROM origin_notes WHERE key=?", (key_of(raw),)).fetchone()
-        return bool(row) and row[0] == CAPTURED
+    def came_by(self, raw: bytes, how: str) -> bool:
+        """Whether these bytes are what came *how*: by ``CAPTURED``, nobody has edited what capture wrote."""
+        return self._how([key_of(raw)]).get(key_of(raw)) == how
 
     def is_own(self, raw: bytes, memory: str) -> bool:
         self._adopt(memory)

@@ -5,6 +5,7 @@ A change is looked for where it now stands: the file may have been changed since
 
 from __future__ import annotations
 
+import contextlib
 import os
 import uuid
 
@@ -232,8 +233,11 @@ def _place(document: Document, data: bytes, change: Change) -> int:
 
 
 def write_file(path: str, data: bytes, new: bytes) -> None:
-    """Make a file hold *new*, which may have been removed since."""
-    if os.path.exists(path):
+    """Make a file hold *new*, which may have been removed since; b"" removes it."""
+    if not new:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path)
+    elif os.path.exists(path):
         disk.replace(path, data, new)
     else:
         disk.append(path, new)

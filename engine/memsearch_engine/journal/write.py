@@ -148,7 +148,7 @@ class Journal(Undoable):
         names = {turn_id(anchor.agent, anchor.session, name) for name in (anchor.turn, *aliases)}
         for path in self.turns(memory).where(anchor, aliases):
             for entry in read_day(path).entries:
-                if done or entry.id not in names or entry.body == body or not self.origin.is_captured(entry.raw):
+                if done or entry.id not in names or entry.body == body or not self.origin.came_by(entry.raw, CAPTURED):
                     continue
 
                 def change(document: Document, entry: Entry) -> bytes:
@@ -348,10 +348,7 @@ class Journal(Undoable):
             seqs = [self.history.record(record) for record in records]
             begins(seqs[0])
             try:
-                if data:
-                    write_file(path, read, data)
-                else:
-                    os.unlink(path)
+                write_file(path, read, data)
             finally:
                 self.settle(path)  # by what the file holds now, however this ended
 
@@ -364,8 +361,13 @@ class Journal(Undoable):
             change = self.history.get(seq)
         return change is not None and change.state == "done"
 
-    def replace(self, memory: str, path: str, read: bytes, data: bytes, title: str) -> None:
-        """Make a file hold *data* where it still holds *read*; undoable as long as the file stands so. Raises Conflict."""
+    def replace(self, memory: str, path: str, read: bytes, data: bytes, title: str, *, batch: str = "") -> None:
+        """Make a file hold *data* (b"": remove it) where it still holds *read* (b"": where there is none); undoable as long as the file
+        stands so. Raises Conflict.
+
+        Args:
+            batch: changes of one batch are one step of undo.
+        """
         path = disk.real_file(path)
         with disk.locked(self.home, path):
             self.settle(path)
@@ -380,10 +382,12 @@ class Journal(Undoable):
             self.origin.wrote(entry.raw for entry in entries if (entry.id, text_key(entry)) in texts)
             entry_id = entries[0].id if entries else ""
             seq = self.history.record(
-                new_change("edit", memory, path, entry_id, title, start, before, after, read, data)
+                new_change("edit", memory, path, entry_id, title, start, before, after, read, data, batch)
             )
             try:
-                disk.replace(path, read, data)
+                if read_day_file(path) != read:
+                    raise Conflict(f"{path} changed meanwhile")
+                write_file(path, read, data)
             except BaseException:
                 self.history.drop(seq)
                 raise

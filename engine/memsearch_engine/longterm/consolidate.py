@@ -117,7 +117,7 @@ def overtaken(home: Home, memories: list[SessionMemory]) -> dict[str, list[str]]
                 for row in catalog.of_session(memory.project, memory.agent, memory.session, _NOTES):
                     pairs = linked.of_note(catalog, spoken, memory.project, row.entry_id)
                     folder = folders.get(memory.project, "")
-                    if not pairs or origin.arrived(folder, _standing(folder, origin, row)):
+                    if not pairs or origin.arrived(folder, _standing(folder, origin, row), row.path):
                         continue  # whoever wrote a note can say that it is of any session
                     for pair in heeded(pairs, folder, origin):
                         later = sessions.get((pair.newer.agent, pair.newer.session))

@@ -102,7 +102,7 @@ def _tellable(project: Project, file: DayFile, origin: Origin) -> list[Entry]:
         entries = read_day(file.path).entries
     except OSError:
         return []
-    arrived = origin.arrived(project.memory, entries)
+    arrived = origin.arrived(project.memory, entries, file.path)
     released = origin.released(entries)
     return [
         entry

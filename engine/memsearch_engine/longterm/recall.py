@@ -25,6 +25,7 @@ from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.longterm import living, review, searchable, workspace
 from memsearch_engine.longterm.facts import facts as remembered
 from memsearch_engine.longterm.store import DAY_S, SCHEMA, Store, id_of, plain_line
+from memsearch_engine.place import has_notes
 from memsearch_engine.projects import Project
 from memsearch_engine.registry import Registry
 from memsearch_engine.settings import Settings
@@ -118,7 +119,7 @@ def refresh(home: Home, settings: Settings) -> None:
         registry.close()
     for memory, identity in projects.items():
         with contextlib.suppress(OSError):
-            if os.path.isdir(memory):
+            if has_notes(memory):
                 prepare(home, settings, memory, identity)
 
 

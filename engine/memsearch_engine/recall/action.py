@@ -11,7 +11,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from datetime import datetime
+from datetime import date, datetime
 from functools import cache
 
 import msgspec
@@ -29,6 +29,7 @@ from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.rows import Filter, Row
 from memsearch_engine.index.space import Space
 from memsearch_engine.journal.origin import Origin
+from memsearch_engine.journal.shared import told_as
 from memsearch_engine.journal.text import plain
 from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.projects import Project
@@ -222,11 +223,14 @@ class Adviser:
         chains.newest(self.catalog, space, self.project, hits, self.said)
         newest = hits[0].row
         if newest.entry_id == row.entry_id:
-            return row, f"{row.day}: {line}" if row.day else line
+            when = " ".join(filter(None, (row.day, told_as(row.path, row.marks, date.today()))))
+            return row, f"{when}: {line}" if when else line
         if not is_named(newest.text) or self._row(newest.entry_id) is None:
             return None
         said = self._settling(newest, set(analyze.terms(line)))
-        return (newest, f"{newest.day}: {said} (earlier, {row.day}: {_quoted(line)})") if said else None
+        whose = told_as(newest.path, newest.marks, date.today())
+        when = f"{newest.day} {whose}" if whose else newest.day
+        return (newest, f"{when}: {said} (earlier, {row.day}: {_quoted(line)})") if said else None
 
     def _about(self, row: Row, complaint: str) -> str:
         """The line of a note that has most of an error's words, beside the error itself; '' where none has any."""
@@ -254,7 +258,7 @@ class Adviser:
         """The note of an entry where a session may be told it and it is not this session's own."""
         row = next(iter(self.catalog.by_entry(entry_id)), None)
         entry = self.files.standing(row) if row is not None else None
-        if row is None or entry is None or self.files.held(entry):
+        if row is None or entry is None or self.files.held(entry, row.path):
             return None
         own = any((anchor.agent, anchor.session) == (self.agent, self.session) for anchor in entry.anchors)
         return None if own else row

@@ -66,7 +66,7 @@ def carried(
     files = notes.Files(memory, origin)
     for row in catalog.of_session(project, *who, _TURNS):  # newest first
         entry = files.standing(row)
-        if entry is None or files.held(entry):
+        if entry is None or files.held(entry, row.path):
             continue
         said.append(_Said(row, [line for line in notes.outcome(entry.body) if not _is_in(line, words, numbers)]))
         paths |= dict.fromkeys(path for path in notes.files(entry.body) if path not in summary)

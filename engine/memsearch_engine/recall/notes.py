@@ -48,13 +48,13 @@ class Files:
         entry = document.find(row.entry_id) if document else None
         return entry if entry is not None and lines(entry.body) else None
 
-    def held(self, entry: Entry) -> str:
-        """Why a session may not be told an entry; '' where it may."""
+    def held(self, entry: Entry, path: str) -> str:
+        """Why a session may not be told an entry of a file; '' where it may."""
         if entry.is_digest:
             return "it repeats other notes"
         if not may_be_told(entry, date.today()):
             return "its marks forbid it"
-        if self._origin.arrived(self._memory, [entry]):
+        if self._origin.arrived(self._memory, [entry], path):
             return "not this home's"
         if orders(entry.body) and entry.id not in self._origin.released([entry]):
             return "it talks to an agent"
@@ -67,7 +67,7 @@ def heeded(amendments: Iterable[Amendment], memory: str, origin: Origin) -> list
     found = []
     for pair in amendments:
         entry = files.standing(pair.newer)
-        found.append(msgspec.structs.replace(pair, waits=entry is None or bool(files.held(entry))))
+        found.append(msgspec.structs.replace(pair, waits=entry is None or bool(files.held(entry, pair.newer.path))))
     return found
 
 

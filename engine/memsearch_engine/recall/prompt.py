@@ -7,6 +7,7 @@ talks to an agent, and neither its marks nor a newer note on the same matter spe
 from __future__ import annotations
 
 import re
+from datetime import date
 
 import msgspec
 
@@ -19,6 +20,7 @@ from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.space import Space
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.origin import Origin
+from memsearch_engine.journal.shared import told_as
 from memsearch_engine.journal.text import plain
 from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.ours import is_ours
@@ -132,7 +134,7 @@ def choose(
             seen.held = "not sure enough"
             continue
         entry = files.standing(hit.row)
-        seen.held = "its file has changed" if entry is None else files.held(entry)
+        seen.held = "its file has changed" if entry is None else files.held(entry, hit.row.path)
         if entry is None or seen.held:
             continue
         # from here on the note is to be believed, told or not: what it replaces is not true any more
@@ -177,7 +179,8 @@ def _put(hit: Hit, entry: Entry, terms: set[str], answer: Answer, files: notes.F
     """A note in the words in which it is told: those of its lines that say what came of it, the nearest to the prompt first where not
     all fit, in their own order. None where nothing of it fits."""
     lines = notes.outcome(entry.body)
-    head = f"- {' '.join(filter(None, (hit.day or 'long-term memory', hit.agent)))}: "
+    whose = told_as(hit.path, entry.marks, date.today())
+    head = f"- {' '.join(filter(None, (hit.day or 'long-term memory', hit.agent, whose)))}: "
     tail = f" [mem:{hit.id}]"
     if hit.row.stale:  # as long as the note stands as it was compared
         tail = f" (since then: {notes.clipped(hit.row.stale_why, _EARLIER)}){tail}"
@@ -185,7 +188,7 @@ def _put(hit: Hit, entry: Entry, terms: set[str], answer: Answer, files: notes.F
         tail = f" [unmerged: {notes.clipped(hit.row.unmerged, _BRANCH)}]{tail}"
     for older in answer.hits:
         standing = files.standing(older.row) if older.id in hit.overtakes else None
-        if standing is not None and not files.held(standing):
+        if standing is not None and not files.held(standing, older.row.path):
             best = max(notes.outcome(standing.body), key=lambda line: len(terms & set(analyze.terms(line))))
             tail = f" (earlier, {older.day}: {notes.clipped(best, _EARLIER)}){tail}"
             break

@@ -22,6 +22,7 @@ from memsearch_engine.journal.files import DayFile, day_of
 from memsearch_engine.journal.history import Change, History
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.parse import parse
+from memsearch_engine.journal.shared import belongs
 from memsearch_engine.projects import Project
 from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.lexical import rows_of
@@ -114,7 +115,7 @@ def put_back(
         hit.row.stale = hit.row.stale_why = hit.row.unmerged = ""  # of the repository as it is now
     for (path, name), entry in then.entries.items():
         of_longterm = os.path.basename(os.path.dirname(path)) if not day_of(path) else None
-        project = next((p for p in projects if path.startswith(p.memory) or p.id[:8] == of_longterm), None)
+        project = next((p for p in projects if belongs(path, p.memory) or p.id[:8] == of_longterm), None)
         rows = rows_of(project.id, entry, path, day_of(path)) if project and entry is not None else []
         for row in rows:
             row.kind = row.kind if row.day else LONGTERM_KINDS[os.path.basename(path)]

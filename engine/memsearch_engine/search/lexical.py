@@ -17,9 +17,10 @@ from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import HIT_FROM, Catalog
 from memsearch_engine.index.chunk import chunks_of
 from memsearch_engine.index.rows import APART, CatalogBroken, Filter, Row
-from memsearch_engine.journal.files import DayFile, list_files
+from memsearch_engine.journal.files import DayFile
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.parse import parse as parse_day
+from memsearch_engine.journal.shared import belongs, list_notes
 from memsearch_engine.projects import Project
 from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.query import Query
@@ -64,7 +65,7 @@ def search(
             lacking = [] if stale else absent(catalog, query, corrected)
         except CatalogBroken as error:  # damaged pages, or torn by a writer on a mount that can't share
             catalog, reason = None, f"the catalog is damaged ({error}), files were read instead"
-            stale = [(project, file) for project in projects for file in list_files(project.memory).files]
+            stale = [(project, file) for project in projects for file in list_notes(project.memory).files]
     found.extend(_from_files(catalog, stale, query, today))
     return Answer("lexical", order(query, found, limit, today), reason, corrected, lacking)
 
@@ -90,7 +91,7 @@ def _changed(catalog: Catalog | None, projects: list[Project]) -> tuple[list[tup
     skip: set[str] = set()
     for project in projects:
         known = catalog.files(project.id) if catalog else {}
-        listing = list_files(project.memory)
+        listing = list_notes(project.memory)
         for file in listing.files:
             before = known.get(file.path)
             if not before or (before[0].mtime_ns, before[0].size) != (file.mtime_ns, file.size):
@@ -98,7 +99,7 @@ def _changed(catalog: Catalog | None, projects: list[Project]) -> tuple[list[tup
                 skip.add(file.path)
         if listing.complete:
             present = {file.path for file in listing.files}
-            skip.update(path for path in known if path not in present and path.startswith(project.memory))
+            skip.update(path for path in known if path not in present and belongs(path, project.memory))
     return stale, skip
 
 

@@ -2,7 +2,7 @@
 
 ``redis ttl agent:codex after:7d -draft "exact phrase"``. Filters: ``agent:``, ``project:`` (``*`` = all),
 ``session:``, ``day:``, ``after:``, ``before:`` (dates, ``7d``, ``yesterday``), ``kind:``, ``has:evidence``,
-``is:pinned``, ``path:``, ``branch:``, ``as-of:`` (a date: notes as they stood then). A word that only looks like a filter (unknown key, impossible value) is text.
+``is:pinned``, ``path:``, ``branch:``, ``by:`` (who shared it), ``as-of:`` (a date: notes as they stood then). A word that only looks like a filter (unknown key, impossible value) is text.
 """
 
 from __future__ import annotations
@@ -17,11 +17,12 @@ import msgspec
 from memsearch_engine.agents import registry
 from memsearch_engine.index.rows import Filter, Row
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, UNTRUSTED, branch_said
+from memsearch_engine.journal.shared import author_name
 
 AGENTS = registry.names()
 _AGENT_NAMES = {other: agent.name for agent in registry.everyone() for other in agent.also_called}
 KINDS = ("turn", "note", "memory", "fact", "summary", "project", "user", "native")
-IS = ("pinned", "superseded", "expired", "pending", "untrusted", "stale", "unmerged", "conflict")
+IS = ("pinned", "superseded", "expired", "pending", "untrusted", "stale", "unmerged", "conflict", "shared")
 _DATES = "2026-02-09, 2026-02, 7d, today, yesterday"
 _VALUES = {
     "agent": ", ".join(AGENTS),
@@ -33,7 +34,21 @@ _VALUES = {
     "before": _DATES,
     "as-of": _DATES,
 }
-FILTER_KEYS = ("agent", "project", "session", "day", "after", "before", "kind", "has", "is", "path", "branch", "as-of")
+FILTER_KEYS = (
+    "agent",
+    "project",
+    "session",
+    "day",
+    "after",
+    "before",
+    "kind",
+    "has",
+    "is",
+    "path",
+    "branch",
+    "by",
+    "as-of",
+)
 
 _TOKEN = re.compile(r'(?P<neg>-)?(?:(?P<key>[a-z]+(?:-[a-z]+)?):)?(?:"(?P<quoted>[^"]*)"|(?P<word>[^\s"]+))')
 _RELATIVE = re.compile(r"(\d{1,4})(d|w|m|y)$")
@@ -65,6 +80,7 @@ class Query(msgspec.Struct):
     flags: list[str] = []
     paths: list[str] = []
     branches: list[str] = []
+    authors: list[str] = []
     not_filters: list[tuple[str, str]] = []
     misread: list[str] = []  # what looks like a filter and is searched as text
     as_of: str = ""  # the day (ISO) at whose end notes are looked at
@@ -101,6 +117,7 @@ class Query(msgspec.Struct):
             or self.flags
             or self.paths
             or self.branches
+            or self.authors
             or self.phrases
             or self.excluded
             or self.not_filters
@@ -118,6 +135,8 @@ class Query(msgspec.Struct):
         if any(part.lower() not in row.path.lower() for part in self.paths):
             return False
         if self.branches and _branch(row) not in self.branches:
+            return False
+        if self.authors and row.author not in self.authors:
             return False
         if "evidence" in self.has and not any(anchor.path for anchor in row.anchors):
             return False
@@ -141,6 +160,7 @@ def _flag(row: Row, flag: str, today: str) -> bool:
         "untrusted": row.marks.get("trust") in UNTRUSTED,
         "stale": bool(row.stale),
         "unmerged": bool(row.unmerged),
+        "shared": bool(row.author),
     }[flag]
 
 
@@ -161,6 +181,7 @@ def _matches(row: Row, key: str, value: str) -> bool:
         "path": lambda: value.lower() in row.path.lower(),
         "day": lambda: row.day == value,
         "branch": lambda: _branch(row) == value,
+        "by": lambda: row.author == value,
     }[key]()
 
 
@@ -176,6 +197,7 @@ def parse(raw: str, today: date | None = None) -> Query:
         flags=[],
         paths=[],
         branches=[],
+        authors=[],
         not_filters=[],
         misread=[],
     )
@@ -231,6 +253,8 @@ def _apply(query: Query, fields: dict[str, Any], key: str, value: str, negative:
         return _put(query, query.paths, key, value, negative)
     if key == "branch":
         return _put(query, query.branches, key, value, negative)
+    if key == "by":
+        return _put(query, query.authors, key, author_name(value), negative)
     if key == "project" and not negative:
         query.projects.append(value)
         return True

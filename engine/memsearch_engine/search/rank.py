@@ -10,6 +10,7 @@ from memsearch_engine.amendments import Said
 from memsearch_engine.index import analyze
 from memsearch_engine.index.rows import LONGTERM_KINDS
 from memsearch_engine.journal.model import CONFLICT_OF, DIGEST
+from memsearch_engine.journal.shared import COPY_OF
 from memsearch_engine.search.hits import Hit
 from memsearch_engine.search.query import Query, is_expired
 
@@ -114,7 +115,14 @@ def order(query: Query, found: list[Hit], limit: int, today: str) -> list[Hit]:
             hit.reasons.append("the query asks for the present: newer first")
     found.sort(key=lambda hit: (-hit.score, hit.row.day, hit.row.chunk_id))
     best: dict[tuple[str, str], Hit] = {}
+    notes = {(hit.row.project, hit.row.entry_id) for hit in found}
     for hit in found:
+        if (
+            (hit.row.project, hit.row.marks.get(COPY_OF, "")) in notes
+            and not query.authors
+            and "shared" not in query.flags
+        ):
+            continue  # a shared copy is found where the note itself is not
         # what holds everywhere is in each project's files
         project = "" if hit.row.kind in LONGTERM_KINDS.values() else hit.row.project
         best.setdefault((project, hit.row.entry_id), hit)

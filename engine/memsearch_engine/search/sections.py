@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,9 +12,10 @@ from memsearch_engine.errors import NotFound, UsageError
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import chunks_of
 from memsearch_engine.index.rows import CatalogBroken
-from memsearch_engine.journal.files import day_of, list_files
+from memsearch_engine.journal.files import day_of
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.parse import parse
+from memsearch_engine.journal.shared import belongs, list_notes
 from memsearch_engine.projects import Project
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ def find(catalog: Catalog | None, projects: list[Project], name: str) -> Section
         _in_file(path, entry_id, projects, found)
     if not found:
         for project in projects:
-            for file in reversed(list_files(project.memory).files):
+            for file in reversed(list_notes(project.memory).files):
                 _in_file(file.path, name, projects, found)
                 if name in found:
                     break
@@ -100,7 +100,7 @@ def _in_file(path: str, name: str, projects: list[Project], found: dict[str, Sec
         data = inside.read(path)
     except OSError:
         return
-    project = next((p for p in projects if path.startswith(p.memory + os.sep)), None)
+    project = next((p for p in projects if belongs(path, p.memory)), None)
     for entry in parse(data, Path(path).stem).entries:
         if entry.id.startswith(name):
             found.setdefault(entry.id, Section(path, day_of(path), entry, project))

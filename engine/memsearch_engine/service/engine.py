@@ -36,6 +36,7 @@ from memsearch_engine.journal.write import Journal
 from memsearch_engine.longterm import living, pipeline, review, skills
 from memsearch_engine.longterm.recall import prepare
 from memsearch_engine.longterm.workspace import MEMORY, NOTES, SUMMARY
+from memsearch_engine.place import has_notes
 from memsearch_engine.projects import Place, Project, locate
 from memsearch_engine.recall import compaction
 from memsearch_engine.recall import prompt as at_prompt
@@ -264,7 +265,7 @@ class Engine:
             journal.close()
         self._sent = version
         if done.received or done.gone or done.conflicts:
-            self._look_at([project.memory for project in distinct(projects) if os.path.isdir(project.memory)])
+            self._look_at([project.memory for project in distinct(projects) if has_notes(project.memory)])
             self._bump()
         log.info("sync: %s", msgspec.json.encode(done).decode())
 
@@ -383,11 +384,14 @@ class Engine:
     def _prepare_contexts(self) -> None:
         """Keep ready what new sessions are told; hooks only print it."""
         for memory, identity in {project.memory: project.id for project in self._registered()}.items():
-            try:
-                if os.path.isdir(memory):
-                    prepare(self.home, self.settings, memory, identity)
-            except (OSError, MemsearchError) as error:
-                log.warning("context of %s not prepared: %s", memory, error)
+            self._prepare_context(memory, identity)
+
+    def _prepare_context(self, memory: str, identity: str) -> None:
+        try:
+            if has_notes(memory):
+                prepare(self.home, self.settings, memory, identity)
+        except (OSError, MemsearchError) as error:
+            log.warning("context of %s not prepared: %s", memory, error)
 
     def _registered(self) -> list[Project]:
         try:
@@ -701,6 +705,9 @@ class Engine:
         results = [self.indexer.run(project, list(paths or []), force, call) for project in projects]
         for project, result in zip(projects, results):
             result.not_english = self._not_english(project)
+            self._prepare_context(
+                project.memory, project.id
+            )  # CI indexes a fresh clone, and starts its agent the next moment
         return results
 
     def _not_english(self, project: Project) -> float:
@@ -838,7 +845,7 @@ class Engine:
 
     def attach(self, call: Call, memories: list[str]) -> None:
         """Know, watch and index memory folders that somebody wrote; returns at once."""
-        self._look_at([memory for memory in memories if os.path.isdir(memory)])
+        self._look_at([memory for memory in memories if has_notes(memory)])
         self._bump()
 
     def coverage(self, call: Call, since: str = "") -> Coverage:

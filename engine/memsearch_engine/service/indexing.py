@@ -37,6 +37,7 @@ from memsearch_engine.index.sync import Scan, scan
 from memsearch_engine.index.watch import Watcher
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm import living, searchable, stood
+from memsearch_engine.place import shared_beside
 from memsearch_engine.projects import Project
 from memsearch_engine.registry import Registry
 from memsearch_engine.service.comparing import Comparer
@@ -372,7 +373,8 @@ class Indexer:
             self._absent.pop(project.root, None)
             self._queued.discard(project.root)
             others = [other for other in self.known.values() if other.id == project.id]
-        self.watcher.remove(project.memory)
+        for folder in filter(None, (project.memory, shared_beside(project.memory))):
+            self.watcher.remove(folder)
         job = Job(project, [], gone=True)
         self.enqueue(job)
         job.done.wait(_DETACH_S)
@@ -380,12 +382,13 @@ class Indexer:
             self.enqueue(Job(other, []))
 
     def watch(self, project: Project) -> None:
-        try:
-            inside.real(project.memory)
-        except OSError:  # a link out of its project: nothing there is ours to read
-            return
-        if self.watcher.add(project.root, project.memory):
-            self.enqueue(Job(project, []))
+        for folder in filter(None, (project.memory, shared_beside(project.memory))):
+            try:
+                inside.real(folder)
+            except OSError:  # a link out of its project: nothing there is ours to read
+                continue
+            if self.watcher.add(project.root, folder):
+                self.enqueue(Job(project, []))
 
     def _on_files(self, root: str) -> None:
         project = self.known.get(root)
@@ -669,7 +672,8 @@ class Indexer:
         settings, bad = self._settings_of(project)
         longterm = self._longterm(project)
         self._take_native(project)
-        roots = [project.memory, *self._extra_roots(project, job.paths), longterm]
+        shared = shared_beside(project.memory)
+        roots = [project.memory, *([shared] if shared else []), *self._extra_roots(project, job.paths), longterm]
         self._report(call, project, "reading", 0, 0)
         found: Scan = scan(
             self.catalog,
@@ -677,6 +681,7 @@ class Indexer:
             roots,
             settings,
             memory=project.memory,
+            shared=shared,
             longterm=longterm,
             force=job.force,
             progress=lambda done, total: self._report(call, project, "reading", done, total),
@@ -855,7 +860,12 @@ class Indexer:
         """
         known = self.catalog.query("SELECT DISTINCT root FROM files WHERE project=?", (project.id,))
         roots = {os.path.abspath(path) for path in paths} | {root for (root,) in known}
-        return sorted(roots - {other.memory for other in self.registry.all()} - {project.memory})
+        own = {
+            folder
+            for other in (project, *self.registry.all())
+            for folder in (other.memory, shared_beside(other.memory))
+        }
+        return sorted(roots - own)
 
     def _report(self, call: Call | None, project: Project, phase: str, done: int, total: int) -> None:
         others = len({w.job.project.root for w in self._works} | self._queued) - 1

@@ -5,15 +5,16 @@ A count of decisions, as Review shows them, not of notes: what arrived with one 
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable
 
 from memsearch_engine.capture.held import ARRIVED, held_back
 from memsearch_engine.errors import MemsearchError
-from memsearch_engine.journal.files import DayFile, list_files, read_day
+from memsearch_engine.journal.files import DayFile, read_day
 from memsearch_engine.journal.model import CONFLICT_OF
 from memsearch_engine.journal.origin import Origin
+from memsearch_engine.journal.shared import list_notes
+from memsearch_engine.place import has_notes
 
 _SHARE = 1.0  # rest for each moment of work: sessions and searches are answered meanwhile
 
@@ -30,9 +31,9 @@ class Waiting:
         that something waits in, as a release leaves a file as it is. *is_over*: nobody waits for the answer any more."""
         total = 0
         for memory in memories:
-            if not os.path.isdir(memory):
+            if not has_notes(memory):
                 continue
-            for file in list_files(memory).files:
+            for file in list_notes(memory).files:
                 if is_over():
                     break
                 known = self._counts.get(file.path)
@@ -45,7 +46,7 @@ class Waiting:
         began = time.monotonic()
         try:
             entries = read_day(file.path).entries
-            found = held_back(self._origin, memory, entries)
+            found = held_back(self._origin, memory, entries, file.path)
         except (OSError, MemsearchError):
             return 0  # `doctor` names it
         time.sleep((time.monotonic() - began) * _SHARE)

@@ -12,9 +12,10 @@ import os
 import msgspec
 
 from memsearch_engine.capture.held import ARRIVED, held_back
-from memsearch_engine.errors import MemsearchError
+from memsearch_engine.errors import Conflict, MemsearchError, NotFound
 from memsearch_engine.journal.files import read_day
-from memsearch_engine.journal.model import RELEASED, Entry
+from memsearch_engine.journal.model import RELEASED, UNTRUSTED, Entry
+from memsearch_engine.journal.shared import author_of
 from memsearch_engine.journal.write import Target
 from memsearch_engine.memory import Memory
 from memsearch_engine.projects import locate
@@ -39,6 +40,11 @@ class Held(msgspec.Struct, frozen=True):
     def target(self) -> Target:
         return Target(self.path, self.entry_id, self.hash)
 
+    @property
+    def author(self) -> str:
+        """Who shared it with the team; '' for the project's own notes."""
+        return author_of(self.path)
+
 
 def held(memory: Memory) -> list[Held]:
     """Everything that waits, newest day first."""
@@ -49,7 +55,7 @@ def held(memory: Memory) -> list[Held]:
             entries = memory.read(file)
         except OSError:
             continue  # `doctor` names it
-        for entry, why, lines in held_back(origin, memory.memory_of(file.path), entries):
+        for entry, why, lines in held_back(origin, memory.memory_of(file.path), entries, file.path):
             found.append(
                 Held(file.path, file.day, entry.time, entry.id, entry.hash, entry.agent, entry.title, why, lines)
             )
@@ -57,10 +63,28 @@ def held(memory: Memory) -> list[Held]:
 
 
 def release(memory: Memory, targets: list[Target]) -> list[Entry]:
-    """Trust notes: sessions may be told. Undone like any mark. Raises Conflict, NotFound."""
-    entries = [memory.journal.mark(memory.memory_of(t.path), t, "trust", RELEASED) for t in targets]
+    """Trust notes: sessions may be told. Undone like any mark; of a shared note, which others read as it stands, by ``hold``. Raises
+    Conflict, NotFound."""
+    entries = []
+    for target in targets:
+        entry = _as_it_is(target)
+        if entry is None or entry.marks.get("trust") in UNTRUSTED:
+            entry = memory.journal.mark(memory.memory_of(target.path), target, "trust", RELEASED)
+        entries.append(entry)
     memory.journal.origin.wrote((entry.raw for entry in entries), "released")
     return entries
+
+
+def _as_it_is(target: Target) -> Entry | None:
+    """A shared note, which is not changed for one reader's sake; None for any other. Raises Conflict, NotFound."""
+    if not author_of(target.path):
+        return None
+    entry = read_day(target.path).find(target.entry_id)
+    if entry is None:
+        raise NotFound(f"no entry {target.entry_id} in {target.path}", "`memsearch share` lists what is shared")
+    if target.hash and entry.hash != target.hash:
+        raise Conflict(f"entry {entry.id} changed since it was read", "look at it again", current=entry.content)
+    return entry
 
 
 def release_files(memory: Memory, paths: list[str]) -> int:
@@ -90,8 +114,16 @@ def release_folder(memory: Memory) -> int:
 
 
 def hold(memory: Memory, targets: list[Target]) -> list[Entry]:
-    """Don't tell notes to sessions (any more)."""
-    return [memory.journal.mark(memory.memory_of(t.path), t, "trust", "suspect") for t in targets]
+    """Don't tell notes to sessions (any more). A shared note that was released waits again as it stands."""
+    origin, entries = memory.journal.origin, []
+    for target in targets:
+        entry = _as_it_is(target)
+        if entry is not None and origin.released([entry]):
+            origin.take_back([entry.raw])
+        else:
+            entry = memory.journal.mark(memory.memory_of(target.path), target, "trust", "suspect")
+        entries.append(entry)
+    return entries
 
 
 def sources(turn: Turn) -> list[str]:

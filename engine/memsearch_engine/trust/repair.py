@@ -19,6 +19,7 @@ import msgspec
 from memsearch_engine.ids import digest
 from memsearch_engine.journal.files import day_of, read_day
 from memsearch_engine.journal.model import CONFLICT_OF, Entry
+from memsearch_engine.journal.shared import author_of
 from memsearch_engine.journal.undo import day_name
 from memsearch_engine.journal.unmangle import unmangled
 from memsearch_engine.journal.write import Target
@@ -108,7 +109,7 @@ def findings(memory: Memory) -> list[Finding]:
         elif junk := _junk(entry):
             found.append(Finding(junk[0], [note], junk[1]))
         elif "superseded-by" not in entry.marks and CONFLICT_OF not in entry.marks:
-            notes.setdefault(memory.memory_of(file.path), []).append(note)
+            notes.setdefault(author_of(file.path) or memory.memory_of(file.path), []).append(note)
     return found + [finding for group in notes.values() for finding in _repetitions(group)]
 
 

@@ -29,11 +29,13 @@ from memsearch_engine.agents import registry
 from memsearch_engine.errors import Unreachable, UsageError
 from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.journal.disk import locked, replace
-from memsearch_engine.journal.files import list_files, read_day
+from memsearch_engine.journal.files import read_day
+from memsearch_engine.journal.shared import list_notes
 from memsearch_engine.longterm import living, skills, workspace
 from memsearch_engine.longterm.jobs import learning
 from memsearch_engine.longterm.workspace import Baseline
 from memsearch_engine.migrate import Database, write_ahead
+from memsearch_engine.place import shared_beside
 from memsearch_engine.projects import Project
 from memsearch_engine.secrets.scan import Finding, find
 from memsearch_engine.service import launch
@@ -140,7 +142,7 @@ def known(home: Home, projects: list[Project], *, rule: str = "", entry: str = "
 
 def _texts(home: Home, projects: list[Project], entry: str) -> Iterator[str]:
     for memory in dict.fromkeys(project.memory for project in projects):
-        for file in list_files(memory).files:
+        for file in list_notes(memory).files:
             with contextlib.suppress(OSError):
                 document = read_day(file.path)
                 if entry:
@@ -161,7 +163,7 @@ def check_text(projects: list[Project], text: str) -> None:
     """Refuse a text that would be cut out of anchors: the conversations behind those notes would be lost. Raises UsageError."""
     anchors = 0
     for memory in dict.fromkeys(project.memory for project in projects):
-        for file in list_files(memory).files:
+        for file in list_notes(memory).files:
             with contextlib.suppress(OSError):
                 entries = [entry for entry in read_day(file.path).entries if entry.anchors]
                 heads = [entry.raw[: entry.body_start - entry.start].decode("utf-8", "replace") for entry in entries]
@@ -194,8 +196,15 @@ def _ours(home: Home, projects: list[Project]) -> Iterator[tuple[str, Path]]:
     seen: set[str] = set()
     for memory in dict.fromkeys(p.memory for p in projects):
         # where a folder or a file is a link, what it leads to is what is read as a note
-        linked = [Path(os.path.realpath(file.path)) for file in list_files(memory).files]
-        for path in [*_regular(Path(os.path.realpath(memory))), *linked]:
+        linked = [Path(os.path.realpath(file.path)) for file in list_notes(memory).files]
+        for path in [
+            *(
+                path
+                for folder in filter(None, (memory, shared_beside(memory)))
+                for path in _regular(Path(os.path.realpath(folder)))
+            ),
+            *linked,
+        ]:
             if str(path) not in seen:
                 seen.add(str(path))
                 yield "notes", path

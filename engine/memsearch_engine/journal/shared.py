@@ -1,0 +1,112 @@
+"""Notes that a project's team shares: ``.memsearch/shared/<author>/YYYY-MM-DD.md``, committed with the project like any other file.
+
+A shared note is a copy of somebody's own note, with a name of its own (deleting one must not delete the other): same text without
+secrets and private paths, ``copy-of`` the note it was made from, when it was ``shared``, and when it is to be looked at again
+(``review``). Whose it is says the folder: as much as the name in a commit does, and the project's review is what stands behind it.
+What this home did not write is known here by what the last commit has; git is never run.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from datetime import date
+from functools import lru_cache
+from pathlib import Path
+
+from memsearch_engine.ids import digest
+from memsearch_engine.inside import MARKER
+from memsearch_engine.journal.files import DayFile, Listing, list_files
+from memsearch_engine.journal.parse import parse
+from memsearch_engine.place import SHARED_FOLDER, find, shared_beside
+from memsearch_engine.repository import at_commit, head_of
+
+#: Marks of a shared note.
+COPY_OF, SHARED, REVIEW = "copy-of", "shared", "review"
+_MAX_AUTHOR = 40
+
+
+def is_in(path: str, memory: str) -> bool:
+    """Whether a file is one of a project's shared notes."""
+    folder = shared_beside(memory)
+    return bool(folder) and path.startswith(folder + os.sep)
+
+
+def belongs(path: str, memory: str) -> bool:
+    """Whether a file is one of a project's notes, its own or shared ones."""
+    return path.startswith(memory + os.sep) or is_in(path, memory)
+
+
+def list_notes(memory: str) -> Listing:
+    """The files of both folders. A fresh clone may have shared notes and no others."""
+    if not os.path.isdir(shared_beside(memory)):
+        return list_files(memory)
+    shared = list_files(shared_beside(memory))
+    if not os.path.lexists(memory):
+        return shared
+    own = list_files(memory)
+    return Listing([*own.files, *shared.files], [*own.problems, *shared.problems], own.complete and shared.complete)
+
+
+def list_dated(memory: str) -> list[DayFile]:
+    """The dated ones of both folders, newest first."""
+    found = (file for file in list_notes(memory).files if file.day)
+    return sorted(found, key=lambda file: (file.day, file.path), reverse=True)
+
+
+def author_of(path: str) -> str:
+    """Who shared the notes of a file; '' for a file that is not shared."""
+    folder, name = os.path.split(os.path.dirname(path))
+    base, between = os.path.split(folder)
+    return name if between == SHARED_FOLDER and os.path.basename(base) == MARKER else ""
+
+
+def author_name(name: str) -> str:
+    """A person's name as that of a folder: one word in small letters; '' where nothing is left of it."""
+    plain = unicodedata.normalize("NFC", name).strip().lower()
+    return re.sub(r"[^\w.]+", "-", plain)[:_MAX_AUTHOR].strip("-._")
+
+
+def path_for(memory: str, author: str, day: str) -> str:
+    """Where *author* (as ``author_name`` has it) shares notes of a day (ISO)."""
+    return os.path.join(shared_beside(memory), author, f"{date.fromisoformat(day).isoformat()}.md")
+
+
+def shared_id(entry_id: str) -> str:
+    """The name of a note's shared copy."""
+    return digest("shared", entry_id)
+
+
+def is_due(marks: dict[str, str], today: date) -> bool:
+    """Whether a shared note was to be looked at again by now."""
+    return "" < marks.get(REVIEW, "") <= today.isoformat()
+
+
+def told_as(path: str, marks: dict[str, str], today: date) -> str:
+    """What is put before a shared note wherever it is told: whose word it is. '' for other notes."""
+    author = author_of(path)
+    if not author:
+        return ""
+    return f"[shared: {author}{', to be looked at again' if is_due(marks, today) else ''}]"
+
+
+def committed(path: str, memory: str) -> set[bytes]:
+    """The bytes of those entries of a shared file that the project's last commit has, as its review let them in."""
+    root, found, common = find(os.path.dirname(os.path.dirname(memory)), os.devnull)
+    if not common or found != memory:
+        return set()
+    return _at(common, head_of(common), os.path.relpath(path, root))
+
+
+@lru_cache(maxsize=512)
+def _at(common_dir: str, commit: str, relative: str) -> set[bytes]:
+    data = at_commit(common_dir, commit, relative) if commit else None
+    if data is None:
+        return set()
+    return {with_lf(entry.raw) for entry in parse(data, Path(relative).stem).entries}
+
+
+def with_lf(raw: bytes) -> bytes:
+    """What git may have checked out with other line ends."""
+    return raw.replace(b"\r\n", b"\n")

@@ -1,0 +1,207 @@
+"""Packs: shared notes in one file, for people without a common repository.
+
+A pack is JSON: notes as they stand in a project's shared folder, and a hash over them by which both sides can tell, on another way
+than the file took, that it is the same. What a pack says is untrusted: each note is read, and written anew from its parts. It is put
+beside what is there by the same three-way merge as everything else; what the owner has deleted stays away.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import uuid
+from collections.abc import Iterable
+from datetime import date
+from pathlib import Path
+
+import msgspec
+
+from memsearch_engine.errors import NotFound, UsageError
+from memsearch_engine.ids import digest
+from memsearch_engine.inside import read
+from memsearch_engine.journal import shared
+from memsearch_engine.journal.merge import Unmergeable, merge, text_key
+from memsearch_engine.journal.model import Entry
+from memsearch_engine.journal.parse import parse
+from memsearch_engine.journal.shared import COPY_OF, REVIEW, SHARED
+from memsearch_engine.journal.text import shown_line
+from memsearch_engine.journal.undo import read_day_file
+from memsearch_engine.memory import Memory
+from memsearch_engine.secrets.scan import redact
+from memsearch_engine.sharing.copies import IMPORTED, Change, Copy, Planned, folder, lines_of, placed, replace
+
+FORMAT = 1
+MAX_BYTES = 32 * 1024 * 1024
+_HASH_BYTES = 16
+#: What of a pack's note is taken over beside its text; its trust is this home's to say.
+_TAKEN = ("id", COPY_OF, SHARED, REVIEW, "confidence", "expires", "branch", "verified")
+
+
+class _Packed(msgspec.Struct, frozen=True):
+    author: str
+    day: str
+    entry: str
+
+
+class _Pack(msgspec.Struct, frozen=True):
+    memsearch: str
+    format: int
+    project: str
+    made: str
+    hash: str
+    notes: list[_Packed] = []
+
+
+class Packed(msgspec.Struct, frozen=True):
+    """A pack that was made. ``hash``: to be told to whoever imports it."""
+
+    path: str
+    notes: int
+    hash: str
+
+
+class Received(msgspec.Struct, frozen=True):
+    """What importing a pack would do. ``hash``: of what is in it; ``project``, ``made``: as it says itself."""
+
+    project: str
+    made: str
+    hash: str
+    notes: list[Planned]
+
+
+def pack(memory: Memory, path: str, notes: Iterable[tuple[str, str, list[str]]]) -> Packed:
+    """Write notes (author, day, lines as ``copies.lines_of`` has them) into a new file.
+
+    Raises:
+        UsageError: nothing is to be packed, or the file exists.
+    """
+    found = [_Packed(author, day, "\n".join(lines)) for author, day, lines in notes]
+    if not found:
+        raise UsageError("nothing to pack", "name notes, or share some first")
+    if os.path.exists(path):
+        raise UsageError(f"{path} exists", "name another file")
+    made = _Pack("pack", FORMAT, memory.project.name, date.today().isoformat(), hash_of(found), found)
+    where = os.path.dirname(os.path.abspath(path))
+    fd, temporary = tempfile.mkstemp(dir=where, prefix=".memsearch-pack-")
+    try:
+        with open(fd, "wb") as out:
+            out.write(msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n")
+        os.link(temporary, path)  # never over a file that somebody made meanwhile
+    finally:
+        os.unlink(temporary)
+    return Packed(path, len(found), made.hash)
+
+
+def everything(memory: Memory) -> list[tuple[str, str, list[str]]]:
+    """All that is shared in this project, as ``pack`` takes it."""
+    found = []
+    for file in memory.files():
+        if by := shared.author_of(file.path):
+            found += [(by, file.day, lines_of(_parts(entry, memory))) for entry in memory.read(file)]
+    return found
+
+
+def hash_of(notes: list[_Packed]) -> str:
+    """What two people compare: in groups of four, as it is read out."""
+    found = digest(msgspec.json.encode(notes), size=_HASH_BYTES)
+    return "-".join(found[start : start + 4] for start in range(0, len(found), 4))
+
+
+def opened(memory: Memory, path: str, expected: str = "") -> Received:
+    """What importing the pack at *path* into this project would do; nothing is written.
+
+    Args:
+        expected: the hash that it has to have.
+
+    Raises:
+        NotFound: no such file. UsageError: no pack, a newer format's, damaged, or not the one that was expected.
+    """
+    folder(memory)
+    made = _read(path)
+    found = hash_of(made.notes)
+    if found != made.hash:
+        raise UsageError(f"{path} is damaged: its notes have the hash {found}, it says {shown_line(made.hash)[:60]}")
+    if expected and expected.replace("-", "").lower() != found.replace("-", ""):
+        raise UsageError(f"{path} is another pack: {found}", "ask whoever made it for its hash, or for the file again")
+    notes = [_planned(memory, one) for one in made.notes]
+    return Received(shown_line(made.project)[:80], shown_line(made.made)[:10], found, notes)
+
+
+def take(memory: Memory, received: Received) -> tuple[list[str], list[str]]:
+    """Put the notes of a pack beside what is shared already, all in one step of undo.
+
+    Returns:
+        The files, and the ids of notes whose text was changed here as well: both texts stand, `memsearch sync conflicts` decides.
+    """
+    batch, files, conflicts = uuid.uuid4().hex, [], []
+    wanted = [one for one in received.notes if one.change in (Change.NEW, Change.CHANGED)]
+    origin = memory.journal.origin
+    for path in dict.fromkeys(one.path for one in wanted):
+        day, ours = Path(path).stem, read_day_file(path)
+        blocks = [one.lines for one in wanted if one.path == path]
+        names = {entry.id for lines in blocks for entry in parse("\n".join(lines).encode()).entries}
+        # what stands as it was imported is the base of what comes now; what was changed here since is not
+        base = ours
+        for entry in reversed(parse(ours, day).entries):
+            if entry.id in names and not origin.came_by(entry.raw, IMPORTED):
+                base = base[: entry.start] + base[entry.stop :]
+        theirs = base
+        for lines in blocks:
+            theirs = placed(theirs, day, lines)
+        try:
+            merged = merge(base, ours, theirs, day, clean=lambda text: redact(text, memory.home)[0])
+        except Unmergeable as error:
+            raise UsageError(
+                f"{path} can't be merged: {error}", "`memsearch repair` looks what is wrong with it"
+            ) from error
+        replace(memory, path, ours, merged.data, len(blocks), IMPORTED, batch)
+        files.append(path)
+        conflicts += merged.conflicts
+    return files, conflicts
+
+
+def _read(path: str) -> _Pack:
+    try:
+        made = msgspec.json.decode(read(path, MAX_BYTES), type=_Pack)
+    except FileNotFoundError as error:
+        raise NotFound(f"no file {path}") from error
+    except (OSError, msgspec.DecodeError) as error:
+        raise UsageError(f"{path} is no pack of notes: {error}", "`memsearch share --pack FILE` makes one") from error
+    if made.memsearch != "pack":
+        raise UsageError(f"{path} is no pack of notes", "`memsearch share --pack FILE` makes one")
+    if made.format > FORMAT:
+        raise UsageError(f"{path} was made by a newer version (format {made.format})", "update memsearch-tui")
+    return made
+
+
+def _planned(memory: Memory, packed: _Packed) -> Planned:
+    """What becomes of one note of a pack."""
+    try:
+        day = date.fromisoformat(packed.day).isoformat()
+    except ValueError:
+        return Planned("", shown_line(packed.entry)[:60], "", "", Change.REFUSED, "it has no day")
+    entries = parse(packed.entry.encode("utf-8", "replace"), day).entries
+    title = shown_line(entries[0].title)[:200] if entries else ""
+    if len(entries) != 1 or entries[0].level != 3 or "id" not in entries[0].marks:
+        return Planned("", title, day, "", Change.REFUSED, "it is not one note")
+    (entry,) = entries
+    if not packed.author or shared.author_name(packed.author) != packed.author:
+        return Planned(entry.id, title, day, "", Change.REFUSED, "its author has no name")
+    path = shared.path_for(memory.place.memory, packed.author, day)
+    lines = lines_of(_parts(entry, memory))
+    standing = parse(read_day_file(path), day).find(entry.id)
+    if standing is None:
+        if memory.journal.history.is_deleted(entry.id):
+            return Planned(entry.id, title, day, path, Change.REFUSED, "you deleted it")
+        return Planned(entry.id, title, day, path, Change.NEW, "", lines)
+    (new,) = parse("\n".join(lines).encode(), day).entries
+    older = new.marks.get(SHARED, "") < standing.marks.get(SHARED, "")
+    change = Change.SAME if older or text_key(new) == text_key(standing) else Change.CHANGED
+    return Planned(entry.id, title, day, path, change, "an older text" if older else "", lines)
+
+
+def _parts(entry: Entry, memory: Memory) -> Copy:
+    """A shared note taken apart: what is not of it is left behind."""
+    marks = {name: entry.marks[name] for name in _TAKEN if name in entry.marks}
+    body, heading = (redact(text, memory.home)[0] for text in (entry.body, entry.heading))
+    return Copy(heading, entry.anchors, {"id": entry.id, **marks}, body)

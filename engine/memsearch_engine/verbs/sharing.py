@@ -1,0 +1,93 @@
+"""The verbs of a team: sharing notes, listing what is shared, packs of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from memsearch_engine.errors import UsageError
+from memsearch_engine.index.rows import Filter
+from memsearch_engine.index.sync import is_ignored_by_git
+from memsearch_engine.journal.files import day_of, read_day
+from memsearch_engine.journal.model import Entry
+from memsearch_engine.journal.shared import author_of
+from memsearch_engine.memory import Memory
+from memsearch_engine.search.query import parse
+from memsearch_engine.sharing import copies, packs
+from memsearch_engine.sharing.copies import Change, Planned, SharedNote
+from memsearch_engine.sharing.packs import Packed, Received
+
+
+class Sharing:
+    """Notes for the project's team, in ``.memsearch/shared/``, which goes through its ordinary review.
+
+    >>> with Memory() as memory:
+    ...     note = memory.add("Deploys are frozen on Fridays")
+    ...     planned = Sharing(memory).plan([note.id], author="Ana")
+    ...     [(one.change.value, one.title) for one in planned]
+    [('new', 'Deploys are frozen on Fridays')]
+    """
+
+    def __init__(self, memory: Memory) -> None:
+        self._memory = memory
+
+    def author(self, name: str = "") -> str:
+        """The name under which notes are shared: *name*, the setting ``share.author``, git's ``user.name``, the login. Raises UsageError."""
+        return copies.author(self._memory, name)
+
+    def listed(self) -> list[SharedNote]:
+        """All that is shared, newest day first."""
+        return copies.listed(self._memory)
+
+    def plan(self, names: Iterable[str] = (), *, query: str = "", author: str = "", review: str = "") -> list[Planned]:
+        """What sharing notes would write: their copies without secrets and private paths.
+
+        Args:
+            names: ids. query: filters, for all notes that they admit.
+            review: the day (``YYYY-MM-DD``) on which they are to be looked at again; in half a year by default.
+
+        Raises:
+            NotFound: no such note. UsageError: the project has no folder for it.
+        """
+        return copies.plan(self._memory, self._chosen(names, query), self.author(author), review=review)
+
+    def share(self, planned: list[Planned]) -> list[str]:
+        """Write what was planned into the work tree; one step of undo. Returns the files, which the owner commits. Raises Conflict."""
+        return copies.write(self._memory, planned)
+
+    def is_ignored(self, path: str) -> bool:
+        """Whether git passes over a file of shared notes, so that it reaches nobody."""
+        return is_ignored_by_git(path, self._memory.place.root)
+
+    def withdraw(self, names: Iterable[str]) -> list[SharedNote]:
+        """Take shared notes out of the work tree again, by their own ids or those of the notes they were made of. Raises NotFound."""
+        return copies.withdraw(self._memory, names)
+
+    def pack(self, path: str, planned: list[Planned] | None = None) -> Packed:
+        """Write notes into a file for people without this repository: what was planned, or all that is shared. Raises UsageError."""
+        if planned is None:
+            return packs.pack(self._memory, path, packs.everything(self._memory))
+        chosen = [one for one in planned if one.change is not Change.REFUSED]
+        return packs.pack(self._memory, path, [(copies.by(one), one.day, one.lines) for one in chosen])
+
+    def open(self, path: str, expected: str = "") -> Received:
+        """What importing a pack into this project would do. *expected*: the hash that it has to have. Raises NotFound, UsageError."""
+        return packs.opened(self._memory, path, expected)
+
+    def take(self, received: Received) -> tuple[list[str], list[str]]:
+        """Put a pack's notes beside what is shared; one step of undo. Returns the files, and the ids of notes that were changed here, too."""
+        return packs.take(self._memory, received)
+
+    def _chosen(self, names: Iterable[str], query: str) -> list[tuple[str, Entry]]:
+        found = [(section.path, section.entry) for section in map(self._memory.section, names)]
+        if query:
+            asked = parse(query)
+            if not asked.is_empty or asked.filter == Filter() and not asked.is_picky:
+                raise UsageError(
+                    f"{query!r} is no filter alone, and would share what you have not seen",
+                    "filters are `is:pinned after:90d agent:codex`; `memsearch search` finds notes by words, whose ids can be named",
+                )
+            for target in self._memory.admitted(query):
+                entry = read_day(target.path).find(target.entry_id)
+                if entry is not None and day_of(target.path) and not author_of(target.path):
+                    found.append((target.path, entry))
+        return list({(path, entry.id): (path, entry) for path, entry in found}.values())

@@ -1,0 +1,252 @@
+"""Notes for the project's team: sharing them, listing what is shared, packs for people without the repository."""
+
+from __future__ import annotations
+
+import os
+from datetime import date
+from typing import Any
+
+import click
+import memsearch_engine as engine
+from memsearch_engine import Memory, ShareChange, UsageError
+
+from memsearch_tui.cli import output
+from memsearch_tui.cli.options import as_json
+from memsearch_tui.counted import many
+
+_SIGNS = {ShareChange.NEW: "+", ShareChange.CHANGED: "~", ShareChange.SAME: "=", ShareChange.REFUSED: "!"}
+_LINES = 6
+_SOME_REFUSED = 5
+
+
+@click.command(
+    epilog="\b\nExamples:\n  memsearch share                                    what is shared, by whom, and what is to be looked at again\n"
+    "  memsearch share 3fa9c1d2                           a note, as it will be read by others; you commit it\n"
+    "  memsearch share --filter 'is:pinned after:90d'     all notes that filters admit\n"
+    "  memsearch share --pack staging.pack 3fa9c1d2       a file for people without this repository\n"
+    "  memsearch share --withdraw 3fa9c1d2"
+)
+@click.argument("names", nargs=-1, metavar="[ENTRY]...")
+@click.option(
+    "--filter", "-f", "query", metavar="FILTERS", help="All notes that these admit (`is:pinned after:90d agent:codex`)."
+)
+@click.option(
+    "--as", "author", metavar="NAME", help="Under this name; else share.author, what git calls you, your login."
+)
+@click.option(
+    "--review", metavar="DAY", help="When they are to be looked at again (2026-12-01, 90d); in half a year by default."
+)
+@click.option(
+    "--pack",
+    type=click.Path(dir_okay=False),
+    metavar="FILE",
+    help="Into a file instead; without notes: all that is shared.",
+)
+@click.option("--withdraw", is_flag=True, help="Take shared notes back.")
+@click.option("--dry-run", is_flag=True, help="Show it and write nothing.")
+@click.option("--yes", "-y", is_flag=True, help="Don't ask.")
+@as_json
+def share(
+    names: tuple[str, ...],
+    query: str | None,
+    author: str | None,
+    review: str | None,
+    pack: str | None,
+    withdraw: bool,
+    dry_run: bool,
+    yes: bool,
+    json_: bool,
+) -> int:
+    """Notes for the project's team, in `.memsearch/shared/`: copies without secrets and without paths of this machine.
+
+    They are committed and reviewed like any other file of the project. Whoever has it finds and is told them under the name of their
+    author, in sessions without a person and in CI, too; what reads like an order to agents waits for each reader's word. `memsearch
+    undo` takes a share back."""
+    memory, wanted = Memory(), bool(names or query)
+    sharing = engine.Sharing(memory)
+    if withdraw:
+        return _withdraw(sharing, names, yes, json_)
+    if not wanted and not pack:
+        return _list(memory, sharing, json_)
+    planned = None
+    if wanted:
+        planned = sharing.plan(names, query=query or "", author=author or "", review=_day(review))
+        if not planned:
+            raise UsageError(f"no note is admitted by {query}", "`memsearch entries` lists them")
+    if pack:
+        return _pack(memory, sharing, pack, planned, dry_run, json_)
+    assert planned is not None
+    return _share(memory, sharing, planned, dry_run, yes, json_)
+
+
+def _share(
+    memory: Memory, sharing: engine.Sharing, planned: list[engine.PlannedShare], dry_run: bool, yes: bool, json_: bool
+) -> int:
+    new = [one for one in planned if one.change in (ShareChange.NEW, ShareChange.CHANGED)]
+    refused = [one for one in planned if one.change is ShareChange.REFUSED]
+    if not json_:
+        _show(memory, planned)
+    ignored = bool(new) and sharing.is_ignored(new[0].path)
+    files: list[str] = []
+    if new and not dry_run:
+        by = os.path.basename(os.path.dirname(new[0].path))
+        output.confirm(f"Write {many(len(new), 'note')}, as {output.safe(by)}, into .memsearch/shared?", yes)
+        files = sharing.share(new)
+    if json_:
+        output.emit(
+            {"notes": [_planned_json(one) for one in planned], "files": files, "ignored_by_git": ignored, "dry_run": dry_run}
+        )  # fmt: skip
+    elif files:
+        output.say(f"{many(len(new), 'note')} shared: commit .memsearch/shared · `memsearch undo` takes it back")
+    elif not new:
+        output.say("nothing to share")
+    if ignored and not json_:
+        output.say(
+            "git ignores .memsearch/shared: in .gitignore, write `.memsearch/*` and `!.memsearch/shared/` in place of `.memsearch/`"
+        )
+    return _SOME_REFUSED if refused else 0
+
+
+def _pack(
+    memory: Memory,
+    sharing: engine.Sharing,
+    path: str,
+    planned: list[engine.PlannedShare] | None,
+    dry_run: bool,
+    json_: bool,
+) -> int:
+    refused = [one for one in planned or () if one.change is ShareChange.REFUSED]
+    if planned is not None and not json_:
+        _show(memory, planned)
+    if dry_run:
+        if json_:
+            output.emit({"notes": [_planned_json(one) for one in planned or ()], "dry_run": True})
+        return _SOME_REFUSED if refused else 0
+    made = sharing.pack(path, planned)
+    if json_:
+        output.emit({"path": made.path, "notes": made.notes, "hash": made.hash, "dry_run": False})
+    else:
+        output.echo(f"{output.safe(made.path)}: {many(made.notes, 'note')}, hash {made.hash}")
+        output.say(f"whoever gets it: `memsearch import {output.safe(made.path)}`, and compares the hash with you")
+    return _SOME_REFUSED if refused else 0
+
+
+def _withdraw(sharing: engine.Sharing, names: tuple[str, ...], yes: bool, json_: bool) -> int:
+    if not names:
+        raise UsageError("name the notes to take back", "`memsearch share` lists what is shared")
+    output.confirm(f"Take {many(len(names), 'shared note')} out of the work tree?", yes)
+    gone = sharing.withdraw(names)
+    if json_:
+        output.emit({"withdrawn": [{"entry_id": one.entry_id, "path": one.path} for one in gone]})
+    else:
+        output.say(f"{many(len(gone), 'note')} withdrawn: commit that · `memsearch undo` brings them back")
+    return 0
+
+
+def _list(memory: Memory, sharing: engine.Sharing, json_: bool) -> int:
+    import msgspec
+
+    found = sharing.listed()
+    if json_:
+        output.emit({"author": sharing.author(), "notes": [msgspec.to_builtins(one) for one in found]})
+        return 0
+    if not found:
+        output.echo("nothing is shared in this project; `memsearch share ENTRY…` shares notes with its team")
+        return 0
+    for one in found:
+        title = output.safe(one.title)[:90]
+        output.echo(
+            f"{one.day} {one.time or '     '}  {output.style(output.safe(one.author), bold=True)}  {one.entry_id[:8]}  {title}"
+        )
+        if states := _states(one):
+            output.echo(output.style(f"    {' · '.join(states)}", dim=True))
+    return 0
+
+
+def _states(one: engine.SharedNote) -> list[str]:
+    waits = {
+        "arrived": "waits: it is not committed",
+        "outside": "waits: from outside",
+        "suspect": "waits: it reads like an order",
+    }
+    states = [waits.get(one.waits, "waits")] if one.waits else []
+    if one.is_mine and not one.is_committed:
+        states.append("not committed yet")
+    if one.differs:
+        states.append("your note says something else by now: `memsearch share` it again")
+    if one.is_due:
+        states.append(f"to be looked at again since {one.review}")
+    return states
+
+
+def _show(memory: Memory, planned: list[engine.PlannedShare]) -> None:
+    for one in planned:
+        where = os.path.relpath(one.path, memory.place.root) if one.path else one.day
+        why = f": {one.why}" if one.why else f": {one.change}" if one.change is ShareChange.SAME else ""
+        output.echo(
+            f"{_SIGNS[one.change]} {output.safe(where)}  {output.style(output.safe(one.title)[:70], bold=True)}{output.safe(why)}"
+        )
+        if one.change in (ShareChange.NEW, ShareChange.CHANGED):
+            body = [line for line in one.lines if line.strip() and not line.startswith(("### ", "<!--"))]
+            for line in body[:_LINES]:
+                output.echo(f"    {output.safe(line)}")
+            if len(body) > _LINES:
+                output.echo(output.style(f"    … {many(len(body) - _LINES, 'more line')}", dim=True))
+            if one.replaced:
+                output.echo(output.style(f"    {many(len(one.replaced), 'secret')} left out", dim=True))
+
+
+def take(path: str, expected: str, dry_run: bool, yes: bool, json_: bool) -> int:
+    """What ``memsearch import FILE`` does with a pack."""
+    memory = Memory()
+    sharing = engine.Sharing(memory)
+    received = sharing.open(path, expected)
+    new = [one for one in received.notes if one.change in (ShareChange.NEW, ShareChange.CHANGED)]
+    if not json_:
+        output.echo(
+            f"{output.safe(path)}: of {output.safe(received.project)}, made {output.safe(received.made)}, hash {received.hash}"
+        )
+        _show(memory, received.notes)
+    files: list[str] = []
+    conflicts: list[str] = []
+    if new and not dry_run:
+        if not expected and not json_:
+            output.say(
+                "compare the hash with whoever made it: notes are told to your agents under their authors' names"
+            )
+        output.confirm(f"Put {many(len(new), 'note')} into .memsearch/shared?", yes)
+        files, conflicts = sharing.take(received)
+    if json_:
+        output.emit(
+            {"hash": received.hash, "project": received.project, "notes": [_planned_json(one) for one in received.notes],
+             "files": files, "conflicts": conflicts, "dry_run": dry_run}
+        )  # fmt: skip
+    elif files:
+        output.say(f"{many(len(new), 'note')} taken in · `memsearch undo` takes it back")
+        if conflicts:
+            output.say(f"{many(len(conflicts), 'note')} had been changed here, too: `memsearch sync conflicts` decides")
+    elif not new:
+        output.say("nothing new in it")
+    return 0
+
+
+def _planned_json(one: engine.PlannedShare) -> dict[str, Any]:
+    return {
+        "entry_id": one.entry_id, "title": one.title, "day": one.day, "path": one.path, "change": one.change.name.lower(),
+        "why": one.why, "text": "\n".join(one.lines), "replaced": list(one.replaced),
+    }  # fmt: skip
+
+
+def _day(text: str | None) -> str:
+    """The day that ``--review`` names: a date, or so many days from now. Raises UsageError."""
+    if not text:
+        return ""
+    today = date.today()
+    span = engine.parse_date(text.lower(), today)
+    if span is None:
+        raise UsageError(f"{text!r} is no day", "write 2026-12-01 or 90d")
+    first = date.fromisoformat(span[0])
+    ahead = first if first > today else today + (today - first) if text.lower()[-1:] in "dwmy" else first
+    if ahead <= today:
+        raise UsageError(f"{text} is not ahead", "a note is looked at again on a day to come")
+    return ahead.isoformat()
