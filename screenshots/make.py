@@ -36,6 +36,7 @@ SCENES = {
     "activity": ("memsearch-dark", ["f4"]),
     "review": ("memsearch-light", ["f5"]),
     "conflict": ("memsearch-dark", ["f5", "wait", "down", "down", "down"]),
+    "shared": ("memsearch-dark", ["slash", *"when are deploys frozen"]),
     "health": ("memsearch-light", ["f3"]),
 }
 

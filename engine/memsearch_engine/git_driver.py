@@ -23,12 +23,15 @@ from memsearch_engine.inside import MARKER
 from memsearch_engine.journal.merge import Merged, Unmergeable, merge, text_key
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.parse import parse
+from memsearch_engine.place import SHARED_FOLDER
 from memsearch_engine.projects import Place
 from memsearch_engine.repository import is_ours
 from memsearch_engine.secrets.scan import redact
 
 _COMMENT = "# notes are merged entry by entry where `memsearch sync git-driver install` was run; by lines elsewhere"
-_FILES = ("memory/**/*.md merge=memsearch", "memory/**/*.markdown merge=memsearch")
+_FILES = tuple(
+    f"{folder}/**/*.{kind} merge=memsearch" for folder in ("memory", SHARED_FOLDER) for kind in ("md", "markdown")
+)
 _SECTION = '[merge "memsearch"]'
 _OURS = re.compile(rb'(?m)^[ \t]*\[merge[ \t]+"memsearch"\][^\n]*\n?(?:[ \t]*[^\[\s][^\n]*\n?|[ \t]*\n)*')
 _TAKEN, _CONFLICT = 0, 1

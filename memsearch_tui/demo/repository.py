@@ -21,6 +21,24 @@ _LATER = {
     40: [("app/catalog/cache.py", "app/core/cache.py"), ("docs/webhooks.md", "docs/guides/webhooks.md")],
     12: [("app/payments/fx.py", ""), ("load/sale.js", "")],
 }
+#: What a colleague has shared with the project's team: days before the end -> (time, id, what it says)
+_COLLEAGUE = "mara"
+_SHARED = {
+    33: [
+        (
+            "10:20",
+            "5a11e0c3b7d2",
+            "- Deploys are frozen on Fridays from 15:00; who is on call may lift it.\n- Hotfixes go through `scripts/hotfix.sh`, never by hand.",
+        )
+    ],
+    21: [
+        (
+            "16:05",
+            "77c2d9f01e4a",
+            "- The payment sandbox resets every Sunday at 02:00 UTC: tests that need a saved card make one first.",
+        )
+    ],
+}
 
 
 def make(project: Path, told: Iterable[Story], end: date) -> None:
@@ -37,6 +55,10 @@ def make(project: Path, told: Iterable[Story], end: date) -> None:
             if reference.kind == "file" and "/" in path and path[0] != "/" and path[-1] != "/" and path not in named:
                 named.add(path)
                 days.setdefault(story.day, []).append((path, _text(path, words)))
+    for day, notes in _SHARED.items():
+        when = end - timedelta(days=day)
+        file = project / ".memsearch" / "shared" / _COLLEAGUE / f"{when}.md"
+        days.setdefault(day, []).append((os.fspath(file.relative_to(project)), _shared(when, notes)))
     for day in sorted({*days, *_LATER}, reverse=True):
         for path, text in days.get(day, []):
             _write(project / path, text)
@@ -47,6 +69,20 @@ def make(project: Path, told: Iterable[Story], end: date) -> None:
                 _write(project / new, (project / old).read_text()) if new else None
                 (project / old).unlink()
         _commit(repo, touched, datetime.combine(end - timedelta(days=day), time(8)))
+
+
+def _shared(day: date, notes: list[tuple[str, str, str]]) -> str:
+    marks = [("shared", day), ("review", day + timedelta(days=180))]
+    lines = [f"# {day}", ""]
+    for time_, name, text in notes:
+        lines += [
+            f"### {time_}",
+            f"<!-- id:{name} -->",
+            *(f"<!-- {mark}:{value} -->" for mark, value in marks),
+            text,
+            "",
+        ]
+    return "\n".join(lines)
 
 
 def _text(path: str, words: list[str]) -> str:

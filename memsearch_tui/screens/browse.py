@@ -525,9 +525,10 @@ class BrowseScreen(Searching, Conversing, Editing, Marking, Screen[None]):
         is_hit = isinstance(self.shown, Hits)
         stamp = (f"{item.day} {item.time}" if wide else item.day[2:]) if is_hit else item.time or "     "
         project = f"{item.project[: None if wide else _PROJECT]} " if self._shows_more_than(item.project) else ""
+        by_hand = item.author and not item.agent  # somebody's, not mine
         row: Row = [
             (f"{stamp} ", "dim"),
-            (f"{render.agent_tag(item.agent)} ", render.agent_tag(item.agent)),
+            *([] if by_hand else [(f"{render.agent_tag(item.agent)} ", render.agent_tag(item.agent))]),
             (project, "accent"),
             (f"{item.author} " if item.author else "", "strong"),
         ]

@@ -208,11 +208,10 @@ class Marking(_Base):
 
             secrets = sum(len(one.replaced) for one in new)
             left = "without secrets and paths of this machine" + (f", {secrets} left out" if secrets else "")
+            lines = [line for one in new[:_COPIES] for line in _said_in(one)[:_LINES]]
+            lines += [f"{len(copies) - len(new)} not: {why}"] if why else []
             choices = [Choice("yes", f"Write {many(len(new), 'copy')} into .memsearch/shared", left)]
-            choices += [
-                Choice("no", f"  {line.lstrip('- ')}") for one in new[:_COPIES] for line in _said_in(one)[:_LINES]
-            ]
-            choices += [Choice("no", f"  {len(copies) - len(new)} not: {why}")] if why else []
+            choices += [Choice(f"no {number}", f"  {line.lstrip('- ')}") for number, line in enumerate(lines)]
             author = new[0].path.rsplit("/", 2)[-2]
             self.app.push_screen(ChooseScreen(f"share as {author}", choices), decided)
 

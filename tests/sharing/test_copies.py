@@ -13,7 +13,7 @@ from memsearch_engine.search import lexical
 from memsearch_engine.search.query import parse as parse_query
 from memsearch_engine.sharing import copies
 
-_TOKEN = "ghp_" + "a1B2" * 9
+_TOKEN = "ghp_" + "x8Kq2LmN4pRs6TvW9yZa1BcD3eFgH5jK7uQw"
 
 
 def git(folder: Path, *words: str) -> str:
@@ -266,7 +266,8 @@ def test_a_secret_that_somebody_committed_is_found_and_scrubbed(people: tuple[Pe
     ben.pull()
     secrets = Secrets(ben.memory)
     wanted = secrets.wanted(text=_TOKEN)
-    assert [place.path for place in secrets.survey(wanted).places] == [
+    assert secrets.found()
+    assert [place.path for place in secrets.survey(wanted).left] == [
         str(ben.project / Path(path).relative_to(ana.project))
     ]
     secrets.scrub(wanted)

@@ -8,7 +8,8 @@ from pathlib import Path
 import msgspec
 
 from memsearch_engine.home import Home
-from memsearch_engine.journal.files import list_files, read_day
+from memsearch_engine.journal.files import read_day
+from memsearch_engine.journal.shared import list_notes
 from memsearch_engine.projects import Project
 from memsearch_engine.secrets.scan import find
 from memsearch_engine.transcripts.evidence import Archive
@@ -29,7 +30,7 @@ def audit(
 ) -> list[Place]:
     """Every secret in the projects' notes, in *documents* that lie beside them, and in the evidence archive."""
     found: list[Place] = []
-    files = [path for memory in dict.fromkeys(p.memory for p in projects) for path in list_files(memory).files]
+    files = [path for memory in dict.fromkeys(p.memory for p in projects) for path in list_notes(memory).files]
     for number, file in enumerate(files):
         if progress:
             progress("notes", number, len(files))
