@@ -92,6 +92,15 @@ def remote(box: Box, server: StandIn, meaning: Meaning) -> Iterator[Box]:
         notes = "".join(f"### {h:02}:00\n- note{day}x{h} about topic{day * h % 7}\n\n" for h in HOURS)
         box.write(f"2026-02-{day:02}", f"# 2026-02-{day:02}\n\n{notes}")
     box.own()
+    use(box, server, meaning)
+    yield box
+    server.mend()
+    server.resume()  # or the service waits for it when it is stopped
+    box.clean()
+
+
+def use(box: Box, server: StandIn, meaning: Meaning) -> None:
+    """Have a home keep its index there."""
     for key, value in (
         ("milvus.uri", server.uri),
         ("milvus.token", TOKEN),
@@ -99,10 +108,6 @@ def remote(box: Box, server: StandIn, meaning: Meaning) -> Iterator[Box]:
         ("embedding.base_url", meaning.url),
     ):
         box.ok("config", "set", key, value)
-    yield box
-    server.mend()
-    server.resume()  # or the service waits for it when it is stopped
-    box.clean()
 
 
 def note(box: Box, day: str, text: str) -> None:
@@ -288,8 +293,9 @@ def test_index_search_edit_delete_reset_on_a_server(remote, server, meaning):
     remote.index()
     assert finds(remote, "kangaroo") and not finds(remote, "note1x10")
     assert rows(server) == held(remote) == NOTES + 1 - len(HOURS)
+    upserts = server.counts["Upsert"]
     remote.ok("reset", "--yes")
-    until(lambda: server.counts["CreateCollection"] == 2 and held(remote) == NOTES + 1 - len(HOURS), 20, "built again")
+    until(lambda: server.counts["Upsert"] > upserts and held(remote) == NOTES + 1 - len(HOURS), 20, "built again")
     until(lambda: finds(remote, "kangaroo"), 10, "found again")
     assert rows(server) == NOTES + 1 - len(HOURS)
     assert meaning.texts - made_before == 1
@@ -591,6 +597,80 @@ def test_an_unknown_error_is_not_damage(remote, server, meaning, method, code):
     assert meaning.texts - before == 1
 
 
+# -- several homes ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def other(remote: Box, server: StandIn, meaning: Meaning, tmp_path: Path) -> Iterator[Box]:
+    """Another person's home, with a copy of the same project: the same notes, the same identity, the same server."""
+    box = Box(tmp_path / "other")
+    shutil.copytree(remote.project, box.project, dirs_exist_ok=True)
+    box.own()
+    use(box, server, meaning)
+    yield box
+    box.clean()
+
+
+def test_several_homes_use_one_server_and_nothing_of_one_touches_another_s_rows(remote, other, server, tmp_path):
+    note(remote, "2026-03-01", "zebraplainsecret4711 of one")
+    note(other, "2026-03-01", "wombat of the other, in no other note")
+    for box in (remote, other):
+        box.index()
+    assert len(server.names()) == 2 and {server.rows(name) for name in server.names()} == {NOTES + 1}
+    assert finds(remote, "zebraplainsecret4711") and finds(other, "wombat of the other")
+    assert not any("wombat" in hit["content"] for hit in search(remote, "wombat")["hits"])
+    (mine,) = [name for name in server.names() if name.endswith(key_of(remote))]
+    (its,) = {*server.names()} - {mine}
+    for harm in (
+        ("reset", "--yes"),
+        ("secrets", "scrub", "--text", "zebraplainsecret4711", "--yes"),
+        ("project", "forget", remote.project.name, "--yes"),
+    ):
+        remote.run(*harm)
+        assert server.rows(its) == NOTES + 1, harm
+        assert finds(other, "wombat of the other"), harm
+    remote.index()
+    until(lambda: server.rows(mine) == NOTES + 1, 20, "and it has its own again")
+
+
+def key_of(box: Box) -> str:
+    from memsearch_engine.secrets.fingerprint import named
+
+    return named(box.home, "milvus")[:12]
+
+
+def test_many_projects_lie_in_one_collection_and_each_finds_its_own(remote, server, tmp_path):
+    server.limits.collections = 2
+    remote.index()
+    for number in range(3):
+        folder = tmp_path / f"project{number}"
+        remote.write(
+            "2026-03-01", f"# 2026-03-01\n\n### 10:00\n- topic{number} kangaroo{number}\n", folder / ".memsearch/memory"
+        )
+        remote.ok("index", cwd=folder)
+        hits = remote.ok("search", f"kangaroo{number}", "--json", cwd=folder).json["hits"]
+        assert [hit["source"] for hit in hits] == [str(folder / ".memsearch/memory/2026-03-01.md")]
+    assert len(server.names()) == 1 and rows(server) == NOTES + 3
+    remote.ok("reset", "--yes", cwd=tmp_path / "project1")
+    assert rows(server) in (NOTES + 2, NOTES + 3)
+    assert finds(remote)
+    everywhere = remote.ok("search", "kangaroo2", "--all", "--json").json["hits"]
+    assert "project2" in everywhere[0]["source"]
+
+
+def test_collections_of_versions_that_had_one_for_each_project_are_taken_off_the_server(remote, server, client):
+    from memsearch_engine.secrets.fingerprint import named
+
+    remote.ok("entries")
+    key = named(remote.home, "milvus")[:6]
+    for name in (f"ms_project_0123abcd_11112222_{key}", "ms_project_0123abcd_11112222_aaaaaa", "of_somebody_else"):
+        make(client, name)
+    remote.index()
+    until(lambda: not any(name.endswith(f"_{key}") for name in server.names()), 20, "its own are gone")
+    assert {"ms_project_0123abcd_11112222_aaaaaa", "of_somebody_else"} <= {*server.names()}
+    assert finds(remote)
+
+
 # -- 5: another model behind the same name ----------------------------------------------------------------------
 
 
@@ -647,13 +727,13 @@ def test_a_switch_of_models_on_a_full_server_is_explained(remote, server):
 
 
 def test_a_store_asks_for_an_exact_index_and_our_tokenizer(server, tmp_path):
-    store = open_store(tmp_path, tmp_path / "s", server.uri, TOKEN)
+    store = open_store(tmp_path, tmp_path / "s", server.uri, TOKEN, "memsearch_x")
     store.ensure("ms_x", 8)
     vector = np.ones(8, np.float32)
     store.upsert("ms_x", [StoreRow("a", vector, "redis", "2026-01-01", "", "", "note")])
     store.flush("ms_x")
     assert store.bm25("ms_x", ["redis"], 5, Filter())[0][1] > 0
-    made = server.collections["ms_x"]
+    made = server.collections["memsearch_x"]
     assert made.indexes == {"vector": "FLAT", "sparse": "SPARSE_INVERTED_INDEX"} and made.tokenizers["terms"]
     assert not server.counts["Flush"] and not server.refusals
     store.close()

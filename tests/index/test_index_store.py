@@ -72,12 +72,18 @@ def store(request, tmp_path_factory):
         folder = tmp_path_factory.mktemp("lite")
         store = open_store(folder / "milvus.db", folder / "m.sock")
     elif request.param == "server":
-        store = open_store(Path("/unused"), Path("/unused"), request.getfixturevalue("server"))
+        store = open_store(Path("/unused"), Path("/unused"), request.getfixturevalue("server"), name="memsearch_test")
     else:
         uri = os.environ.get("MEMSEARCH_TEST_MILVUS_URI")
         if not uri:
             pytest.skip("MEMSEARCH_TEST_MILVUS_URI is not set")
-        store = open_store(Path("/unused"), Path("/unused"), uri, os.environ.get("MEMSEARCH_TEST_MILVUS_TOKEN", ""))
+        store = open_store(
+            Path("/unused"),
+            Path("/unused"),
+            uri,
+            os.environ.get("MEMSEARCH_TEST_MILVUS_TOKEN", ""),
+            f"memsearch_test_{uuid.uuid4().hex[:8]}",
+        )
     yield store
     store.close()
 

@@ -127,7 +127,7 @@ def test_what_is_the_owner_s_there_is_so_here_and_what_arrived_waits_everywhere(
     path.write_text("# 2026-02-10\n\n### 10:00\n<!-- id:clone -->\nFrom a clone\n")
     meet(one, two)
     origin = two.journal.origin
-    assert origin.arrived(str(two.memory), two.entries()) == set()
+    assert origin.arrived(str(two.memory), two.entries(), str(path)) == set()
     assert origin.arrived(str(two.memory), two.entries("2026-02-10")) == {"clone"}
     one.journal.origin.trust(str(one.memory))
     meet(one, two)

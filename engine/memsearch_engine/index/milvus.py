@@ -1,5 +1,5 @@
-"""What Milvus Lite, a Milvus server and Zilliz Cloud have in common: pymilvus, one collection per project, dense vectors and BM25 over
-our own terms. ``lite.py`` and ``server.py`` say where each differs."""
+"""What Milvus Lite, a Milvus server and Zilliz Cloud have in common: pymilvus, dense vectors and BM25 over our own terms. Callers name a
+project's collection; ``lite.py`` and ``server.py`` say where its rows lie."""
 
 from __future__ import annotations
 
@@ -95,8 +95,29 @@ class Milvus:
     def ensure(self, collection: str, dimension: int) -> bool:
         """Create and load the collection. A collection of another dimension is replaced: it is a cache. Returns whether it was made
         now, and so is empty."""
+        name = self._physical(collection)
         with self._ensuring:
-            return collection not in self._loaded and self._ensure(collection, dimension)
+            return name not in self._loaded and self._ensure(name, dimension)
+
+    # what a row of a project is called, and what is in it beside what all have
+
+    def _physical(self, collection: str) -> str:
+        return collection
+
+    def _key(self, collection: str, chunk_id: str) -> str:
+        return chunk_id
+
+    def _chunk_id(self, key: str) -> str:
+        return key
+
+    def _row(self, collection: str, row: dict[str, Any]) -> dict[str, Any]:
+        return row
+
+    def _expression(self, collection: str, where: Filter) -> str:
+        return where.expression()
+
+    def _fields(self, schema: Any) -> None:
+        """Add what a store's rows have beside the common fields."""
 
     def _ensure(self, collection: str, dimension: int) -> bool:
         if self._client.has_collection(collection, timeout=CONNECT_S):
@@ -125,7 +146,7 @@ class Milvus:
         FunctionType, MilvusClient = pymilvus().FunctionType, pymilvus().MilvusClient
 
         schema = MilvusClient.create_schema(enable_dynamic_field=False)
-        schema.add_field("chunk_id", DataType.VARCHAR, is_primary=True, max_length=32)
+        schema.add_field("chunk_id", DataType.VARCHAR, is_primary=True, max_length=64)
         schema.add_field("vector", DataType.FLOAT_VECTOR, dim=dimension)
         schema.add_field(
             "terms",
@@ -137,6 +158,7 @@ class Milvus:
         schema.add_field("sparse", DataType.SPARSE_FLOAT_VECTOR)
         for field in _FIELDS:
             schema.add_field(field, DataType.VARCHAR, max_length=512)
+        self._fields(schema)
         schema.add_function(
             Function("bm25", FunctionType.BM25, input_field_names=["terms"], output_field_names=["sparse"])
         )
@@ -153,28 +175,27 @@ class Milvus:
         batch: list[dict[str, Any]] = []
         size = 0
         for row in rows:
-            batch.append(
-                {
-                    "chunk_id": row.chunk_id,
-                    "vector": row.vector,
-                    "terms": _clip(row.terms, _MAX_TERMS) or "_",  # BM25 of an empty text is NaN
-                    "day": row.day,
-                    "agent": _clip(row.agent, 512),
-                    "session": _clip(row.session, 512),
-                    "kind": row.kind,
-                }
-            )
+            values = {
+                "chunk_id": self._key(collection, row.chunk_id),
+                "vector": row.vector,
+                "terms": _clip(row.terms, _MAX_TERMS) or "_",  # BM25 of an empty text is NaN
+                "day": row.day,
+                "agent": _clip(row.agent, 512),
+                "session": _clip(row.session, 512),
+                "kind": row.kind,
+            }
+            batch.append(self._row(collection, values))
             size += len(row.terms)
             if len(batch) >= _BATCH_ROWS or size >= _BATCH_CHARS:
-                self._client.upsert(collection, batch, timeout=WRITE_S)
+                self._client.upsert(self._physical(collection), batch, timeout=WRITE_S)
                 batch, size = [], 0
         if batch:
-            self._client.upsert(collection, batch, timeout=WRITE_S)
+            self._client.upsert(self._physical(collection), batch, timeout=WRITE_S)
 
     def delete(self, collection: str, chunk_ids: Iterable[str]) -> None:
-        ids = list(chunk_ids)
+        ids, name = [self._key(collection, chunk_id) for chunk_id in chunk_ids], self._physical(collection)
         for start in range(0, len(ids), _BATCH_ROWS):
-            self._client.delete(collection, ids=ids[start : start + _BATCH_ROWS], timeout=WRITE_S)
+            self._client.delete(name, ids=ids[start : start + _BATCH_ROWS], timeout=WRITE_S)
 
     def flush(self, collection: str) -> None:
         """Make what was written fast to search, where the store does not do so by itself."""
@@ -183,10 +204,6 @@ class Milvus:
         self._loaded.discard(collection)
         if self._client.has_collection(collection, timeout=CONNECT_S):
             self._client.drop_collection(collection, timeout=WRITE_S)
-
-    def collections(self) -> list[str]:
-        """All collections that the store holds, whosever they are."""
-        return list(self._client.list_collections())
 
     # -- reading --------------------------------------------------------------------------------------------
 
@@ -202,30 +219,36 @@ class Milvus:
         return [(chunk_id, abs(score)) for chunk_id, score in found]  # Lite returns BM25 with its sign turned
 
     def count(self, collection: str) -> int:
-        if not self._client.has_collection(collection, timeout=CONNECT_S):
+        name = self._physical(collection)
+        if not self._client.has_collection(name, timeout=CONNECT_S):
             return 0
-        found = self._client.query(collection, filter="", output_fields=["count(*)"], timeout=CONNECT_S)
+        asked = self._expression(collection, Filter())
+        found = self._client.query(name, filter=asked, output_fields=["count(*)"], timeout=CONNECT_S)
         return int(found[0]["count(*)"])
 
     def ids(self, collection: str) -> set[str]:
         """All primary keys, each once (Lite's iterator returns its last batch twice)."""
         found: set[str] = set()
-        iterator = self._client.query_iterator(collection, batch_size=5000, output_fields=["chunk_id"], timeout=WRITE_S)
+        iterator = self._client.query_iterator(
+            self._physical(collection), batch_size=5000, filter=self._expression(collection, Filter()), output_fields=["chunk_id"],
+            timeout=WRITE_S,
+        )  # fmt: skip
         while batch := iterator.next():
-            found.update(row["chunk_id"] for row in batch)
+            found.update(self._chunk_id(row["chunk_id"]) for row in batch)
         iterator.close()
         return found
 
     def _search(self, collection: str, data: Any, field: str, limit: int, where: Filter) -> list[tuple[str, float]]:
-        if collection not in self._loaded or limit <= 0:
+        name = self._physical(collection)
+        if name not in self._loaded or limit <= 0:
             return []
         result = self._client.search(
-            collection,
+            name,
             data=[data],
             anns_field=field,
             limit=limit,
-            filter=where.expression(),
+            filter=self._expression(collection, where),
             output_fields=["chunk_id"],
             timeout=self.search_s,
         )
-        return [(hit["chunk_id"], float(hit["distance"])) for hit in result[0]]
+        return [(self._chunk_id(hit["chunk_id"]), float(hit["distance"])) for hit in result[0]]

@@ -26,7 +26,6 @@ from memsearch_engine.index.hubness import SAMPLE, Near, Question, Sample, Typic
 from memsearch_engine.index.rows import APART, Filter
 from memsearch_engine.index.store import Nowhere, Store, StoreRow, open_store
 from memsearch_engine.migrate import Database, write_ahead
-from memsearch_engine.secrets.fingerprint import named
 from memsearch_engine.settings import Embedding, Milvus
 
 _LAYOUT = 1
@@ -240,7 +239,7 @@ class Space:
         if self._beside:
             return Nowhere()
         try:
-            return open_store(folder, home.milvus_socket(self.fingerprint), milvus.uri, milvus.token)
+            return open_store(folder, home.milvus_socket(self.fingerprint), milvus.uri, milvus.token, self._name)
         except Exception:
             if milvus.uri or not folder.exists():
                 raise
@@ -298,28 +297,29 @@ class Space:
                 _remove(self.folder / "milvus.db")
             self.store = self._open_store()
 
-    def _name(self, collection: str) -> str:
-        """On a server all spaces and all homes share one database, so each has its own collections."""
-        return collection + self._tail if self.store.is_shared else collection
+    @property
+    def _name(self) -> str:
+        """What it is called on a server."""
+        from memsearch_engine.index.server import name_of
+
+        return name_of(self._home, self.fingerprint) if self._milvus.uri else ""
 
     @property
     def is_local(self) -> bool:
         return not self.store.is_shared
 
-    @property
-    def _tail(self) -> str:
-        return f"_{self.fingerprint[-8:]}_{named(self._home, 'milvus')[:6]}"
+    def leave_alone(self) -> list[str]:
+        """Take what this home has on a server beside this space off it: what models have left that are no more, and versions that had a
+        collection for each project. Returns the names."""
+        from memsearch_engine.index.server import Server
 
-    def drop_all(self) -> None:
-        """Take this space's collections off a server. A local store goes with its folder."""
-        if self.store.is_shared:
-            for name in self.store.collections():
-                if name.endswith(self._tail):
-                    self.store.drop(name)
+        if not isinstance(self.store, Server):
+            return []
+        return self.store.drop_others(self._home, {self._name})
 
     def _ensure(self, collection: str) -> None:
         """Open the collection; what the ledger says of one that had to be made is not so."""
-        if self.store.ensure(self._name(collection), self.embedder.dimension):
+        if self.store.ensure(collection, self.embedder.dimension):
             with self._lock:
                 self._db.execute("DELETE FROM stored WHERE collection=?", (collection,))
                 self._resident.pop(collection, None)
@@ -331,12 +331,11 @@ class Space:
         if not self.store.is_shared or collection in self._compared:
             return
         self._ensure(collection)
-        name = self._name(collection)
         with self._lock:
             held = {row[0] for row in self._db.execute("SELECT chunk_id FROM stored WHERE collection=?", (collection,))}
-        if self.store.count(name) != len(held):
-            there = self.store.ids(name)
-            self.store.delete(name, there - held)
+        if self.store.count(collection) != len(held):
+            there = self.store.ids(collection)
+            self.store.delete(collection, there - held)
             with self._lock:
                 lost = [(collection, chunk_id) for chunk_id in held - there]
                 self._db.executemany("DELETE FROM stored WHERE collection=? AND chunk_id=?", lost)
@@ -469,12 +468,12 @@ class Space:
         vectors = self._vectors(wanted[chunk_id][0] for chunk_id in new)
         new = [chunk_id for chunk_id in new if wanted[chunk_id][0] in vectors]
         if not self.store.is_shared and new and not held:  # rows of a ledger that was lost would stay for good
-            self.store.drop(self._name(collection))
+            self.store.drop(collection)
         gone = [chunk_id for chunk_id in held if chunk_id not in wanted]
         if new or gone or self.ranks_words(collection):  # else it is not opened: loading 100,000 rows takes Lite 2 s
             self._ensure(collection)
         if gone:
-            self.store.delete(self._name(collection), gone)
+            self.store.delete(collection, gone)
         for start in range(0, len(new), 500):
             batch = new[start : start + 500]
             texts = {} if self._beside else catalog.texts(wanted[chunk_id][5] for chunk_id in batch)
@@ -488,9 +487,9 @@ class Space:
                 for chunk_id in batch
                 if wanted[chunk_id][5] in texts
             ]
-            self.store.upsert(self._name(collection), rows)
+            self.store.upsert(collection, rows)
         if new or gone:
-            self.store.flush(self._name(collection))
+            self.store.flush(collection)
             with self._lock:
                 self._db.execute("BEGIN")
                 self._db.executemany(
@@ -546,7 +545,7 @@ class Space:
 
     def forget(self, collection: str) -> None:
         """Drop a project's collection; its vectors stay, so that building it again embeds nothing."""
-        self.store.drop(self._name(collection))
+        self.store.drop(collection)
         self._behind.add(collection)
         with self._lock:
             self._db.execute("DELETE FROM stored WHERE collection=?", (collection,))
@@ -575,7 +574,7 @@ class Space:
         if not self.store.compares_vectors:
             return self._resident_of(collection).nearest(question, limit, where)
         self._ensure(collection)
-        found = self.store.dense(self._name(collection), question.vector, limit * _SERVER_OVERFETCH, where)
+        found = self.store.dense(collection, question.vector, limit * _SERVER_OVERFETCH, where)
         near = {chunk_id: Near(cosine, 0.0) for chunk_id, cosine in found}
         near |= self.cosines(collection, question, near)
         return sorted(near.items(), key=lambda item: -item[1].score)[:limit]
@@ -681,7 +680,7 @@ class Space:
 
     def bm25(self, collection: str, terms: list[str], limit: int, where: Filter) -> list[tuple[str, float]]:
         self._ensure(collection)
-        return self.store.bm25(self._name(collection), terms, limit, where)
+        return self.store.bm25(collection, terms, limit, where)
 
 
 def _remove(path: Path) -> None:

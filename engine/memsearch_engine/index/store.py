@@ -32,7 +32,7 @@ class Store(Protocol):
     """An open store.
 
     Attributes:
-        is_shared: others' collections lie in it, too, and it may have lost ours: names get a tail, the ledger is compared with it.
+        is_shared: others' rows lie there, too, and it may have lost ours: the ledger is compared with it.
         compares_vectors: it searches by meaning itself; else that is done in memory.
     """
 
@@ -43,8 +43,8 @@ class Store(Protocol):
         """Whether words of a collection of so many rows are compared by it; else the catalog does."""
 
     def ensure(self, collection: str, dimension: int) -> bool:
-        """Create and load the collection. A collection of another dimension is replaced: it is a cache. Returns whether it was made
-        now, and so is empty."""
+        """Create and load what a project's rows lie in. One of another dimension is replaced: it is a cache. Returns whether what the
+        project had there is gone."""
 
     def upsert(self, collection: str, rows: Iterable[StoreRow]) -> None: ...
 
@@ -54,9 +54,6 @@ class Store(Protocol):
         """Make what was written fast to search, where the store does not do so by itself."""
 
     def drop(self, collection: str) -> None: ...
-
-    def collections(self) -> list[str]:
-        """All collections that the store holds, whosever they are."""
 
     def dense(self, collection: str, vector: np.ndarray, limit: int, where: Filter) -> list[tuple[str, float]]:
         """(chunk id, cosine) of the nearest rows, best first."""
@@ -96,9 +93,6 @@ class Nowhere:
     def drop(self, collection: str) -> None:
         pass
 
-    def collections(self) -> list[str]:
-        return []
-
     def dense(self, collection: str, vector: np.ndarray, limit: int, where: Filter) -> list[tuple[str, float]]:
         return []
 
@@ -115,11 +109,11 @@ class Nowhere:
         pass
 
 
-def open_store(folder: Path, socket: Path, uri: str = "", token: str = "") -> Store:
+def open_store(folder: Path, socket: Path, uri: str = "", token: str = "", name: str = "") -> Store:
     """
     Args:
         folder, socket: Milvus Lite's data, and where it listens, where *uri* is empty.
-        uri, token: a Milvus server or Zilliz Cloud.
+        uri, token: a Milvus server or Zilliz Cloud. name: of the collection there.
 
     Raises:
         Unreachable: it can't be opened.
@@ -127,7 +121,7 @@ def open_store(folder: Path, socket: Path, uri: str = "", token: str = "") -> St
     if uri:
         from memsearch_engine.index.server import Server
 
-        return Server(uri, token)
+        return Server(uri, token, name)
     from memsearch_engine.index.lite import Lite
 
     return Lite(folder, socket)

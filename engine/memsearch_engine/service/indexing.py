@@ -579,6 +579,7 @@ class Indexer:
                 self.space = self._reopened(made_with)
             self.problem, self._pause_s = "", _AGAIN_S
             log.info("space %s open after %.2f s", name, time.monotonic() - start)
+            self._tidy_server()
         except MemsearchError as error:
             problem = f"{error}" + (f" ({error.hint})" if error.hint else "")
             if problem != self.problem:
@@ -646,14 +647,21 @@ class Indexer:
         """Close and delete what a new model's space has taken the place of, once the searches that began on it have ended."""
         while self._replaced:
             old = self._replaced.pop()
-            try:
-                old.drop_all()
-            except Exception as error:  # noqa: BLE001 - whatever a server raises: what is left there costs room, no more
-                log.warning("collections of %s stay on the server: %s", old.fingerprint, said_by(error))
+            self._tidy_server()
             old.close()
             stays = {self.space.folder if self.space else None, self._second_folder()}
             if old.folder not in stays:
                 shutil.rmtree(old.folder, ignore_errors=True)
+
+    def _tidy_server(self) -> None:
+        """Take off a server what no model of this home uses any more, also where a service was killed before it could."""
+        if self.space is None or self.next is not None:
+            return
+        try:
+            if gone := self.space.leave_alone():
+                log.info("off the server: %s", ", ".join(gone))
+        except Exception as error:  # noqa: BLE001 - whatever a server raises: what is left there costs room, no more
+            log.warning("collections of older models stay on the server: %s", said_by(error))
 
     def _second_folder(self) -> Path | None:
         """Where the second model's vectors lie: it may have been the only one before."""

@@ -109,7 +109,7 @@ def scrub(
         if any(place.kind in ("notes", "index") for place in changed):
             _drop_caches(home)
         if settings.milvus.uri:  # there the index is no folder of ours
-            _drop_on_server(home, settings.milvus, projects)
+            _drop_on_server(home, settings.milvus)
         if any(place.kind == "longterm" for place in changed):
             _clean_baseline(home, forms)
     left, looked = _scan(home, projects, forms, progress)
@@ -456,18 +456,15 @@ def _clean_backup(path: Path, forms: Forms) -> None:
     os.replace(made, path)
 
 
-def _drop_on_server(home: Home, milvus: Milvus, projects: list[Project]) -> None:
-    """Take every collection of these projects off a Milvus server, of all models and homes: each is made again from notes. Raises
+def _drop_on_server(home: Home, milvus: Milvus) -> None:
+    """Take this home's collections off a Milvus server, of all models: they are made again from notes. Others' are others'. Raises
     Unreachable."""
     from memsearch_engine.index.milvus import said_by
     from memsearch_engine.index.server import Server
 
-    store = Server(milvus.uri, milvus.token)
+    store = Server(milvus.uri, milvus.token, "")
     try:
-        ours = tuple(project.collection for project in projects)
-        for name in store.collections():
-            if name.startswith(ours):
-                store.drop(name)
+        store.drop_others(home, keep=())
     except Exception as error:
         raise Unreachable(
             f"the index on {milvus.uri} can't be taken away: {said_by(error)}",
