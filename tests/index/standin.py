@@ -367,6 +367,8 @@ class StandIn:
             self._check_read(method, name, request)
         elif method == "AllocTimestamp":  # Lite has none
             return milvus_pb2.AllocTimestampResponse(timestamp=int(time.time() * 1000) << 18).SerializeToString()
+        elif method == "GetVersion":
+            return milvus_pb2.GetVersionResponse(version="2.6.4").SerializeToString()
         else:
             self._apply()  # statistics, drops, releases
         return None

@@ -7,6 +7,7 @@ at a search grows with one person's notes, not with a team's. Projects are told 
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Iterable
 from typing import Any
@@ -43,15 +44,23 @@ class Server(Milvus):
     def __init__(self, uri: str, token: str, name: str) -> None:
         network.check(uri)
         self.name = name
+        self._is_lite = False
         self._is_new = False  # it was made by us now: no project has rows in it
         self._told: set[str] = set()  # projects whose rows are known to be gone with what was there before
         super().__init__(uri, token, f"Milvus at {uri}", "check milvus.uri and milvus.token")
 
     def _greet(self) -> None:
         self._client.has_collection("memsearch", timeout=CONNECT_S)
+        with contextlib.suppress(pymilvus().MilvusException):  # one that does not say it is none of Lite's
+            self._is_lite = "lite" in self._client.get_server_version(timeout=CONNECT_S)
 
     def compares_words(self, rows: int) -> bool:
         return True
+
+    def flush(self, collection: str) -> None:
+        """A Milvus server does it by itself, and refuses whoever asks too often; `milvus-lite server` never does."""
+        if self._is_lite:
+            self._client.flush(self.name, timeout=WRITE_S)
 
     # -- one collection for all ------------------------------------------------------------------------------
 
@@ -101,10 +110,10 @@ class Server(Milvus):
         schema.add_field("project", pymilvus().DataType.VARCHAR, max_length=64, is_partition_key=True)
 
     def _create(self, collection: str, dimension: int) -> None:
-        """Our terms are words between blanks: the standard tokenizer would cut them at ``_``. Servers that are none of Milvus' own may know
-        no other."""
+        """Our terms are words between blanks: the standard tokenizer would cut them at ``_``. Lite's does not, and others that are none of
+        Milvus' own may know no other, too."""
         try:
-            self._create_with(collection, dimension, "whitespace")
+            self._create_with(collection, dimension, "standard" if self._is_lite else "whitespace")
         except pymilvus().MilvusException as error:
             if not re.search(r"(?i)tokenizer|analyzer", str(error)):  # a quota, say
                 raise
