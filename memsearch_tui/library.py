@@ -43,7 +43,6 @@ if TYPE_CHECKING:  # what the first frame does not need
         PlannedShare,
         Project,
         Row,
-        SharedNote,
         Target,
         Then,
         Turn,
@@ -401,7 +400,7 @@ class Library:
         with Memory(root, home=self.memory.home) as memory:
             return engine.Sharing(memory).share(planned)
 
-    def withdraw(self, items: Sequence[Item]) -> list[SharedNote]:
+    def withdraw(self, items: Sequence[Item]) -> list[Note]:
         """Take shared notes back. Raises MemsearchError."""
         with Memory(self._project_of_all(items).root, home=self.memory.home) as memory:
             return engine.Sharing(memory).withdraw([item.entry_id for item in items])

@@ -137,7 +137,7 @@ def _withdraw(sharing: engine.Sharing, names: tuple[str, ...], yes: bool, json_:
     output.confirm(f"Take {many(len(names), 'shared note')} out of the work tree?", yes)
     gone = sharing.withdraw(names)
     if json_:
-        output.emit({"withdrawn": [{"entry_id": one.entry_id, "path": one.path} for one in gone]})
+        output.emit({"withdrawn": [{"entry_id": one.id, "path": one.path} for one in gone]})
     else:
         output.say(f"{many(len(gone), 'note')} withdrawn: commit that · `memsearch undo` brings them back")
     return 0

@@ -7,11 +7,12 @@ to its home, which tells sessions the note itself instead.
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import os
 import re
 import uuid
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 from enum import StrEnum
 from pathlib import Path
@@ -23,7 +24,7 @@ from memsearch_engine import repository
 from memsearch_engine.capture.held import held_back
 from memsearch_engine.errors import NotFound, UsageError
 from memsearch_engine.journal import render, shared
-from memsearch_engine.journal.files import day_of, read_day
+from memsearch_engine.journal.files import DayFile, day_of, read_day
 from memsearch_engine.journal.merge import text_key
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, Anchor, Entry
 from memsearch_engine.journal.parse import parse
@@ -37,6 +38,7 @@ from memsearch_engine.secrets.scan import redact
 #: Marks of a note that hold for its copy, too.
 _KEPT = ("confidence", "expires", "branch", "verified")
 REVIEW_DAYS = 180
+_MIN_NAME = 4
 #: How this home came by a shared note (``Origin``).
 WRITTEN, IMPORTED = "shared", "imported"
 
@@ -210,14 +212,13 @@ def listed(memory: Memory) -> list[SharedNote]:
     """All shared notes of these projects, newest day first."""
     origin, today = memory.journal.origin, date.today()
     found = []
-    for file in memory.files():
-        if not (by := shared.author_of(file.path)):
-            continue
-        try:
-            entries = memory.read(file)
-        except OSError:
-            continue  # `doctor` names it
-        folder_of = memory.memory_of(file.path)
+    read = list(_files(memory))
+    mine = {
+        entry.marks.get(COPY_OF, "") for _, entries in read for entry in entries if origin.came_by(entry.raw, WRITTEN)
+    }
+    notes = _notes(memory, mine - {""})
+    for file, entries in read:
+        by, folder_of = shared.author_of(file.path), memory.memory_of(file.path)
         waiting = {entry.id: why for entry, why, _ in held_back(origin, folder_of, entries, file.path)}
         committed = shared.committed(file.path, folder_of)
         for entry in entries:
@@ -227,30 +228,56 @@ def listed(memory: Memory) -> list[SharedNote]:
                     file.path, file.day, entry.time, by, entry.id, entry.hash, marks.get(COPY_OF, ""), entry.title,
                     marks.get(SHARED, ""), marks.get(REVIEW, ""), origin.is_written_here(entry.raw),
                     shared.with_lf(entry.raw) in committed, shared.is_due(marks, today), waiting.get(entry.id, ""),
-                    _differs(memory, entry),
+                    _differs(memory, entry, notes.get(entry.marks.get(COPY_OF, ""))),
                 )
             )  # fmt: skip
     return found
 
 
-def withdraw(memory: Memory, names: Iterable[str]) -> list[SharedNote]:
-    """Take shared notes out of the work tree again, by their own names or those of the notes that they were made of; one step of undo.
+def _files(memory: Memory) -> Iterator[tuple[DayFile, list[Entry]]]:
+    """The shared files with their entries. One that can't be read is left out: `doctor` names it."""
+    for file in memory.files():
+        if shared.author_of(file.path):
+            with contextlib.suppress(OSError):
+                yield file, memory.read(file)
+
+
+def _notes(memory: Memory, names: set[str]) -> dict[str, Entry]:
+    """The notes of these ids, as far as they stand here."""
+    found: dict[str, Entry] = {}
+    for file in memory.files() if names else ():
+        if names <= found.keys():
+            break
+        if not shared.author_of(file.path):
+            with contextlib.suppress(OSError):
+                found.update((entry.id, entry) for entry in memory.read(file) if entry.id in names)
+    return found
+
+
+def withdraw(memory: Memory, names: Iterable[str]) -> list[tuple[str, Entry]]:
+    """Take shared notes out of the work tree again, by their own names or those of the notes that they were made of (or a
+    beginning of them); one step of undo. Returns them with their files.
 
     Raises NotFound.
     """
-    there, gone = listed(memory), []
+    there = [(file.path, entry) for file, entries in _files(memory) for entry in entries]
+    gone: list[tuple[str, Entry]] = []
     for name in names:
-        found = [one for one in there if one.entry_id.startswith(name) or one.copy_of.startswith(name)]
+        found = [
+            (path, entry)
+            for path, entry in there
+            if len(name) >= _MIN_NAME and (entry.id.startswith(name) or entry.marks.get(COPY_OF, "").startswith(name))
+        ]
         if not found:
             raise NotFound(f"no shared note {name}", "`memsearch share` lists them")
-        if len(found) > 1 and len({one.entry_id for one in found}) > 1:
+        if len({entry.id for _, entry in found}) > 1:
             raise UsageError(f"{name} names several shared notes", "`memsearch share` has their whole names")
         gone += [one for one in found if one not in gone]
     batch = uuid.uuid4().hex
-    for path in dict.fromkeys(one.path for one in gone):
+    for path in dict.fromkeys(path for path, _ in gone):
         data = read = read_day_file(path)
-        for one in (one for one in gone if one.path == path):
-            entry = parse(data, Path(path).stem).find(one.entry_id)
+        for name in (entry.id for where, entry in gone if where == path):
+            entry = parse(data, Path(path).stem).find(name)
             if entry is not None:
                 data = data[: entry.start] + data[entry.stop :]
         if not parse(data, Path(path).stem).entries:
@@ -307,14 +334,9 @@ def _says_the_same(standing: Entry, lines: list[str], review: str) -> bool:
     return text_key(standing) == text_key(new) and same_marks and (not review or standing.marks.get(REVIEW) == review)
 
 
-def _differs(memory: Memory, entry: Entry) -> bool:
-    """Whether the note that a copy was made of stands here, and says something else."""
-    name = entry.marks.get(COPY_OF, "")
-    if not name:
-        return False
-    try:
-        note = memory.section(name).entry
-    except (NotFound, UsageError):
+def _differs(memory: Memory, entry: Entry, note: Entry | None) -> bool:
+    """Whether the *note* that a copy was made of, where it stands here, says something else."""
+    if note is None:
         return False
     copy, _ = _copied(memory, note, {})
     (new,) = parse("\n".join(lines_of(copy)).encode()).entries

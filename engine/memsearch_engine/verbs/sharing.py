@@ -11,6 +11,7 @@ from memsearch_engine.journal.files import day_of, read_day
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.shared import author_of
 from memsearch_engine.memory import Memory
+from memsearch_engine.note import Note
 from memsearch_engine.search.query import parse
 from memsearch_engine.sharing import copies, packs
 from memsearch_engine.sharing.copies import Change, Planned, SharedNote
@@ -58,9 +59,10 @@ class Sharing:
         """Whether git passes over a file of shared notes, so that it reaches nobody."""
         return is_ignored_by_git(path, self._memory.place.root)
 
-    def withdraw(self, names: Iterable[str]) -> list[SharedNote]:
-        """Take shared notes out of the work tree again, by their own ids or those of the notes they were made of. Raises NotFound."""
-        return copies.withdraw(self._memory, names)
+    def withdraw(self, names: Iterable[str]) -> list[Note]:
+        """Take shared notes out of the work tree again, by their own ids or those of the notes they were made of; what they were. Raises
+        NotFound."""
+        return [Note.of(entry, path) for path, entry in copies.withdraw(self._memory, names)]
 
     def pack(self, path: str, planned: list[Planned] | None = None) -> Packed:
         """Write notes into a file for people without this repository: what was planned, or all that is shared. Raises UsageError."""
