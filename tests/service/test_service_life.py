@@ -537,3 +537,29 @@ def test_a_clone_that_is_forgotten_takes_nothing_from_the_other(box):
     box.ok("project", "forget", str(box.root / "two"), "--yes")
     find = ["search", "kestrel", "--mode", "lexical", "--json"]
     until(lambda: box.run(*find, cwd=repo).json["hits"], what="the other clone's notes are found")
+
+
+def test_what_a_search_began_on_stays_open_until_it_has_ended(box):
+    """However long that takes: a model that is swapped meanwhile closes and deletes nothing under it."""
+    engine = Engine(box.fill().home.ensure())
+    indexer, closed = engine.indexer, threading.Event()
+    began, go_on = threading.Event(), threading.Event()
+
+    def search() -> None:
+        with indexer.searching():
+            began.set()
+            go_on.wait(30)
+
+    searching = threading.Thread(target=search)
+    try:
+        searching.start()
+        assert began.wait(10)
+        indexer._after_searches(closed.set)
+        with indexer.searching():  # one that begins later is no reason to wait
+            assert not closed.wait(0.3)
+            go_on.set()
+            assert closed.wait(10)
+    finally:
+        go_on.set()
+        searching.join(10)
+        engine.close()

@@ -10,9 +10,11 @@ import os
 import threading
 import time
 from collections import deque
+from collections.abc import Callable
+from functools import wraps
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
 
@@ -69,12 +71,25 @@ if TYPE_CHECKING:
     from memsearch_engine.index.space import Space
 
 log = logging.getLogger("memsearch.service")
+P = ParamSpec("P")
+T = TypeVar("T")
 _OPENING_S = 0.3  # that a search waits for an index that is opened again after a failure
 _TRACED = 10  # hits among which notes on one matter are looked for
 _KNOWN = 5  # things about an action of which a session is told the first that it was not told yet
 _DRY_S = 60.0  # that somebody who only looks waits for the index
 #: When a second model is worth saying: more than this share of the notes, or of so many queries.
 _WORTH_A_SECOND, _QUERIES, _ENOUGH_QUERIES = 0.1, 100, 20
+
+
+def _searching(method: Callable[Concatenate[Engine, P], T]) -> Callable[Concatenate[Engine, P], T]:
+    """Have what a request searches stay open until it is done, whatever takes its place meanwhile."""
+
+    @wraps(method)
+    def held(self: Engine, *args: P.args, **kwargs: P.kwargs) -> T:
+        with self.indexer.searching():
+            return method(self, *args, **kwargs)
+
+    return held
 
 
 class Engine(Keeping):
@@ -131,6 +146,7 @@ class Engine(Keeping):
             )
         return distinct(chosen)
 
+    @_searching
     def search(
         self,
         call: Call,
@@ -206,6 +222,7 @@ class Engine(Keeping):
             answer.reason = indexer.problem
         return answer
 
+    @_searching
     def trace(self, call: Call, place: dict[str, str], query: str = "", note: str = "") -> list[Word]:
         """The notes on the matter that *query* or a note (an entry's id) is about, oldest first."""
         indexer, project = self.indexer, self.project_at(place)
@@ -223,6 +240,7 @@ class Engine(Keeping):
             raise Unreachable(answer.reason or indexer.problem or "the index is not ready", "memsearch health")
         return chains.matter(indexer.catalog, space, project, answer.hits, self.amendments.said())
 
+    @_searching
     def contradicted(self, call: Call, place: dict[str, str]) -> list[Amendment]:
         """What notes say otherwise than the agents' own memories, each for one section of those; nothing where that can't be compared."""
         indexer, project = self.indexer, self.project_at(place)
@@ -252,6 +270,7 @@ class Engine(Keeping):
             found.append(Verified(project.id, project.slug, compared.head, compared.at, compared.problem))
         return found
 
+    @_searching
     def recall(
         self, call: Call, place: dict[str, str], prompt: str, agent: str = "", session: str = "", dry: bool = False
     ) -> Telling:
@@ -306,6 +325,7 @@ class Engine(Keeping):
             archive.close()
         return telling if dry else self._say(call, telling, notes, agent, session, project, receipts.AFTER_COMPACTION)
 
+    @_searching
     def around(
         self,
         call: Call,

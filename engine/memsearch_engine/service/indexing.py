@@ -16,7 +16,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,6 @@ log = logging.getLogger("memsearch.service")
 _EMBED_SLICE = 256
 #: Notes whose prompts are looked for at once, and how long a new note may wait for that.
 _PROMPTS_AT_ONCE, _PROMPTS_S = 512, 1.0
-_RETIRE_S = 5.0
 _AGAIN_S, _MAX_AGAIN_S = 30.0, 600.0
 
 Progress = Callable[[dict[str, Any]], None]
@@ -159,6 +158,8 @@ class Indexer:
         self._without_prompts: list[Project] = []  # whose notes may lack the prompts of their turns
         self._done_before: dict[str, tuple[float, IndexResult]] = {}  # root -> when and what, in the background
         self._lock = threading.RLock()
+        self._searches: set[object] = set()  # those under way
+        self._searched = threading.Condition()
         self.watcher = Watcher(self._on_files, self.settings.watch.debounce_ms / 1000)
         self._thread = threading.Thread(target=self._worker, name="index", daemon=True)
         self._thread.start()
@@ -171,6 +172,31 @@ class Indexer:
             if space is not None:
                 space.close()
         self.catalog.close()
+
+    @contextlib.contextmanager
+    def searching(self) -> Iterator[None]:
+        """Keep the spaces open that serve now, for as long as this lasts."""
+        token = object()
+        with self._searched:
+            self._searches.add(token)
+        try:
+            yield
+        finally:
+            with self._searched:
+                self._searches.discard(token)
+                self._searched.notify_all()
+
+    def _after_searches(self, work: Callable[[], None]) -> None:
+        """Do *work* when all searches that are under way now have ended, in a thread of its own."""
+        with self._searched:
+            begun = set(self._searches)
+
+        def wait() -> None:
+            with self._searched:
+                self._searched.wait_for(lambda: begun.isdisjoint(self._searches))
+            work()
+
+        threading.Thread(target=wait, name="closing", daemon=True).start()
 
     @property
     def busy(self) -> bool:
@@ -275,7 +301,7 @@ class Indexer:
                 work.spaces = [(space, missing) for space, missing in work.spaces if space is not closing]
                 if not work.left():
                     self._finish(work)
-            threading.Timer(_RETIRE_S, closing.close).start()
+            self._after_searches(closing.close)
             return
         try:
             wanted = models.second(self.home, self.settings)
@@ -623,7 +649,7 @@ class Indexer:
             log.info("%s takes over", target.fingerprint)
             if old is not None:
                 self._replaced.append(old)
-                threading.Timer(_RETIRE_S, self._remove_replaced).start()
+                self._after_searches(self._remove_replaced)
 
     def _prune(self) -> None:
         """Once a day, with everything read and nothing to do: forget vectors that no note uses."""
