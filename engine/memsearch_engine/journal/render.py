@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from memsearch_engine.errors import UsageError
 from memsearch_engine.journal.model import Document, Entry, clean_comment
 from memsearch_engine.journal.parse import FLAG_MARKS, heading_count, parse, parse_mark, turn_id
-from memsearch_engine.journal.text import balance_fences
+from memsearch_engine.journal.text import CleanText, balance_fences
 
 _SESSION_HEADING = re.compile(r"Session\b", re.I)
 
@@ -65,6 +65,16 @@ def joined(document: Document, lines: list[str]) -> bytes:
     return lead + (as_lines(document, lines[:-1] if lines and lines[-1] == "" else lines) if lines else b"")
 
 
+def entry_lines(head: Iterable[str], body: CleanText) -> list[str]:
+    """The lines of an entry, with a blank one behind them. ``head``: heading, anchors and marks."""
+    return [*head, *body.split("\n"), ""]
+
+
+def as_bytes(document: Document, body: CleanText) -> bytes:
+    """A body with the file's own line ends."""
+    return body.replace("\n", document.newline).encode("utf-8")
+
+
 def mark_lines(values: dict[str, str]) -> list[str]:
     return [
         f"<!-- {name} -->" if name in FLAG_MARKS else f"<!-- {name}:{clean_comment(value)} -->"
@@ -114,8 +124,8 @@ def _is_mark_line(line: bytes) -> bool:
     return text.startswith("<!--") and text.endswith("-->") and parse_mark(text[4:-3].strip()) is not None
 
 
-def body_of(text: str, entry: Entry) -> str:
-    """The body in *text*, which may repeat the entry's own heading and comments (as `entries --json` shows them)."""
+def body_of(text: str, entry: Entry) -> CleanText:
+    """The body in *text*, which has no secret and may repeat the entry's own heading and comments (as `entries --json` shows them)."""
     text = text.replace("\r\n", "\n").strip("\n")
     head = entry.raw[: entry.body_start - entry.start].decode("utf-8", "replace").replace("\r\n", "\n").strip()
     if head and text.startswith(head):
@@ -134,7 +144,7 @@ def body_of(text: str, entry: Entry) -> str:
         )
     if text.rfind("<!--") > text.rfind("-->"):
         raise UsageError("the new text opens a comment that it doesn't close", "add `-->`")
-    return text
+    return CleanText(text)
 
 
 def first_line(text: str) -> str:

@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from typing import NewType
 
+#: Text of an entry from which secrets were taken, and which can begin no other entry: what the journal writes, and nothing else.
+#: ``Journal.clean`` makes it of any text, ``render.body_of`` of what its owner typed.
+CleanText = NewType("CleanText", str)
 _HEADING = re.compile(r"^( {0,3})(#{1,6})(?=\s|$)", re.M)
 _SETEXT = re.compile(r"^( {0,3})(=+|-{2,})[ \t]*$", re.M)
 _FENCE = re.compile(r"^ {0,3}(`{3,}|~{3,})", re.M)

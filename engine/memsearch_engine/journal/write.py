@@ -24,7 +24,7 @@ from memsearch_engine.journal.merge import text_key
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, Anchor, Document, Entry
 from memsearch_engine.journal.origin import CAPTURED
 from memsearch_engine.journal.parse import parse, parse_end, turn_id
-from memsearch_engine.journal.text import escape_block
+from memsearch_engine.journal.text import CleanText, escape_block
 from memsearch_engine.journal.turns import UNIQUE, KnownTurns
 from memsearch_engine.journal.undo import Undoable, day_name, new_change, note_neighbours, read_day_file, write_file
 
@@ -88,7 +88,7 @@ class Journal(Undoable):
             aliases, times: by what else the turn may be known, as ``KnownTurns.has`` has them.
         """
         entry_id = turn_id(anchor.agent, anchor.session, anchor.turn)
-        path, harmless = self._day_path(memory, day), self._harmless(body)
+        path, clean = self._day_path(memory, day), self.clean(body)
         if self.is_deleted(anchor, aliases):
             return Appended(entry_id, path, False, Skipped.DELETED)
         # the folder's lock before the file's: two processes in two time zones would look into two files
@@ -97,7 +97,7 @@ class Journal(Undoable):
                 return Appended(entry_id, path, False, Skipped.THERE)
             document = parse_end(read_day_file(path), day)
             lines = [] if render.last_session(document) == anchor.session else [f"## Session {time}", ""]
-            lines += [f"### {time}", anchor.render(), *render.mark_lines(marks or {}), harmless, ""]
+            lines += render.entry_lines([f"### {time}", anchor.render(), *render.mark_lines(marks or {})], clean)
             block = render.joined(document, lines)
             self.origin.wrote((entry.raw for entry in parse(block, day).entries), CAPTURED)
             self.origin.saw(body)
@@ -110,18 +110,18 @@ class Journal(Undoable):
         Args:
             heading: our own words: the note stands under them alone, not among the day's others.
         """
-        path, harmless = self._day_path(memory, day), self._harmless(body)
+        path, clean = self._day_path(memory, day), self.clean(body)
         entry_id = uuid.uuid4().hex[:12]
         with disk.locked(self.home, path):
             data = read_day_file(path)
             document = parse_end(data, day)
             block = render.joined(document, ["## Notes", ""] if not heading and not render.in_notes(document) else [])
             head = f"## {heading}" if heading else f"### {time}"
-            block += render.as_lines(document, [head, f"<!-- id:{entry_id} -->", harmless, ""])
+            block += render.as_lines(document, render.entry_lines([head, f"<!-- id:{entry_id} -->"], clean))
             first = f"# {day}\n\n".encode()
             self.origin.wrote(entry.raw for entry in parse(block, day).entries)
             change = new_change(
-                "add", memory, path, entry_id, render.first_line(harmless), len(data or first), b"", block, data,
+                "add", memory, path, entry_id, render.first_line(clean), len(data or first), b"", block, data,
                 (data or first) + block,
             )  # fmt: skip
             seq = self.history.record(change)
@@ -144,7 +144,7 @@ class Journal(Undoable):
         """
         if self.origin.has_seen(body):
             return None
-        done, harmless = None, self._harmless(body)
+        done, clean = None, self.clean(body)
         names = {turn_id(anchor.agent, anchor.session, name) for name in (anchor.turn, *aliases)}
         for path in self.turns(memory).where(anchor, aliases):
             for entry in read_day(path).entries:
@@ -154,7 +154,7 @@ class Journal(Undoable):
                 def change(document: Document, entry: Entry) -> bytes:
                     old = entry.raw[entry.body_start - entry.start :]
                     new = render.with_marks(document, entry, {**entry.marks, **marks}) if marks else entry.raw
-                    return new[: len(new) - len(old)] + harmless.replace("\n", document.newline).encode("utf-8")
+                    return new[: len(new) - len(old)] + render.as_bytes(document, clean)
 
                 try:
                     new = self._splice(memory, "edit", [target_of(path, entry)], change)[0]
@@ -195,7 +195,7 @@ class Journal(Undoable):
             head = render.head_with_id(document, entry)
             if not head.endswith(b"\n") and head and body:
                 head += document.newline.encode()
-            return head + body.replace("\n", document.newline).encode("utf-8")
+            return head + render.as_bytes(document, body)
 
         return self._splice(memory, "edit", [target], change, undoable=undoable)[0]
 
@@ -218,15 +218,15 @@ class Journal(Undoable):
     def upgrade(self, memory: str, target: Target, body: str | None) -> Entry:
         """Settle a pending summary: *body* takes the place of the extractive one (None: that one stays), and the mark goes.
         No step of the owner's undo: it is capture's second half. Raises Conflict where somebody edited meanwhile."""
-        harmless = None if body is None else self._harmless(body)
+        clean = None if body is None else self.clean(body)
 
         def change(document: Document, entry: Entry) -> bytes:
             marks = {name: value for name, value in entry.marks.items() if name != "summary"}
             new = render.with_marks(document, entry, marks)
-            if harmless is None:
+            if clean is None:
                 return new
             old = entry.raw[entry.body_start - entry.start :]
-            return new[: len(new) - len(old)] + harmless.replace("\n", document.newline).encode("utf-8")
+            return new[: len(new) - len(old)] + render.as_bytes(document, clean)
 
         entry = self._splice(memory, "edit", [target], change, undoable=False)[0]
         self.origin.wrote([entry.raw], CAPTURED)
@@ -279,8 +279,7 @@ class Journal(Undoable):
             if clean is None:
                 return new
             old = entry.raw[entry.body_start - entry.start :]
-            text = render.body_of(clean, entry).replace("\n", document.newline).encode("utf-8")
-            return new[: len(new) - len(old)] + text
+            return new[: len(new) - len(old)] + render.as_bytes(document, render.body_of(clean, entry))
 
         batch = uuid.uuid4().hex
         self._splice(memory, "edit", [shown], change, batch=batch)
@@ -486,11 +485,11 @@ class Journal(Undoable):
 
     # -- helpers --------------------------------------------------------------------------------------------
 
-    def _harmless(self, body: str) -> str:
+    def clean(self, body: str) -> CleanText:
         """*body* without secrets, as lines that begin no entry, anchor or comment. What was made so before stays as it is."""
         from memsearch_engine.secrets.scan import redact
 
-        return escape_block(redact(body, self.home)[0])
+        return CleanText(escape_block(redact(body, self.home)[0]))
 
     def _day_path(self, memory: str, day: str) -> str:
         return disk.real_file(os.path.join(memory, f"{date.fromisoformat(day).isoformat()}.md"))

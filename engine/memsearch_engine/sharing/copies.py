@@ -29,7 +29,7 @@ from memsearch_engine.journal.merge import text_key
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, Anchor, Entry
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.shared import COPY_OF, REVIEW, SHARED
-from memsearch_engine.journal.text import escape_block, shown_line
+from memsearch_engine.journal.text import CleanText, shown_line
 from memsearch_engine.journal.undo import read_day_file
 from memsearch_engine.memory import Memory
 from memsearch_engine.place import shared_beside
@@ -103,7 +103,7 @@ class Copy(NamedTuple):
     heading: str
     anchors: list[Anchor]
     marks: dict[str, str]
-    body: str
+    body: CleanText
 
 
 def author(memory: Memory, name: str = "") -> str:
@@ -205,7 +205,7 @@ def lines_of(copy: Copy) -> list[str]:
     """A copy as it stands in a file. What is in it can begin no other entry."""
     anchors = [msgspec.structs.replace(anchor, kind="", path="").render() for anchor in copy.anchors]
     marks = render.mark_lines({name: shown_line(value) for name, value in copy.marks.items()})
-    return [f"### {shown_line(copy.heading).strip() or 'Note'}", *anchors, *marks, *escape_block(copy.body).split("\n")]
+    return render.entry_lines([f"### {shown_line(copy.heading).strip() or 'Note'}", *anchors, *marks], copy.body)[:-1]
 
 
 def listed(memory: Memory) -> list[SharedNote]:
@@ -306,7 +306,9 @@ def _copied(memory: Memory, entry: Entry, marks: dict[str, str]) -> tuple[Copy, 
     heading = redact(without_private(entry.heading, memory.place.root), memory.home)[0]
     kept = {name: entry.marks[name] for name in _KEPT if name in entry.marks}
     own = {"id": shared.shared_id(entry.id), COPY_OF: entry.id}
-    return Copy(heading, entry.anchors, own | marks | kept, said), tuple(one.placeholder for one in findings)
+    return Copy(heading, entry.anchors, own | marks | kept, memory.journal.clean(said)), tuple(
+        one.placeholder for one in findings
+    )
 
 
 def without_private(text: str, root: str) -> str:

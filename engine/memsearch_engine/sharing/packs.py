@@ -203,5 +203,5 @@ def _planned(memory: Memory, packed: _Packed) -> Planned:
 def _parts(entry: Entry, memory: Memory) -> Copy:
     """A shared note taken apart: what is not of it is left behind."""
     marks = {name: entry.marks[name] for name in _TAKEN if name in entry.marks}
-    body, heading = (redact(text, memory.home)[0] for text in (entry.body, entry.heading))
-    return Copy(heading, entry.anchors, {"id": entry.id, **marks}, body)
+    heading = redact(entry.heading, memory.home)[0]
+    return Copy(heading, entry.anchors, {"id": entry.id, **marks}, memory.journal.clean(entry.body))
