@@ -333,7 +333,7 @@ def _sections(path: str, text: str, home: Home) -> Iterator[NativeSection]:
     counts: dict[str, int] = {}
     for trail, first, stop in _blocks(lines, _FRONT.match(text)):
         words = redact("\n".join(lines[first:stop]).strip("\n").rstrip(), home)[0]
-        if not any(sign.isalnum() for sign in words):
+        if not any(char.isalnum() for char in words):
             continue
         count = counts[words] = counts.get(words, 0) + 1
         name = digest("native", path, words, *([str(count)] if count > 1 else []), size=6)

@@ -49,10 +49,10 @@ def slug_of(name: str) -> str:
     """A readable ASCII slug: letters and digits, other scripts as their code points, at most 32 characters."""
     folded = unicodedata.normalize("NFKD", name)
     words = []
-    for sign in folded:
-        if unicodedata.combining(sign):
+    for char in folded:
+        if unicodedata.combining(char):
             continue
-        words.append(sign if sign.isascii() else f"u{ord(sign):x}")
+        words.append(char if char.isascii() else f"u{ord(char):x}")
     return re.sub(r"[^a-z0-9]+", "_", "".join(words).lower()).strip("_")[:32].strip("_") or "project"
 
 

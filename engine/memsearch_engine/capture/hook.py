@@ -39,7 +39,7 @@ _KEEP = (
     "source",
     "reason",
 )
-_FENCE = b"memsearch-memory id="  # of what we say: some agents write its angle brackets in other signs
+_FENCE = b"memsearch-memory id="  # of what we say: some agents write its angle brackets in other characters
 #: Events around an action of the agent's.
 _ACTING = {"PreToolUse", "PostToolUse", "PostToolUseFailure"}
 #: Of a tool's input what says what it does; the rest can be a whole file.

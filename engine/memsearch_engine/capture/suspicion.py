@@ -24,7 +24,7 @@ _ORDERS = re.compile(
     """
 )
 #: The owner's own request, as capture writes it, may say whatever he likes.
-_HIS_WORDS = re.compile(r"^\s*[-*]\s+User asked: ")
+_OWNERS_WORDS = re.compile(r"^\s*[-*]\s+User asked: ")
 
 
 def orders(body: str, *, his_words: bool = True) -> list[str]:
@@ -34,6 +34,6 @@ def orders(body: str, *, his_words: bool = True) -> list[str]:
         his_words: the first line may be the owner's own request; not where anybody may have written the file.
     """
     lines = body.splitlines()
-    if his_words and lines and _HIS_WORDS.match(lines[0]):
+    if his_words and lines and _OWNERS_WORDS.match(lines[0]):
         lines = lines[1:]
     return [line.strip() for line in lines if _ORDERS.search(line)]

@@ -126,7 +126,7 @@ def _checked(event: Event) -> Event:
     ):
         if "\0" in value:
             raise ValueError("a zero byte in a path")
-        value.encode("utf-8", "strict" if any(0xD800 <= ord(sign) < 0xDC80 for sign in value) else "surrogateescape")
+        value.encode("utf-8", "strict" if any(0xD800 <= ord(char) < 0xDC80 for char in value) else "surrogateescape")
     return event
 
 

@@ -168,7 +168,7 @@ def make(memory: Memory, planned: Plan, progress: Progress | None = None) -> Dig
     work = _Work(memory.home, settings, planned, progress)
     text = work.digest()
     digest = checked(memory.home, text, planned.notes)
-    if not any(sign.isalnum() for sign in digest.text):
+    if not any(char.isalnum() for char in digest.text):
         raise MemsearchError(f"the answer of {planned.provider} has no words")
     digest.input_tokens, digest.output_tokens = work.input_tokens, work.output_tokens
     return digest

@@ -139,7 +139,7 @@ STOP_WORDS = frozenset(
         "your",
     ]
 )
-#: Chinese function words, dropped as bigrams or single signs.
+#: Chinese function words, dropped as bigrams or single characters.
 _CJK_STOP = frozenset(
     [
         "的",
@@ -171,7 +171,7 @@ _CJK_STOP = frozenset(
 
 _CJK = "\u2e80-\u2fdf\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
 _IS_CJK = re.compile(rf"[{_CJK}]")
-#: A look ahead, since the ranges hold signs that are no letters (and some that are none yet): a term is one ``\w+``.
+#: A look ahead, since the ranges hold characters that are no letters (and some that are none yet): a term is one ``\w+``.
 _TOKEN = re.compile(rf"(?:(?=\w)[{_CJK}])+|[^\W{_CJK}]+(?:[-./:@#\\]+[^\W{_CJK}]+)*", re.U)
 _WORD = re.compile(rf"[^\W{_CJK}]+")
 _PARTS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+|[^\W\dA-Za-z_]+")
@@ -197,7 +197,7 @@ def stem(word: str) -> str:
 
 def _fold(word: str) -> str:
     """Without accents, so that ``für`` and ``fur`` meet."""
-    return "".join(sign for sign in unicodedata.normalize("NFKD", word) if not unicodedata.combining(sign))
+    return "".join(char for char in unicodedata.normalize("NFKD", word) if not unicodedata.combining(char))
 
 
 def encode(term: str) -> str:
@@ -205,13 +205,13 @@ def encode(term: str) -> str:
     return re.sub(r"\W+", "_", term)[:_MAX_TERM]
 
 
-def is_cjk(sign: str) -> bool:
-    return not sign.isascii() and _IS_CJK.match(sign) is not None
+def is_cjk(char: str) -> bool:
+    return not char.isascii() and _IS_CJK.match(char) is not None
 
 
 def script(text: str) -> str:
-    """In which writing a text is: ``cjk`` where more than a seventh of its letters are such signs, else ''."""
-    letters = [sign for sign in text if sign.isalpha()]
+    """In which writing a text is: ``cjk`` where more than a seventh of its letters are such characters, else ''."""
+    letters = [char for char in text if char.isalpha()]
     return "cjk" if sum(map(is_cjk, letters)) > 0.15 * len(letters) else ""
 
 
@@ -244,7 +244,7 @@ def _token_terms(token: str) -> tuple[str, ...]:
 
 
 def _bigrams(run: str) -> list[str]:
-    """Overlapping pairs, and the last sign alone so that a search for one sign can use prefixes."""
+    """Overlapping pairs, and the last character alone so that a search for one can use prefixes."""
     pairs = [run[i : i + 2] for i in range(len(run) - 1)] + [run[-1]]
     return [pair for pair in pairs if pair not in _CJK_STOP]
 
@@ -252,7 +252,7 @@ def _bigrams(run: str) -> list[str]:
 def query_terms(text: str) -> list[str]:
     """The distinct terms of a query. A query made of stop words only keeps them, so that it can still match."""
     found = list(dict.fromkeys(terms(text)))
-    if len(found) > 1:  # a query's last single sign is only needed when it stands alone
+    if len(found) > 1:  # a query's last single character is only needed when it stands alone
         found = [term for term in found if not (len(term) == 1 and is_cjk(term))] or found
     return found or [encode(word.lower()) for word in _WORD.findall(text)]
 
@@ -277,7 +277,7 @@ def is_english(text: str) -> bool:
     letters = sum(map(len, words))
     if not letters:
         return True
-    foreign = sum(sign > "\u024f" for word in words for sign in word)
+    foreign = sum(char > "\u024f" for word in words for char in word)
     if foreign * 5 > letters:
         return False
     others = sum(word in _OTHER_WORDS for word in words)

@@ -32,7 +32,7 @@ _FENCED = re.compile(r"(```|~~~).*?(?:\1|\Z)", re.S)
 _PLACEHOLDER = re.compile(r"\[REDACTED:[^\]\n]*\]")
 #: Terms that a prompt must have beside the note's, and their share of its own: an extractive note begins with it.
 _NEW_TERMS, _NEW_SHARE = 2, 0.25
-_CJK_WEIGHT = 3  # a CJK sign is about a token, an English word of five letters too
+_CJK_WEIGHT = 3  # a CJK character is about a token, an English word of five letters too
 
 
 class Chunk(msgspec.Struct):
@@ -59,7 +59,7 @@ def chunks_of(entry: Entry, max_chars: int = 1500, asked: str = "") -> list[Chun
     first_line = entry.end_line - body.count("\n") if body else entry.start_line
     pieces = split(body, max_chars)
     found: list[Chunk] = []
-    line = first_line  # of the piece's first sign
+    line = first_line  # of the piece's first character
     for part, (start, stop) in enumerate(pieces):
         breaks = body.count("\n", start, stop)
         text = body[start:stop].strip("\n")
@@ -117,7 +117,7 @@ def weight(text: str) -> int:
     """Length in Latin letters: what the model's token limit is measured by."""
     if text.isascii():
         return len(text)
-    return sum(_CJK_WEIGHT if is_cjk(sign) else 1 for sign in text)
+    return sum(_CJK_WEIGHT if is_cjk(char) else 1 for char in text)
 
 
 def split(text: str, max_chars: int) -> list[tuple[int, int]]:

@@ -110,8 +110,8 @@ def speaks(embedder: Embedder, text: str) -> bool:
     """Whether the model can be expected to understand the script of *text*."""
     if getattr(getattr(embedder, "model", None), "languages", "") != "English":
         return True
-    letters = [sign for sign in text if sign.isalpha()]
-    return sum(sign.isascii() for sign in letters) >= 0.7 * len(letters)
+    letters = [char for char in text if char.isalpha()]
+    return sum(char.isascii() for char in letters) >= 0.7 * len(letters)
 
 
 def ordinary(embedder: Embedder) -> dict[str, np.ndarray] | None:
@@ -132,14 +132,14 @@ def _onnx_fingerprint(files: models.ModelFiles) -> str:
     info = files.onnx.stat()
     identity = files.model.sha256 or f"{info.st_size}:{info.st_mtime_ns}"
     name = files.onnx.parent.name if files.model.source == "folder" else files.model.name
-    slug = "".join(sign if sign.isalnum() else "-" for sign in name.lower())[:40]
+    slug = "".join(char if char.isalnum() else "-" for char in name.lower())[:40]
     tag = digest("onnx", files.model.name, identity, str(files.tokenizer.stat().st_size), CHUNKER_VERSION)
     return f"{slug}-{tag[:8]}"
 
 
 def _http_fingerprint(settings: Embedding) -> str:
     _, model, _ = PRESETS[settings.provider]
-    slug = "".join(sign if sign.isalnum() else "-" for sign in (settings.model or model).lower())[:40]
+    slug = "".join(char if char.isalnum() else "-" for char in (settings.model or model).lower())[:40]
     where = _base_of(settings)
     tag = digest(settings.provider, where, settings.model or model, str(settings.dimension), CHUNKER_VERSION)
     return f"{slug}-{tag[:8]}"

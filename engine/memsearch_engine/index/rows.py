@@ -178,11 +178,11 @@ class Filter(msgspec.Struct, frozen=True):
 
 
 def _begins(session: str) -> str:
-    """A session by its beginning. ``_`` stands for any sign in a pattern (Query.admits sorts that out), ``%`` for all."""
+    """A session by its beginning. ``_`` stands for any character in a pattern (Query.admits sorts that out), ``%`` for all."""
     if "%" in session or session.startswith("_"):
         return f"session == {_quoted(session)}"
     return f"session like {_quoted(session + '%')}"
 
 
 def _quoted(value: str) -> str:
-    return '"' + "".join("\\" + sign if sign in '"\\' else sign for sign in value if sign.isprintable()) + '"'
+    return '"' + "".join("\\" + char if char in '"\\' else char for char in value if char.isprintable()) + '"'

@@ -94,7 +94,7 @@ def list_files(root: str | os.PathLike[str]) -> Listing:
         for item in items:
             if item.name.startswith("."):
                 continue
-            if not item.path.isprintable() and any("\ud800" <= sign <= "\udfff" for sign in item.path):
+            if not item.path.isprintable() and any("\ud800" <= char <= "\udfff" for char in item.path):
                 listing.problems.append((item.path.encode("utf-8", "replace").decode(), "its name is not UTF-8"))
                 continue
             try:

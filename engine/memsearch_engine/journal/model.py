@@ -116,7 +116,7 @@ class Entry(msgspec.Struct):
 
     @property
     def title(self) -> str:
-        """The first line of text, without list and quote signs: what a list shows."""
+        """The first line of text, without list and quote markers: what a list shows."""
         for line in self.body.splitlines():
             text = line.strip().lstrip("-*+> ").strip()
             if text and not text.startswith(("```", "~~~", "<!--")):
@@ -145,7 +145,7 @@ def path_said(value: str) -> str:
     return value.replace("-\u2010", "--")
 
 
-#: A branch's name that is told: letters, digits and a few signs. git allows more, hidden letters and directions of writing among it.
+#: A branch's name that is told: letters, digits and a few characters. git allows more, hidden letters and directions of writing among it.
 _BRANCH = re.compile(r"[\w./+@#=,-]{1,120}")
 
 

@@ -39,7 +39,7 @@ def parse(data: bytes, name: str = "") -> Document:
     """Parse a day file's bytes.
 
     Args:
-        data: the file, any encoding; only ASCII signs are looked at.
+        data: the file, any encoding; only ASCII characters are looked at.
         name: the day or file stem; part of the id of entries that have nothing else to be known by.
     """
     found = sections(data)

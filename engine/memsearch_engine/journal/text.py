@@ -49,12 +49,12 @@ def plain(text: str) -> str:
 
 def shown(text: str) -> str:
     """*text* as it may reach a terminal: what would move a cursor, set a title, write a clipboard or turn the order of letters is a
-    visible mark, a tab is blanks. One sign stays one sign, but for tabs; newlines stay."""
+    visible mark, a tab is blanks. One character stays one character, but for tabs; newlines stay."""
     return text if text.isprintable() else text.expandtabs(_TAB).translate(_SHOWN)
 
 
 def shown_line(text: str) -> str:
-    """The same on one line; every sign stays one sign, so that places in *text* stay what they are."""
+    """The same on one line; every character stays one character, so that places in *text* stay what they are."""
     return text if text.isprintable() else text.translate(_SHOWN_IN_LINE)
 
 

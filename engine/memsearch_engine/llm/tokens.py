@@ -11,5 +11,5 @@ _ASCII_PER_TOKEN = 3.3
 
 def estimate(text: str) -> int:
     """Tokens of *text*, at least as many as the models count."""
-    ascii_signs = sum(1 for sign in text if sign < "\x80") if not text.isascii() else len(text)
-    return int(ascii_signs / _ASCII_PER_TOKEN + 1.3 * (len(text) - ascii_signs)) + (1 if text else 0)
+    ascii_characters = sum(1 for char in text if char < "\x80") if not text.isascii() else len(text)
+    return int(ascii_characters / _ASCII_PER_TOKEN + 1.3 * (len(text) - ascii_characters)) + (1 if text else 0)

@@ -44,7 +44,7 @@ from memsearch_engine.usage import cited
 
 COOLDOWN_S = 6 * 3600.0
 _INLINE_TOKENS = 20_000  # of a diff that is shown at once
-_READ_SIGNS = 60_000
+_READ_CHARACTERS = 60_000
 _LISTED = 2_000
 _HITS = 200
 _NOTES = 200  # of a session, that are looked at for a newer word
@@ -400,7 +400,7 @@ class FileTools:
         if first_line < 1 or lines < 1 or first_line > max(1, len(text)):
             raise ValueError(f"{path} has {len(text)} lines")
         shown = "\n".join(text[first_line - 1 : first_line - 1 + lines])
-        return shown if len(shown) <= _READ_SIGNS else shown[:_READ_SIGNS] + "\n… cut: ask for fewer lines"
+        return shown if len(shown) <= _READ_CHARACTERS else shown[:_READ_SIGNS] + "\n… cut: ask for fewer lines"
 
     def search(self, text: str) -> str:
         if not text.strip():

@@ -44,7 +44,7 @@ FOLDER = "skill-candidates"
 _MAX_SKILLS, _MAX_BODY, _MAX_LINES = 5, 12_000, 160
 _MAX_FILE = 256 * 1024
 _COMMANDS = 60  # that are shown to a model
-_SHOWN, _SHOWN_SIGNS = 8, 3000  # skills that are shown to a model, and characters of one
+_SHOWN, _SHOWN_CHARACTERS = 8, 3000  # skills that are shown to a model, and characters of one
 _MOST, _MAX_SOURCES = 500, 200
 #: Languages of code that nobody runs line by line in a shell.
 _NO_SHELL = frozenset(
@@ -313,7 +313,7 @@ def _question(home: Home, project: Project, material: Material) -> str:
             "",
             "Skills that exist:",
             *(
-                f"<skill>\n{reading.quoted(redact(plain(skill.text), home)[0][:_SHOWN_SIGNS])}\n</skill>"
+                f"<skill>\n{reading.quoted(redact(plain(skill.text), home)[0][:_SHOWN_CHARACTERS])}\n</skill>"
                 for skill in existing
             ),
         ]
@@ -395,7 +395,7 @@ def checked_body(home: Home, body: str, confirmed: Callable[[str], bool]) -> tup
         and not orders(line, his_words=False)
     ]
     text = balance_fences("\n".join(lines).strip())
-    if not any(sign.isalnum() for sign in text):
+    if not any(char.isalnum() for char in text):
         return "", "it says nothing"
     if orders(" ".join(text.split()), his_words=False):
         return "", "it reads like an order to agents"

@@ -26,7 +26,7 @@ ERRORS = "Errors met: "
 _LONG = 40
 MIN_TOKENS = 20  # of a note: less says nothing
 _ALIKE = 0.5
-#: Zero-width signs, soft hyphens and tag characters.
+#: Zero-width characters, soft hyphens and tag characters.
 _UNSEEN = re.compile("[\u200b\u2060\u00ad\U000e0000-\U000e007f]")
 
 
@@ -78,7 +78,7 @@ def is_said(entry: Entry, text: str) -> bool:
 
 
 def lines(body: str) -> list[str]:
-    """Its lines without list signs."""
+    """Its lines without list markers."""
     found = (_LIST_SIGN.sub("", line).strip() for line in seen(body).splitlines())
     return [line for line in found if line]
 

@@ -51,8 +51,8 @@ def private_keys(text: str) -> Iterator[Span]:
             line = None if text.startswith("-----BEGIN", place) else _KEY_LINE.match(text, place)
             if line is None or line.end() == place:
                 break
-            signs = len(re.sub(r"[^A-Za-z0-9+/=]", "", line[0]))
-            body += signs if signs >= _MIN_KEY else 0
+            count = len(re.sub(r"[^A-Za-z0-9+/=]", "", line[0]))
+            body += count if count >= _MIN_KEY else 0
             place = line.end()
         if body >= _MIN_KEY:
             yield begin.start(), place, "pem-private-key"
@@ -241,8 +241,8 @@ def _is_phrase(words: list[str]) -> bool:
 
 def _is_wif(text: str) -> bool:
     number = 0
-    for sign in text:
-        number = number * 58 + _BASE58.index(sign)
+    for char in text:
+        number = number * 58 + _BASE58.index(char)
     data = number.to_bytes(38, "big").lstrip(b"\0")
     return len(data) in (37, 38) and hashlib.sha256(hashlib.sha256(data[:-4]).digest()).digest()[:4] == data[-4:]
 
@@ -279,13 +279,13 @@ _NEW_NAME = re.compile(r"[A-Za-z_][\w.-]*=[^=]")
 
 
 def _goes_on(text: str, place: int) -> bool:
-    """Whether a line is the rest of a token: nothing but its signs, no words, and no name of its own."""
+    """Whether a line is the rest of a token: nothing but its characters, no words, and no name of its own."""
     rest = _REST.match(text, place)
     return rest is not None and not _NEW_NAME.match(rest[0]) and mixed(rest[0]) and not wordy(rest[0])
 
 
 def unwrapped(text: str) -> tuple[str, list[tuple[int, int]]]:
-    """*text* with lines joined where a word seems to run on, and (place in the result, signs left out before it)."""
+    """*text* with lines joined where a word seems to run on, and (place in the result, characters left out before it)."""
     parts, removed, end, lost = [], [(0, 0)], 0, 0
     for match in _WRAP.finditer(text):
         if not _goes_on(text, match.end()):

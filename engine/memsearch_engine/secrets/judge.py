@@ -22,7 +22,7 @@ _NO_VALUE = re.compile(r"(?i)(?:url|uri|_file|path|name|policy|rotation|header|c
 _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+!?$")
 _PLACEHOLDER = re.compile(r"__\w+__$|@@\w+@@$|(?:PASSWORD|PASSWD|PASS|PWD|SECRET|TOKEN|KEY)$")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
-_FEW_SIGNS = 5  # a token of fewer different signs is an example
+_FEW_CHARACTERS = 5  # a token of fewer different characters is an example
 
 
 def is_reference(value: str) -> bool:
@@ -32,7 +32,7 @@ def is_reference(value: str) -> bool:
 
 def wordy(value: str, length: float = _WORD_LENGTH) -> bool:
     """Whether *value* reads like words or an identifier: its runs of letters have at least *length* in the mean."""
-    digits = sum(sign.isdigit() for sign in value)
+    digits = sum(char.isdigit() for char in value)
     if digits * 10 > len(value) * 3:
         return False
     runs = _RUNS.findall(value)
@@ -40,7 +40,7 @@ def wordy(value: str, length: float = _WORD_LENGTH) -> bool:
 
 
 def mixed(value: str) -> bool:
-    return any(sign.isdigit() for sign in value) and any(sign.isalpha() for sign in value)
+    return any(char.isdigit() for char in value) and any(char.isalpha() for char in value)
 
 
 _SAID_NO = re.compile(
@@ -51,15 +51,15 @@ _SAID_NO = re.compile(
 _METHOD = re.compile(
     r"(?i)(?:argon2\w*|[bs]crypt\w*|pbkdf2\w*|sha-?\d+|md5\w*|base\d\d|utf-?\d+|1password|bitwarden|(?:ctrl|alt|shift|cmd|meta)\+.*|oauth\d?\S*)$"
 )
-_SIGNS = "!#%&*?+=~^@$§"
+_SYMBOLS = "!#%&*?+=~^@$§"
 
 
 def is_said(value: str) -> bool:
-    """Whether a word that prose or a table gives as a secret is one: it mixes letters with digits or signs and is no name, number,
+    """Whether a word that prose or a table gives as a secret is one: it mixes letters with digits or symbols and is no name, number,
     date, version, address or path."""
     if (
         not 6 <= len(value) <= 200
-        or any(sign.isspace() for sign in value)
+        or any(char.isspace() for char in value)
         or is_reference(value)
         or _SAID_NO.match(value)
         or _METHOD.match(value)
@@ -67,12 +67,12 @@ def is_said(value: str) -> bool:
         return False
     if re.search(r"://|[()\[\]{}=|\\<>]|\.\.|^[/.#-]|[:…]$|[^\x21-\x7e]", value):
         return False
-    letters = any(sign.isalpha() for sign in value)
-    signs = any(sign in _SIGNS for sign in value.rstrip("!?.…"))
-    digits = any(sign.isdigit() for sign in value)
-    if not letters or not (digits or signs):
+    letters = any(char.isalpha() for char in value)
+    symbols = any(char in _SYMBOLS for char in value.rstrip("!?.…"))
+    digits = any(char.isdigit() for char in value)
+    if not letters or not (digits or symbols):
         return False
-    return signs or not wordy(value, 5.0) or (digits and len(value) >= 8 and "." not in value and "/" not in value)
+    return symbols or not wordy(value, 5.0) or (digits and len(value) >= 8 and "." not in value and "/" not in value)
 
 
 def is_token(rule: str, value: str) -> bool:
@@ -87,17 +87,17 @@ def is_token(rule: str, value: str) -> bool:
         except (binascii.Error, ValueError):
             return False
     if rule == "otp-seed":
-        return len(set(value)) >= _FEW_SIGNS and (any(sign.isdigit() for sign in value) or len(value) >= 16)
+        return len(set(value)) >= _FEW_CHARACTERS and (any(char.isdigit() for char in value) or len(value) >= 16)
     if rule == "terraform-default":
-        return mixed(value) or any(sign in _SIGNS for sign in value)
+        return mixed(value) or any(char in _SYMBOLS for char in value)
     if rule in ("said", "auth-header") and (not mixed(value) or _METHOD.match(value)):
         return False
     if rule in ("hf-token", "github-token", "slack-token"):
-        return len(set(value[8:])) >= _FEW_SIGNS
+        return len(set(value[8:])) >= _FEW_CHARACTERS
     if rule in ("bearer", "openai-key", "auth-header", "query-token", "cookie"):
-        return not wordy(value) and len(set(value[8:])) >= _FEW_SIGNS
+        return not wordy(value) and len(set(value[8:])) >= _FEW_CHARACTERS
     if rule in ("said", "cli-password") and (wordy(value) or "/" in value):
-        return any(sign in "!#%&*?+=~^" for sign in value)
+        return any(char in "!#%&*?+=~^" for char in value)
     return True
 
 

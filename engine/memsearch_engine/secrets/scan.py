@@ -316,7 +316,7 @@ def _assignments(text: str) -> Iterator[Span]:
         if _SPOKEN.fullmatch(name[0]) and (match := _QUOTED.match(text, name.end())):
             value = match["v"]  # in quotes, blanks may stand in it
             shell = key.isupper() and key.endswith("PASSWORD") and " " in value and any(s.isdigit() for s in value)
-            plain = wordy(value) and not any(sign in " !#%&*?+=~^" for sign in value)
+            plain = wordy(value) and not any(char in " !#%&*?+=~^" for char in value)
             if not is_reference(value) and (shell or (mixed(value) and not plain)):
                 yield *match.span("v"), "assigned-secret"
 

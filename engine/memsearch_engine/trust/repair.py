@@ -26,7 +26,7 @@ from memsearch_engine.journal.write import Target
 from memsearch_engine.memory import Memory
 
 Kind = Literal["stub", "error", "echo", "prompt", "duplicate", "vanished", "merged", "returned"]
-_MIN_SIGNS = 5
+_MIN_CHARACTERS = 5
 _ERROR_WORDS = 9  # an error text is short; a sentence about one is a note
 _SHINGLE, _SKETCH, _ALIKE = 3, 8, 0.7
 _MIN_WORDS = 6
@@ -143,7 +143,7 @@ def _junk(entry: Entry) -> tuple[Kind, str] | None:
     if "pin" in entry.marks:
         return None
     first = next((line.strip() for line in body.splitlines() if line.strip()), "")
-    if len(re.sub(r"[\W_]", "", body)) < _MIN_SIGNS and not re.search(r"[\u3040-\u9fff\uac00-\ud7af]{2}", body):
+    if len(re.sub(r"[\W_]", "", body)) < _MIN_CHARACTERS and not re.search(r"[\u3040-\u9fff\uac00-\ud7af]{2}", body):
         return "stub", first or "no text at all"
     lines = [line.strip(" -*+>\t") for line in body.splitlines() if line.strip()]
     if len(lines) <= 2 and len(_words(lines[0])) <= _ERROR_WORDS and _ERROR.match(lines[0]):

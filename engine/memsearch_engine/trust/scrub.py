@@ -46,7 +46,7 @@ from memsearch_engine.trust.forms import Forms
 _NOTE = "scrub.json"
 _CHUNK = 1 << 20
 #: The owner's own: never changed, and he is told.
-_HIS = ("config.toml", "plugins", "models")
+_OWNERS = ("config.toml", "plugins", "models")
 #: Beginnings of names: a catalog that was set aside is one, too.
 _CACHES = ("cache.db", "index", "offsets")
 _LOCK_S = 20.0
@@ -213,7 +213,7 @@ def _ours(home: Home, projects: list[Project]) -> Iterator[tuple[str, Path]]:
     for path in _regular(home.root):
         inside = path.relative_to(home.root)
         top = inside.parts[0]
-        if top in _HIS:
+        if top in _OWNERS:
             continue
         kind = {
             "history.db": "history",
@@ -300,7 +300,7 @@ def _inflated(path: Path) -> bytes:
 def _others(home: Home, forms: Forms, folders: AgentFolders, progress: Progress | None) -> list[Place]:
     """Files that hold a secret and are not ours: the owner's settings, the agents' conversations."""
     found: list[Place] = []
-    for name in _HIS[:2]:
+    for name in _OWNERS[:2]:
         top = home.root / name
         for path in [top] if top.is_file() else _regular(top):
             if count := _count_raw(path, forms):

@@ -42,7 +42,7 @@ _OWN = frozenset(
 )
 _SUB_AGENTS = ("delegate", "subagent__execute_task", "dynamic_task__create_task")
 _SHELLS = ("developer__shell",)
-_SHELL_HISTORY = re.compile(r"<shell_history>\n.*?</shell_history>\n\n", re.S)
+_SHELL_OWNERSTORY = re.compile(r"<shell_history>\n.*?</shell_history>\n\n", re.S)
 _SENT_OFF = re.compile(r"Subagent ID: [^\n]*\n\n")
 _COMMANDS = ("/compact", "/summarize")
 _REFUSED = "Ran into this error: "  # of versions that kept it
@@ -300,7 +300,7 @@ class GooseConversation(Conversation):
 def _typed(blocks: list[dict[str, Any]]) -> str:
     """What the person typed: the first text. Files that were attached come behind it, what the shell did before stands in front."""
     said = next((text_of(block.get("text")) for block in blocks if block.get("type") == "text"), "")
-    words = _SENT_OFF.sub("", _SHELL_HISTORY.sub("", said, count=1), count=1) if said else ""
+    words = _SENT_OFF.sub("", _SHELL_OWNERSTORY.sub("", said, count=1), count=1) if said else ""
     if words.strip():
         return words
     return "[image]" if any(block.get("type") == "image" for block in blocks) else ""
