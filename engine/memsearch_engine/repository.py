@@ -164,6 +164,19 @@ def at_commit(common_dir: str, commit: str, relative: str) -> bytes | None:
         store.close()
 
 
+def worktrees(common_dir: str) -> list[str]:
+    """The folders of a repository's linked worktrees, as it names them."""
+    found = []
+    with contextlib.suppress(OSError):
+        for name in os.listdir(os.path.join(common_dir, "worktrees")) if common_dir else ():
+            with contextlib.suppress(OSError):
+                line = inside.read(os.path.join(common_dir, "worktrees", name, "gitdir"), _MAX_LINE).decode(
+                    "utf-8", "replace"
+                )
+                found.append(os.path.dirname(line.strip()))
+    return [folder for folder in found if os.path.isabs(folder)]
+
+
 def user_name(common_dir: str) -> str:
     """What git calls this user in a repository (``user.name``), by its own configuration or the user's; '' where that says nothing."""
     from dulwich.config import ConfigFile

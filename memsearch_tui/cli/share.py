@@ -15,6 +15,11 @@ from memsearch_tui.cli.options import as_json
 from memsearch_tui.counted import many
 
 _SIGNS = {ShareChange.NEW: "+", ShareChange.CHANGED: "~", ShareChange.SAME: "=", ShareChange.REFUSED: "!"}
+_SINCE = {
+    "changed": "your note says something else by now: `memsearch share` it again",
+    "superseded": "your note is superseded by now: share the newer one, `--withdraw` this",
+    "gone": "your note is gone: `--withdraw` takes this back, too",
+}
 _LINES = 6
 _SOME_REFUSED = 5
 
@@ -65,7 +70,9 @@ def share(
     memory, wanted = Memory(), bool(names or query)
     sharing = engine.Sharing(memory)
     if withdraw:
-        return _withdraw(sharing, names, yes, json_)
+        if query or pack:
+            raise UsageError("--withdraw takes back the notes that are named", "`memsearch share` lists what is shared")
+        return _withdraw(sharing, names, dry_run, yes, json_)
     if not wanted and not pack:
         return _list(memory, sharing, json_)
     planned = None
@@ -97,7 +104,12 @@ def _share(
             {"notes": [_planned_json(one) for one in planned], "files": files, "ignored_by_git": ignored, "dry_run": dry_run}
         )  # fmt: skip
     elif files:
-        output.say(f"{many(len(new), 'note')} shared: commit .memsearch/shared · `memsearch undo` takes it back")
+        there = (
+            ""
+            if os.path.abspath(os.getcwd()).startswith(memory.place.root)
+            else f" in {output.safe(memory.place.root)}"
+        )
+        output.say(f"{many(len(new), 'note')} shared: commit .memsearch/shared{there} · `memsearch undo` takes it back")
     elif not new:
         output.say("nothing to share")
     if ignored and not json_:
@@ -131,14 +143,18 @@ def _pack(
     return _SOME_REFUSED if refused else 0
 
 
-def _withdraw(sharing: engine.Sharing, names: tuple[str, ...], yes: bool, json_: bool) -> int:
+def _withdraw(sharing: engine.Sharing, names: tuple[str, ...], dry_run: bool, yes: bool, json_: bool) -> int:
     if not names:
         raise UsageError("name the notes to take back", "`memsearch share` lists what is shared")
-    output.confirm(f"Take {many(len(names), 'shared note')} out of the work tree?", yes)
-    gone = sharing.withdraw(names)
+    gone = sharing.named(names)
+    for one in () if json_ else gone:
+        output.echo(f"- {output.safe(one.author)}  {one.day} {one.time}  {one.id[:8]}  {output.safe(one.title)[:80]}")
+    if not dry_run:
+        output.confirm(f"Take {many(len(gone), 'shared note')} out of the work tree?", yes)
+        sharing.withdraw([one.id for one in gone])
     if json_:
-        output.emit({"withdrawn": [{"entry_id": one.id, "path": one.path} for one in gone]})
-    else:
+        output.emit({"withdrawn": [{"entry_id": one.id, "path": one.path} for one in gone], "dry_run": dry_run})
+    elif not dry_run:
         output.say(f"{many(len(gone), 'note')} withdrawn: commit that · `memsearch undo` brings them back")
     return 0
 
@@ -165,15 +181,15 @@ def _list(memory: Memory, sharing: engine.Sharing, json_: bool) -> int:
 
 def _states(one: engine.SharedNote) -> list[str]:
     waits = {
-        "arrived": "waits: it is not committed",
+        "arrived": "waits: it is not committed, or the repository is another user's",
         "outside": "waits: from outside",
         "suspect": "waits: it reads like an order",
     }
     states = [waits.get(one.waits, "waits")] if one.waits else []
     if one.is_mine and not one.is_committed:
         states.append("not committed yet")
-    if one.differs:
-        states.append("your note says something else by now: `memsearch share` it again")
+    if one.since:
+        states.append(_SINCE[one.since])
     if one.is_due:
         states.append(f"to be looked at again since {one.review}")
     return states
@@ -196,7 +212,7 @@ def _show(memory: Memory, planned: list[engine.PlannedShare]) -> None:
                 output.echo(output.style(f"    {many(len(one.replaced), 'secret')} left out", dim=True))
 
 
-def take(path: str, expected: str, dry_run: bool, yes: bool, json_: bool) -> int:
+def take(path: str, expected: str | None, dry_run: bool, yes: bool, json_: bool) -> int:
     """What ``memsearch import FILE`` does with a pack."""
     memory = Memory()
     sharing = engine.Sharing(memory)
@@ -227,7 +243,7 @@ def take(path: str, expected: str, dry_run: bool, yes: bool, json_: bool) -> int
             output.say(f"{many(len(conflicts), 'note')} had been changed here, too: `memsearch sync conflicts` decides")
     elif not new:
         output.say("nothing new in it")
-    return 0
+    return _SOME_REFUSED if any(one.change is ShareChange.REFUSED for one in received.notes) else 0
 
 
 def _planned_json(one: engine.PlannedShare) -> dict[str, Any]:

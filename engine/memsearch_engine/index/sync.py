@@ -22,6 +22,7 @@ from memsearch_engine.index.rows import LONGTERM_KINDS
 from memsearch_engine.journal.files import DayFile, Listing, list_files
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.parse import parse
+from memsearch_engine.journal.shared import list_shared
 from memsearch_engine.settings import Settings
 from memsearch_engine.transcripts.model import TurnName
 
@@ -67,7 +68,7 @@ def scan(
     listed: list[tuple[str, bool]] = []  # (root, whether what is not in it is gone)
     unreadable: set[str] = set()
     for root in dict.fromkeys(os.path.abspath(root) for root in roots):
-        listing = list_files(root)
+        listing = list_shared(root) if root == shared else list_files(root)
         own = root in (memory, shared, longterm)
         keep = [file for file in _kept(listing, root, settings, own=own) if file.path not in present]
         gone_root = not os.path.exists(root)

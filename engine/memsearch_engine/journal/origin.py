@@ -84,7 +84,7 @@ class Origin:
         self._adopt(memory)
         known = self._known(entries)
         found = [entry for entry in entries if key_of(entry.raw) not in known]
-        if found and shared.is_in(path, memory):
+        if found and shared.author_of(path) and shared.is_in(path, memory):
             let_in = shared.committed(path, memory)
             found = [entry for entry in found if shared.with_lf(entry.raw) not in let_in]
         return {entry.id for entry in found}

@@ -24,6 +24,8 @@ from memsearch_engine.repository import at_commit, head_of
 
 #: Marks of a shared note.
 COPY_OF, SHARED, REVIEW = "copy-of", "shared", "review"
+#: How this home came by a shared note (``Origin``): its owner shared it, or imported it with a pack.
+WRITTEN, IMPORTED = "shared", "imported"
 _MAX_AUTHOR = 40
 
 
@@ -38,11 +40,33 @@ def belongs(path: str, memory: str) -> bool:
     return path.startswith(memory + os.sep) or is_in(path, memory)
 
 
+def list_shared(folder: str) -> Listing:
+    """The shared notes of a project. Only what has a day and an author, and is no link: in a folder that others write, a link would have
+    their word lead to what is the owner's alone. What else lies there is named as a problem, and read by nobody."""
+    if not folder or not os.path.lexists(folder):
+        return Listing([], [])
+    if os.path.islink(folder):
+        return Listing(
+            [], [(folder, "a link: shared notes are read from a folder of the project's own")], complete=False
+        )
+    found = list_files(folder)
+    listing = Listing([], list(found.problems), found.complete)
+    for file in found.files:
+        if os.path.islink(file.path):
+            listing.problems.append((file.path, "a link: no shared note is read from it"))
+        elif not author_of(file.path) or not file.day:
+            listing.problems.append((file.path, f"no shared notes: {SHARED_FOLDER}/<author>/YYYY-MM-DD.md has those"))
+        else:
+            listing.files.append(file)
+    return listing
+
+
 def list_notes(memory: str) -> Listing:
-    """The files of both folders. A fresh clone may have shared notes and no others."""
-    if not os.path.isdir(shared_beside(memory)):
+    """The files of both folders, the project's own first. A fresh clone may have shared notes and no others."""
+    folder = shared_beside(memory)
+    if not os.path.lexists(folder):
         return list_files(memory)
-    shared = list_files(shared_beside(memory))
+    shared = list_shared(folder)
     if not os.path.lexists(memory):
         return shared
     own = list_files(memory)
@@ -56,16 +80,18 @@ def list_dated(memory: str) -> list[DayFile]:
 
 
 def author_of(path: str) -> str:
-    """Who shared the notes of a file; '' for a file that is not shared."""
+    """Who shared the notes of a file; '' for a file that is not shared, or by nobody who has a name (``author_name``)."""
     folder, name = os.path.split(os.path.dirname(path))
     base, between = os.path.split(folder)
-    return name if between == SHARED_FOLDER and os.path.basename(base) == MARKER else ""
+    is_shared = between == SHARED_FOLDER and os.path.basename(base) == MARKER
+    return name if is_shared and author_name(name) == name else ""
 
 
 def author_name(name: str) -> str:
     """A person's name as that of a folder: one word in small letters; '' where nothing is left of it."""
     plain = unicodedata.normalize("NFC", name).strip().lower()
-    return re.sub(r"[^\w.]+", "-", plain)[:_MAX_AUTHOR].strip("-._")
+    kept = (char if char.isalnum() or char in "._" or unicodedata.category(char)[0] == "M" else "-" for char in plain)
+    return re.sub("-+", "-", "".join(kept))[:_MAX_AUTHOR].strip("-._")
 
 
 def path_for(memory: str, author: str, day: str) -> str:

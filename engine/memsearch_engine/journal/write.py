@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import uuid
-from collections.abc import Callable, Container, Iterable
+from collections.abc import Callable, Container, Iterable, Sequence
 from datetime import date
 from enum import StrEnum
 
@@ -132,6 +132,48 @@ class Journal(Undoable):
                 raise
             self.history.confirm(seq)
         return Appended(entry_id, path, True)
+
+    def put(self, memory: str, path: str, head: Sequence[str], body: CleanText, how: str, batch: str = "") -> Entry:
+        """Write an entry of a name of its own (an ``id`` comment) into a file of entries: in the place of what has that name, else by its time.
+        Undoable.
+
+        Args:
+            head: its heading, of the third level, anchors and marks.
+            how: it is known to have come (``Origin``).
+
+        Raises:
+            UsageError: something in the file would swallow it, or be swallowed.
+        """
+        path, name = disk.real_file(path), day_name(path)
+        with disk.locked(self.home, path):
+            self.settle(path)
+            data = read_day_file(path)
+            document = parse(data, name)
+            block = render.as_lines(document, render.entry_lines(head, body)).rstrip()
+            (new,) = parse(block, name).entries
+            there = document.find(new.id)
+            if there is not None:
+                start, stop, after = there.start, there.end, block
+            else:
+                start = next((other.start for other in document.entries if other.time > new.time), len(data))
+                stop, after = start, render.apart(document, start, block) if data else block
+                after += document.newline.encode() * (start == len(data) and not after.endswith(b"\n"))
+            made = data[:start] + after + data[stop:]
+            others = [entry.raw for entry in document.entries if entry.id != new.id]
+            if sorted([*others, block]) != sorted(entry.raw for entry in parse(made, name).entries):
+                raise UsageError(f"{path} has a block of code or a comment that does not end", "end it, then try again")
+            self.origin.wrote([block], how)
+            op = "edit" if there else "add"
+            change = new_change(op, memory, path, new.id, new.title, start, data[start:stop], after, data, made, batch)
+            note_neighbours(change, parse(made, name), parse(made, name).find(new.id) or new)
+            seq = self.history.record(change)
+            try:
+                write_file(path, data, made)
+            except BaseException:
+                self.history.drop(seq)
+                raise
+            self.history.confirm(seq)
+        return new
 
     def refresh_turn(
         self, memory: str, anchor: Anchor, aliases: Iterable[str], body: str, marks: dict[str, str]
@@ -450,7 +492,7 @@ class Journal(Undoable):
                     note_neighbours(record, document, entry)
                     seq = self.history.record(record) if undoable else 0
                     try:
-                        disk.replace(path, data, new)
+                        write_file(path, data, new)
                     except Conflict:
                         if undoable:
                             self.history.drop(seq)

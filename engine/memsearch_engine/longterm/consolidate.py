@@ -400,7 +400,7 @@ class FileTools:
         if first_line < 1 or lines < 1 or first_line > max(1, len(text)):
             raise ValueError(f"{path} has {len(text)} lines")
         shown = "\n".join(text[first_line - 1 : first_line - 1 + lines])
-        return shown if len(shown) <= _READ_CHARACTERS else shown[:_READ_SIGNS] + "\n… cut: ask for fewer lines"
+        return shown if len(shown) <= _READ_CHARACTERS else shown[:_READ_CHARACTERS] + "\n… cut: ask for fewer lines"
 
     def search(self, text: str) -> str:
         if not text.strip():

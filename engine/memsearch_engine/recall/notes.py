@@ -14,6 +14,7 @@ from memsearch_engine.index.rows import Row
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.model import Document, Entry
 from memsearch_engine.journal.origin import Origin
+from memsearch_engine.journal.shared import WRITTEN, author_of
 from memsearch_engine.journal.text import plain
 from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.search.linked import Amendment
@@ -54,6 +55,8 @@ class Files:
             return "it repeats other notes"
         if not may_be_told(entry, date.today()):
             return "its marks forbid it"
+        if author_of(path) and self._origin.came_by(entry.raw, WRITTEN):
+            return "its author knows the note itself"
         if self._origin.arrived(self._memory, [entry], path):
             return "not this home's"
         if orders(entry.body) and entry.id not in self._origin.released([entry]):

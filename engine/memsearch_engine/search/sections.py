@@ -15,7 +15,7 @@ from memsearch_engine.index.rows import CatalogBroken
 from memsearch_engine.journal.files import day_of
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.parse import parse
-from memsearch_engine.journal.shared import belongs, list_notes
+from memsearch_engine.journal.shared import author_of, belongs, list_notes
 from memsearch_engine.projects import Project
 
 if TYPE_CHECKING:
@@ -58,11 +58,13 @@ def find(catalog: Catalog | None, projects: list[Project], name: str) -> Section
     if len(name) < 4:
         raise UsageError(f"{name!r} is too short to name an entry", "use at least 4 characters of its id")
     found: dict[str, Section] = {}
-    for path, entry_id in _likely(catalog, name, projects):
+    for path, entry_id in sorted(_likely(catalog, name, projects), key=lambda row: bool(author_of(row[0]))):
         _in_file(path, entry_id, projects, found)
     if not found:
         for project in projects:
-            for file in reversed(list_notes(project.memory).files):
+            files = list_notes(project.memory).files
+            # newest first, and the project's own before shared ones: an id can be written by anybody
+            for file in sorted(files, key=lambda file: (not author_of(file.path), file.path), reverse=True):
                 _in_file(file.path, name, projects, found)
                 if name in found:
                     break

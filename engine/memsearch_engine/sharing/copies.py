@@ -15,7 +15,6 @@ import uuid
 from collections.abc import Iterable, Iterator
 from datetime import date, timedelta
 from enum import StrEnum
-from pathlib import Path
 from typing import NamedTuple
 
 import msgspec
@@ -28,19 +27,19 @@ from memsearch_engine.journal.files import DayFile, day_of, read_day
 from memsearch_engine.journal.merge import text_key
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, Anchor, Entry
 from memsearch_engine.journal.parse import parse
-from memsearch_engine.journal.shared import COPY_OF, REVIEW, SHARED
-from memsearch_engine.journal.text import CleanText, shown_line
-from memsearch_engine.journal.undo import read_day_file
+from memsearch_engine.journal.shared import COPY_OF, REVIEW, SHARED, WRITTEN
+from memsearch_engine.journal.text import CleanText, plain, shown_line
+from memsearch_engine.journal.write import Target, target_of
 from memsearch_engine.memory import Memory
 from memsearch_engine.place import shared_beside
+from memsearch_engine.search.query import is_expired
 from memsearch_engine.secrets.scan import redact
 
 #: Marks of a note that hold for its copy, too.
 _KEPT = ("confidence", "expires", "branch", "verified")
 REVIEW_DAYS = 180
 _MIN_NAME = 4
-#: How this home came by a shared note (``Origin``).
-WRITTEN, IMPORTED = "shared", "imported"
+_NAME = re.compile(r"[\w.:=-]{1,200}")  # a session's, or a turn's
 
 
 class Change(StrEnum):
@@ -76,8 +75,8 @@ class SharedNote(msgspec.Struct, frozen=True):
     Attributes:
         copy_of: the note that it was made of, on its author's machine. shared, review: ISO days, '' where not said.
         is_mine: this home wrote it. is_committed: the project's last commit has it as it stands. is_due: it is to be looked at again.
-        waits: why sessions are not told it (``arrived``, ``suspect`` …); '' where they may be. differs: the note that it was made of
-            says something else by now.
+        waits: why sessions are not told it (``arrived``, ``suspect`` …); '' where they may be. since: what has become of the note that it
+            was made of, where this home shared it: ``changed``, ``superseded``, ``gone``; '' for nothing.
     """
 
     path: str
@@ -94,7 +93,7 @@ class SharedNote(msgspec.Struct, frozen=True):
     is_committed: bool
     is_due: bool
     waits: str
-    differs: bool
+    since: str
 
 
 class Copy(NamedTuple):
@@ -116,12 +115,17 @@ def author(memory: Memory, name: str = "") -> str:
 
 
 def folder(memory: Memory) -> str:
-    """Where this project's shared notes lie. Raises UsageError where that is no part of the project."""
-    found = shared_beside(memory.place.memory)
-    if not found:
-        raise UsageError(
-            f"the notes lie in {memory.place.memory}, outside the project", "a pack can be made: `memsearch share --pack FILE ENTRY…`"
-        )  # fmt: skip
+    """Where this project's shared notes lie. Raises UsageError where nobody could commit them with the project."""
+    found, place = shared_beside(memory.place.memory), memory.place
+    why = ""
+    if not found or os.path.dirname(os.path.dirname(found)) != place.root:
+        why = f"the notes lie in {place.memory}, outside the project"
+    elif place.root == place.common_dir:
+        why = f"the worktrees of {place.root} have one memory beside that repository, in none of them"
+    elif os.path.realpath(os.path.dirname(found)) != os.path.dirname(found) or os.path.islink(found):
+        why = f"{found} is a link"
+    if why:
+        raise UsageError(why, "a pack can be made: `memsearch share --pack FILE ENTRY…`")
     return found
 
 
@@ -160,52 +164,48 @@ def by(planned: Planned) -> str:
 
 
 def write(memory: Memory, planned: list[Planned]) -> list[str]:
-    """Write what was planned, all in one step of undo. Returns the files. Raises Conflict, Unreachable."""
-    return put(
-        memory, [(one.path, one.lines) for one in planned if one.change in (Change.NEW, Change.CHANGED)], WRITTEN
-    )
+    """Write what was planned, all in one step of undo. Returns the files. Raises UsageError, Unreachable."""
+    batch, files = uuid.uuid4().hex, []
+    for one in planned:
+        if one.change in (Change.NEW, Change.CHANGED):
+            put(memory, one, WRITTEN, batch)
+            files.append(one.path)
+    return list(dict.fromkeys(files))
 
 
-def put(memory: Memory, copies: list[tuple[str, list[str]]], how: str) -> list[str]:
-    """Write copies, as ``lines_of`` has them, into their files: in the place of what has their name, else by their time."""
-    batch, written = uuid.uuid4().hex, []
-    for path in dict.fromkeys(path for path, _ in copies):
-        read = data = read_day_file(path)
-        blocks = [lines for to, lines in copies if to == path]
-        for lines in blocks:
-            data = placed(data, Path(path).stem, lines)
-        replace(memory, path, read, data, len(blocks), how, batch)
-        written.append(path)
-    return written
+def put(memory: Memory, planned: Planned, how: str, batch: str) -> None:
+    """Write one copy, which is then known to have come by *how*."""
+    base = folder(memory)
+    if shared.author_of(planned.path) and os.path.dirname(os.path.dirname(planned.path)) == base:
+        if any(map(os.path.islink, (os.path.dirname(planned.path), planned.path))):
+            raise UsageError(f"{planned.path} is a link", "shared notes are files of the project's own")
+        (entry,) = parse("\n".join(planned.lines).encode()).entries
+        head = entry.raw[: entry.body_start - entry.start].decode("utf-8", "replace").rstrip().split("\n")
+        body = cleaned(memory, entry.body, entry)
+        memory.journal.put(memory.place.memory, planned.path, head, body, how, batch)
 
 
-def replace(memory: Memory, path: str, read: bytes, data: bytes, count: int, how: str, batch: str) -> None:
-    """Make a shared file hold *data*, whose new entries are then known as come by *how*."""
-    before = {entry.raw for entry in parse(read, Path(path).stem).entries}
-    new = [entry.raw for entry in parse(data, Path(path).stem).entries if entry.raw not in before]
-    memory.journal.origin.wrote(new, how)
-    title = f"shared {count} {'note' if count == 1 else 'notes'}, as {shared.author_of(path)}"
-    memory.journal.replace(memory.place.memory, path, read, data, title, batch=batch)
-
-
-def placed(data: bytes, day: str, lines: list[str]) -> bytes:
-    """A day's shared notes with one more, or another text of one."""
-    (entry,) = parse("\n".join(lines).encode()).entries
-    document = parse(data, day) if data else parse(f"# {day}\n".encode(), day)
-    block = render.as_lines(document, lines).rstrip()
-    if (there := document.find(entry.id)) is not None:
-        return document.data[: there.start] + block + document.data[there.end :]
-    later = next((other for other in document.entries if other.time > entry.time), None)
-    position = later.start if later else len(document.data)
-    data = document.data[:position] + render.apart(document, position, block) + document.data[position:]
-    return data if data.endswith(b"\n") else data + document.newline.encode()
+def cleaned(memory: Memory, text: str, entry: Entry) -> CleanText:
+    """The body of a copy: as it is where it can begin no other entry (code keeps its comments), else escaped; without secrets."""
+    said = redact(plain(text), memory.home)[0]
+    try:
+        return render.body_of(said, entry)
+    except UsageError:
+        return memory.journal.clean(said)
 
 
 def lines_of(copy: Copy) -> list[str]:
     """A copy as it stands in a file. What is in it can begin no other entry."""
-    anchors = [msgspec.structs.replace(anchor, kind="", path="").render() for anchor in copy.anchors]
+    anchors = [
+        Anchor(anchor.session, anchor.turn, anchor.agent).render() for anchor in copy.anchors if _is_a_name(anchor)
+    ]
     marks = render.mark_lines({name: shown_line(value) for name, value in copy.marks.items()})
     return render.entry_lines([f"### {shown_line(copy.heading).strip() or 'Note'}", *anchors, *marks], copy.body)[:-1]
+
+
+def _is_a_name(anchor: Anchor) -> bool:
+    """Whether an anchor says which conversation it was, and nothing else."""
+    return bool(_NAME.fullmatch(anchor.session)) and bool(_NAME.fullmatch(anchor.turn or "-"))
 
 
 def listed(memory: Memory) -> list[SharedNote]:
@@ -213,10 +213,9 @@ def listed(memory: Memory) -> list[SharedNote]:
     origin, today = memory.journal.origin, date.today()
     found = []
     read = list(_files(memory))
-    mine = {
-        entry.marks.get(COPY_OF, "") for _, entries in read for entry in entries if origin.came_by(entry.raw, WRITTEN)
-    }
-    notes = _notes(memory, mine - {""})
+    mine = {entry.raw for _, entries in read for entry in entries if origin.came_by(entry.raw, WRITTEN)}
+    wanted = {entry.marks.get(COPY_OF, "") for _, entries in read for entry in entries if entry.raw in mine}
+    notes = own_notes(memory, wanted - {""})
     for file, entries in read:
         by, folder_of = shared.author_of(file.path), memory.memory_of(file.path)
         waiting = {entry.id: why for entry, why, _ in held_back(origin, folder_of, entries, file.path)}
@@ -226,9 +225,9 @@ def listed(memory: Memory) -> list[SharedNote]:
             found.append(
                 SharedNote(
                     file.path, file.day, entry.time, by, entry.id, entry.hash, marks.get(COPY_OF, ""), entry.title,
-                    marks.get(SHARED, ""), marks.get(REVIEW, ""), origin.is_written_here(entry.raw),
+                    marks.get(SHARED, ""), marks.get(REVIEW, ""), entry.raw in mine,
                     shared.with_lf(entry.raw) in committed, shared.is_due(marks, today), waiting.get(entry.id, ""),
-                    _differs(memory, entry, notes.get(entry.marks.get(COPY_OF, ""))),
+                    _since(memory, entry, notes.get(marks.get(COPY_OF, ""))) if entry.raw in mine else "",
                 )
             )  # fmt: skip
     return found
@@ -242,8 +241,8 @@ def _files(memory: Memory) -> Iterator[tuple[DayFile, list[Entry]]]:
                 yield file, memory.read(file)
 
 
-def _notes(memory: Memory, names: set[str]) -> dict[str, Entry]:
-    """The notes of these ids, as far as they stand here."""
+def own_notes(memory: Memory, names: set[str]) -> dict[str, Entry]:
+    """The notes of these ids that stand here, and are no shared ones."""
     found: dict[str, Entry] = {}
     for file in memory.files() if names else ():
         if names <= found.keys():
@@ -273,16 +272,11 @@ def withdraw(memory: Memory, names: Iterable[str]) -> list[tuple[str, Entry]]:
         if len({entry.id for _, entry in found}) > 1:
             raise UsageError(f"{name} names several shared notes", "`memsearch share` has their whole names")
         gone += [one for one in found if one not in gone]
-    batch = uuid.uuid4().hex
-    for path in dict.fromkeys(path for path, _ in gone):
-        data = read = read_day_file(path)
-        for name in (entry.id for where, entry in gone if where == path):
-            entry = parse(data, Path(path).stem).find(name)
-            if entry is not None:
-                data = data[: entry.start] + data[entry.stop :]
-        if not parse(data, Path(path).stem).entries:
-            data = b""
-        memory.journal.replace(memory.memory_of(path), path, read, data, "withdrawn from the team", batch=batch)
+    by_memory: dict[str, list[Target]] = {}
+    for path, entry in gone:
+        by_memory.setdefault(memory.memory_of(path), []).append(target_of(path, entry))
+    for folder_of, targets in by_memory.items():
+        memory.journal.delete(folder_of, targets)
     return gone
 
 
@@ -296,29 +290,35 @@ def _refused(memory: Memory, path: str, entry: Entry) -> str:
         return "it has two texts: `memsearch sync conflicts` decides"
     if held_back(memory.journal.origin, memory.memory_of(path), [entry], path):
         return "it waits for your word: `memsearch trust` lists why"
+    if newer := entry.marks.get("superseded-by"):
+        return f"it is superseded by {newer}: share that one"
+    if is_expired(entry.marks, date.today().isoformat()):
+        return f"it expired on {entry.marks['expires']}"
     if not entry.body.strip():
         return "it says nothing"
     return ""
 
 
 def _copied(memory: Memory, entry: Entry, marks: dict[str, str]) -> tuple[Copy, tuple[str, ...]]:
-    said, findings = redact(without_private(entry.body, memory.place.root), memory.home)
-    heading = redact(without_private(entry.heading, memory.place.root), memory.home)[0]
+    roots = [memory.place.root, *repository.worktrees(memory.place.common_dir)]
+    said, heading = (redact(without_private(text, roots), memory.home) for text in (entry.body, entry.heading))
     kept = {name: entry.marks[name] for name in _KEPT if name in entry.marks}
     own = {"id": shared.shared_id(entry.id), COPY_OF: entry.id}
-    return Copy(heading, entry.anchors, own | marks | kept, memory.journal.clean(said)), tuple(
-        one.placeholder for one in findings
-    )
+    anchors = [anchor for anchor in entry.anchors if not redact(anchor.render(), memory.home)[1]]
+    copy = Copy(heading[0], anchors, own | marks | kept, cleaned(memory, said[0], entry))
+    return copy, tuple(one.placeholder for one in said[1])
 
 
-def without_private(text: str, root: str) -> str:
-    """*text* with the project's files named from its root, and others in the home folder without its name."""
+def without_private(text: str, roots: list[str]) -> str:
+    """*text* with the project's files named from its root, and others in the home folder without its name; also where a path is written
+    otherwise: in JSON, in an address, as the name of a folder of Claude Code's. Sooner too much than too little."""
     home = os.path.expanduser("~").rstrip(os.sep)
-    for place, itself, below in ((root, ".", ""), (home, "~", "~/")):
-        if place.strip(os.sep):
-            path = rf"(?<![\w/.~-]){re.escape(place)}"
-            text = re.sub(rf"{path}/(?=[\w.])", below, text)
-            text = re.sub(rf"{path}/?(?![\w-]|\.\w)", itself, text)
+    places = [(root.rstrip(os.sep), ".", "") for root in roots] + [(home, "~", "~/")]
+    for place, itself, below in sorted(filter(lambda one: one[0], places), key=lambda one: -len(one[0])):
+        text = re.sub(rf"{re.escape(place)}/(?=[^\s\"'`,;:)\]}}>])", below, text)
+        text = re.sub(rf"{re.escape(place)}/?(?![\w-]|\.\w)", itself, text)
+        for written in (place.replace("/", "\\/"), place.replace("/", "%2F"), re.sub(r"[^A-Za-z0-9]", "-", place)):
+            text = re.sub(rf"(?i){re.escape(written)}(?![A-Za-z0-9])", lambda _, itself=itself: itself, text)
     return text
 
 
@@ -336,10 +336,11 @@ def _says_the_same(standing: Entry, lines: list[str], review: str) -> bool:
     return text_key(standing) == text_key(new) and same_marks and (not review or standing.marks.get(REVIEW) == review)
 
 
-def _differs(memory: Memory, entry: Entry, note: Entry | None) -> bool:
-    """Whether the *note* that a copy was made of, where it stands here, says something else."""
+def _since(memory: Memory, entry: Entry, note: Entry | None) -> str:
+    """What has become of the *note* that a copy was made of."""
     if note is None:
-        return False
-    copy, _ = _copied(memory, note, {})
-    (new,) = parse("\n".join(lines_of(copy)).encode()).entries
-    return text_key(new) != text_key(entry)
+        return "gone" if entry.marks.get(COPY_OF) else ""
+    if "superseded-by" in note.marks or is_expired(note.marks, date.today().isoformat()):
+        return "superseded"
+    (new,) = parse("\n".join(lines_of(_copied(memory, note, {})[0])).encode()).entries
+    return "changed" if text_key(new) != text_key(entry) else ""

@@ -21,14 +21,14 @@ from memsearch_engine.ids import digest
 from memsearch_engine.inside import read
 from memsearch_engine.journal import shared
 from memsearch_engine.journal.merge import Unmergeable, merge, text_key
-from memsearch_engine.journal.model import Entry
+from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, Entry
 from memsearch_engine.journal.parse import parse
-from memsearch_engine.journal.shared import COPY_OF, REVIEW, SHARED
+from memsearch_engine.journal.shared import COPY_OF, IMPORTED, REVIEW, SHARED
 from memsearch_engine.journal.text import shown_line
 from memsearch_engine.journal.undo import read_day_file
 from memsearch_engine.memory import Memory
 from memsearch_engine.secrets.scan import redact
-from memsearch_engine.sharing.copies import IMPORTED, Change, Copy, Planned, folder, lines_of, placed, replace
+from memsearch_engine.sharing.copies import Change, Copy, Planned, cleaned, folder, lines_of, listed, own_notes, put
 
 FORMAT = 1
 MAX_BYTES = 32 * 1024 * 1024
@@ -82,7 +82,12 @@ def pack(memory: Memory, path: str, notes: Iterable[tuple[str, str, list[str]]])
         raise UsageError(f"{path} exists", "name another file")
     made = _Pack("pack", FORMAT, memory.project.name, date.today().isoformat(), hash_of(found), found)
     where = os.path.dirname(os.path.abspath(path))
-    fd, temporary = tempfile.mkstemp(dir=where, prefix=".memsearch-pack-")
+    try:
+        fd, temporary = tempfile.mkstemp(dir=where, prefix=".memsearch-pack-")
+    except OSError as error:
+        raise UsageError(
+            f"{path} can't be written: {error.strerror or error}", "name a file in a folder of yours"
+        ) from error
     try:
         with open(fd, "wb") as out:
             out.write(msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n")
@@ -93,12 +98,14 @@ def pack(memory: Memory, path: str, notes: Iterable[tuple[str, str, list[str]]])
 
 
 def everything(memory: Memory) -> list[tuple[str, str, list[str]]]:
-    """All that is shared in this project, as ``pack`` takes it."""
-    found = []
-    for file in memory.files():
-        if by := shared.author_of(file.path):
-            found += [(by, file.day, lines_of(_parts(entry, memory))) for entry in memory.read(file)]
-    return found
+    """All that is shared in this project, as ``pack`` takes it; without what has two texts."""
+    return [
+        (shared.author_of(file.path), file.day, lines_of(_parts(entry, memory)))
+        for file in memory.files()
+        if shared.author_of(file.path)
+        for entry in memory.read(file)
+        if CONFLICT not in entry.marks and CONFLICT_OF not in entry.marks
+    ]
 
 
 def hash_of(notes: list[_Packed]) -> str:
@@ -107,7 +114,7 @@ def hash_of(notes: list[_Packed]) -> str:
     return "-".join(found[start : start + 4] for start in range(0, len(found), 4))
 
 
-def opened(memory: Memory, path: str, expected: str = "") -> Received:
+def opened(memory: Memory, path: str, expected: str | None = None) -> Received:
     """What importing the pack at *path* into this project would do; nothing is written.
 
     Args:
@@ -117,13 +124,29 @@ def opened(memory: Memory, path: str, expected: str = "") -> Received:
         NotFound: no such file. UsageError: no pack, a newer format's, damaged, or not the one that was expected.
     """
     folder(memory)
+    if expected is not None and not expected.strip("- "):
+        raise UsageError("the hash to expect is empty", "it is what `memsearch share --pack` has printed")
     made = _read(path)
     found = hash_of(made.notes)
     if found != made.hash:
         raise UsageError(f"{path} is damaged: its notes have the hash {found}, it says {shown_line(made.hash)[:60]}")
     if expected and expected.replace("-", "").lower() != found.replace("-", ""):
         raise UsageError(f"{path} is another pack: {found}", "ask whoever made it for its hash, or for the file again")
-    notes = [_planned(memory, one) for one in made.notes]
+    planned = [_planned(memory, one) for one in made.notes]
+    own = own_notes(memory, {one.entry_id for one in planned})
+    elsewhere = {one.entry_id: one.path for one in listed(memory)} if planned else {}
+    notes: list[Planned] = []
+    seen: set[str] = set()
+    for one in planned:
+        why = ""
+        if one.entry_id in own:
+            why = "a note of yours has its name"
+        elif elsewhere.get(one.entry_id, one.path) != one.path:
+            why = f"it stands in {elsewhere[one.entry_id]}"
+        elif one.entry_id in seen:
+            why = "it is in the pack twice"
+        seen.add(one.entry_id)
+        notes.append(msgspec.structs.replace(one, change=Change.REFUSED, why=why) if why and one.entry_id else one)
     return Received(shown_line(made.project)[:80], shown_line(made.made)[:10], found, notes)
 
 
@@ -134,30 +157,32 @@ def take(memory: Memory, received: Received) -> tuple[list[str], list[str]]:
         The files, and the ids of notes whose text was changed here as well: both texts stand, `memsearch sync conflicts` decides.
     """
     batch, files, conflicts = uuid.uuid4().hex, [], []
-    wanted = [one for one in received.notes if one.change in (Change.NEW, Change.CHANGED)]
-    origin = memory.journal.origin
-    for path in dict.fromkeys(one.path for one in wanted):
-        day, ours = Path(path).stem, read_day_file(path)
-        blocks = [one.lines for one in wanted if one.path == path]
-        names = {entry.id for lines in blocks for entry in parse("\n".join(lines).encode()).entries}
-        # what stands as it was imported is the base of what comes now; what was changed here since is not
-        base = ours
-        for entry in reversed(parse(ours, day).entries):
-            if entry.id in names and not origin.came_by(entry.raw, IMPORTED):
-                base = base[: entry.start] + base[entry.stop :]
-        theirs = base
-        for lines in blocks:
-            theirs = placed(theirs, day, lines)
-        try:
-            merged = merge(base, ours, theirs, day, clean=lambda text: redact(text, memory.home)[0])
-        except Unmergeable as error:
-            raise UsageError(
-                f"{path} can't be merged: {error}", "`memsearch repair` looks what is wrong with it"
-            ) from error
-        replace(memory, path, ours, merged.data, len(blocks), IMPORTED, batch)
-        files.append(path)
-        conflicts += merged.conflicts
-    return files, conflicts
+    for one in (one for one in received.notes if one.change in (Change.NEW, Change.CHANGED)):
+        standing = parse(read_day_file(one.path), Path(one.path).stem).find(one.entry_id)
+        if standing is None or memory.journal.origin.came_by(standing.raw, IMPORTED):
+            put(memory, one, IMPORTED, batch)
+        else:
+            conflicts += _merge(memory, one, batch)
+        files.append(one.path)
+    return list(dict.fromkeys(files)), conflicts
+
+
+def _merge(memory: Memory, one: Planned, batch: str) -> list[str]:
+    """Put a text beside one that was changed here since; ids of what is contested then."""
+    day, ours = Path(one.path).stem, read_day_file(one.path)
+    standing = parse(ours, day).find(one.entry_id)
+    assert standing is not None
+    block = "\n".join(one.lines).encode()
+    base = ours[: standing.start] + ours[standing.stop :]
+    theirs = ours[: standing.start] + block + ours[standing.end :]
+    try:
+        merged = merge(base, ours, theirs, day, clean=lambda text: redact(text, memory.home)[0])
+    except Unmergeable as error:
+        raise UsageError(
+            f"{one.path} can't be merged: {error}", "`memsearch repair` looks what is wrong with it"
+        ) from error
+    memory.journal.replace(memory.place.memory, one.path, ours, merged.data, f"{one.title}: another text", batch=batch)
+    return merged.conflicts
 
 
 def _read(path: str) -> _Pack:
@@ -165,7 +190,7 @@ def _read(path: str) -> _Pack:
         made = msgspec.json.decode(read(path, MAX_BYTES), type=_Pack)
     except FileNotFoundError as error:
         raise NotFound(f"no file {path}") from error
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, msgspec.DecodeError, RecursionError) as error:
         raise UsageError(f"{path} is no pack of notes: {error}", "`memsearch share --pack FILE` makes one") from error
     if made.memsearch != "pack":
         raise UsageError(f"{path} is no pack of notes", "`memsearch share --pack FILE` makes one")
@@ -196,7 +221,10 @@ def _planned(memory: Memory, packed: _Packed) -> Planned:
         return Planned(entry.id, title, day, path, Change.NEW, "", lines)
     (new,) = parse("\n".join(lines).encode(), day).entries
     older = new.marks.get(SHARED, "") < standing.marks.get(SHARED, "")
-    change = Change.SAME if older or text_key(new) == text_key(standing) else Change.CHANGED
+    same = text_key(new) == text_key(standing) and all(
+        new.marks.get(name) == standing.marks.get(name) for name in _TAKEN
+    )
+    change = Change.SAME if older or same else Change.CHANGED
     return Planned(entry.id, title, day, path, change, "an older text" if older else "", lines)
 
 
@@ -204,4 +232,5 @@ def _parts(entry: Entry, memory: Memory) -> Copy:
     """A shared note taken apart: what is not of it is left behind."""
     marks = {name: entry.marks[name] for name in _TAKEN if name in entry.marks}
     heading = redact(entry.heading, memory.home)[0]
-    return Copy(heading, entry.anchors, {"id": entry.id, **marks}, memory.journal.clean(entry.body))
+    anchors = [anchor for anchor in entry.anchors if not redact(anchor.render(), memory.home)[1]]
+    return Copy(heading, anchors, {"id": entry.id, **marks}, cleaned(memory, entry.body, entry))

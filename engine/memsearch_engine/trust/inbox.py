@@ -69,7 +69,8 @@ def release(memory: Memory, targets: list[Target]) -> list[Entry]:
     for target in targets:
         entry = _as_it_is(target)
         if entry is None or entry.marks.get("trust") in UNTRUSTED:
-            entry = memory.journal.mark(memory.memory_of(target.path), target, "trust", RELEASED)
+            word = RELEASED if entry is None else None  # what this home says of a shared note is its own affair
+            entry = memory.journal.mark(memory.memory_of(target.path), target, "trust", word)
         entries.append(entry)
     memory.journal.origin.wrote((entry.raw for entry in entries), "released")
     return entries

@@ -71,7 +71,7 @@ class Sharing:
         chosen = [one for one in planned if one.change is not Change.REFUSED]
         return packs.pack(self._memory, path, [(copies.by(one), one.day, one.lines) for one in chosen])
 
-    def open(self, path: str, expected: str = "") -> Received:
+    def open(self, path: str, expected: str | None = None) -> Received:
         """What importing a pack into this project would do. *expected*: the hash that it has to have. Raises NotFound, UsageError."""
         return packs.opened(self._memory, path, expected)
 
