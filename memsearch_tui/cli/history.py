@@ -79,9 +79,7 @@ def agents(versions: bool, json_: bool) -> int:
     show_default=True,
     help="llm: by the model of capture.summarize, within its budgets; the extractive note is there at once.",
 )
-@click.option(
-    "--expect", default="", metavar="HASH", help="Of a file of shared notes: import it only if this is its hash."
-)
+@click.option("--expect", metavar="HASH", help="Of a file of shared notes: import it only if this is its hash.")
 @click.option("--dry-run", is_flag=True, help="Show counts and write nothing.")
 @click.option("--yes", "-y", is_flag=True, help="Don't ask.")
 @as_json
@@ -92,7 +90,7 @@ def import_(
     project: str | None,
     orphans: str | None,
     summarize: str,
-    expect: str,
+    expect: str | None,
     dry_run: bool,
     yes: bool,
     json_: bool,
@@ -102,7 +100,7 @@ def import_(
     Free and offline unless --summarize llm is given: notes are taken without a model. A second run writes nothing; an interrupted one goes on. Turns of
     sub-agents, of summarisers and trivial ones are counted and left out; secrets are replaced before anything is written.
     """
-    if len(names) == 1 and names[0] not in AGENTS and not everything and (expect or os.path.isfile(names[0])):
+    if len(names) == 1 and names[0] not in AGENTS and not everything and _is_a_file(names[0], expect):
         from memsearch_tui.cli.share import take
 
         return take(names[0], expect, dry_run, yes, json_)
@@ -148,6 +146,11 @@ def import_(
         output.say("interrupted - the same command goes on from here")
         return 130
     return 5 if report.failed or made.failed else 0
+
+
+def _is_a_file(name: str, expect: str | None) -> bool:
+    """Whether a file of shared notes is meant, whether it is there or not."""
+    return expect is not None or os.sep in name or "." in name or os.path.isfile(name)
 
 
 def _check(names: tuple[str, ...], everything: bool) -> None:

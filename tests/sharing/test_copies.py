@@ -2,74 +2,17 @@
 
 from __future__ import annotations
 
-import subprocess
 from datetime import date
 from pathlib import Path
 
 import pytest
-from memsearch_engine import Memory, NotFound, ShareChange, Sharing, Trust, UsageError
+from memsearch_engine import NotFound, ShareChange, Trust, UsageError
 from memsearch_engine.journal.model import Anchor
-from memsearch_engine.search import lexical
-from memsearch_engine.search.query import parse as parse_query
 from memsearch_engine.sharing import copies
 
+from tests.sharing.conftest import Person, git
+
 _TOKEN = "ghp_" + "x8Kq2LmN4pRs6TvW9yZa1BcD3eFgH5jK7uQw"
-
-
-def git(folder: Path, *words: str) -> str:
-    done = subprocess.run(
-        ["git", "-c", "user.name=Ana", "-c", "user.email=ana@example.org", *words],
-        cwd=folder,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return done.stdout
-
-
-class Person:
-    """One person's clone and home."""
-
-    def __init__(self, root: Path, name: str, source: Path) -> None:
-        self.name, self.project = name, root / name / "shop"
-        self.project.parent.mkdir(parents=True)
-        git(root, "clone", "-q", str(source), str(self.project))
-        self.memory = Memory(self.project, home=root / name / "home")
-        self.sharing = Sharing(self.memory)
-
-    def share(self, *names: str) -> list[str]:
-        return self.sharing.share(self.sharing.plan(names, author=self.name))
-
-    def push(self) -> None:
-        git(self.project, "add", ".memsearch/shared")
-        git(self.project, "commit", "-qm", "notes")
-        git(self.project, "push", "-q")
-
-    def pull(self) -> None:
-        git(self.project, "pull", "-q", "--no-rebase")
-
-    def told(self) -> str:
-        return self.memory.context().text
-
-    def found(self, query: str) -> list:
-        memory = Memory(self.project, home=self.memory.home)
-        return lexical.search(None, memory.projects, parse_query(query), 10).hits
-
-
-@pytest.fixture
-def people(tmp_path: Path):
-    source = tmp_path / "source.git"
-    git(tmp_path, "init", "-q", "--bare", "-b", "main", str(source))
-    seed = tmp_path / "seed"
-    git(tmp_path, "clone", "-q", str(source), str(seed))
-    (seed / ".gitignore").write_text(".memsearch/*\n!.memsearch/shared/\n")
-    git(seed, "add", ".gitignore")
-    git(seed, "commit", "-qm", "first")
-    git(seed, "push", "-q", "origin", "HEAD:main")
-    found = Person(tmp_path, "ana", source), Person(tmp_path, "ben", source)
-    yield found
-    for person in found:
-        person.memory.close()
 
 
 def test_what_one_shares_the_other_finds_and_is_told_under_its_author_s_name(people: tuple[Person, Person]):
@@ -120,9 +63,9 @@ def test_sharing_again_renews_what_changed_and_nothing_else(people: tuple[Person
     (path,) = ana.share(one.id, two.id)
     before = Path(path).read_text()
     assert ana.share(one.id) == [] and Path(path).read_text() == before
-    assert not any(shared.differs for shared in ana.sharing.listed())
+    assert not any(shared.since for shared in ana.sharing.listed())
     ana.memory.edit(one.id, "- Staging runs Postgres 17")
-    assert [shared.differs for shared in ana.sharing.listed()] == [True, False]
+    assert [shared.since for shared in ana.sharing.listed()] == ["changed", ""]
     (planned,) = ana.sharing.plan([one.id], author="ana", review="2027-01-31")
     assert planned.change is ShareChange.CHANGED
     ana.sharing.share([planned])

@@ -24,7 +24,7 @@ class Machine:
         path.unlink(missing_ok=True)
         return self.sharing.pack(str(path), self.sharing.plan(names, author=author)).hash
 
-    def take(self, path: Path, expected: str = "") -> list[ShareChange]:
+    def take(self, path: Path, expected: str | None = None) -> list[ShareChange]:
         received = self.sharing.open(str(path), expected)
         self.sharing.take(received)
         return [one.change for one in received.notes]

@@ -78,6 +78,9 @@ def test_what_git_would_pass_over_is_said(boxes: tuple[Box, Box]):
     ana.ok("undo")
     (ana.project / ".gitignore").write_text(".memsearch/*\n!.memsearch/shared/\n")
     assert "git ignores" not in ana.ok("share", note, "-y").err
+    assert "Deploys are frozen" in ana.ok("share", "--withdraw", note[:8], "--dry-run").out
+    assert "Deploys are frozen" in ana.ok("share").out
+    assert ana.run("share", "--withdraw", note[:8], "--pack", "x", "-y").code == 2
     assert ana.ok("share", "--withdraw", note[:8], "-y", "--json").json["withdrawn"]
     assert "nothing is shared" in ana.ok("share").out
 
@@ -113,4 +116,6 @@ def test_a_pack_by_hand(boxes: tuple[Box, Box], tmp_path: Path):
     assert "nothing new" in ben.ok("import", path, "-y").err
     ben.ok("undo")
     assert "nothing is shared" in ben.ok("share").out
-    assert ben.run("import", str(tmp_path / "nowhere.pack"), "-y").code == 2
+    missing = ben.run("import", str(tmp_path / "nowhere.pack"), "-y")
+    assert missing.code == 1 and "no file" in missing.err
+    assert ben.run("import", path, "--expect", "", "-y").code == 2

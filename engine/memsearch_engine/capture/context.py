@@ -72,7 +72,7 @@ def build(
         outdated: what to say beside a note whose repository has moved on.
     """
     today = today or date.today()
-    every = list_dated(memory)
+    every = [file for file in list_dated(memory) if not author_of(file.path) or file.day <= today.isoformat()]
     own = [file for file in every if not author_of(file.path)]
     days: list[tuple[str, list[str]]] = []
     left_out = 0
@@ -85,7 +85,7 @@ def build(
             room -= len(kept)
             days.append((file.day, kept))
     most = max(1, lines // _SHARED) if days else lines
-    shared = [file for file in every if author_of(file.path) and file.day <= today.isoformat()]
+    shared = [file for file in every if author_of(file.path)]
     if told := _told_of_team(memory, shared[:_LOOKED_AT], today, origin, most):
         days.append(("Shared with the project's team", told))
     if not days:

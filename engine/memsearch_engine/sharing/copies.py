@@ -253,12 +253,9 @@ def own_notes(memory: Memory, names: set[str]) -> dict[str, Entry]:
     return found
 
 
-def withdraw(memory: Memory, names: Iterable[str]) -> list[tuple[str, Entry]]:
-    """Take shared notes out of the work tree again, by their own names or those of the notes that they were made of (or a
-    beginning of them); one step of undo. Returns them with their files.
-
-    Raises NotFound.
-    """
+def named(memory: Memory, names: Iterable[str]) -> list[tuple[str, Entry]]:
+    """Shared notes with their files, by their own names or those of the notes that they were made of (or a beginning of them). Raises
+    NotFound."""
     there = [(file.path, entry) for file, entries in _files(memory) for entry in entries]
     gone: list[tuple[str, Entry]] = []
     for name in names:
@@ -272,6 +269,12 @@ def withdraw(memory: Memory, names: Iterable[str]) -> list[tuple[str, Entry]]:
         if len({entry.id for _, entry in found}) > 1:
             raise UsageError(f"{name} names several shared notes", "`memsearch share` has their whole names")
         gone += [one for one in found if one not in gone]
+    return gone
+
+
+def withdraw(memory: Memory, names: Iterable[str]) -> list[tuple[str, Entry]]:
+    """Take shared notes out of the work tree again; one step of undo in a project. Returns them. Raises NotFound."""
+    gone = named(memory, names)
     by_memory: dict[str, list[Target]] = {}
     for path, entry in gone:
         by_memory.setdefault(memory.memory_of(path), []).append(target_of(path, entry))
@@ -318,7 +321,7 @@ def without_private(text: str, roots: list[str]) -> str:
         text = re.sub(rf"{re.escape(place)}/(?=[^\s\"'`,;:)\]}}>])", below, text)
         text = re.sub(rf"{re.escape(place)}/?(?![\w-]|\.\w)", itself, text)
         for written in (place.replace("/", "\\/"), place.replace("/", "%2F"), re.sub(r"[^A-Za-z0-9]", "-", place)):
-            text = re.sub(rf"(?i){re.escape(written)}(?![A-Za-z0-9])", lambda _, itself=itself: itself, text)
+            text = re.sub(rf"(?i){re.escape(written)}(?![A-Za-z0-9])", itself, text)
     return text
 
 

@@ -59,6 +59,10 @@ class Sharing:
         """Whether git passes over a file of shared notes, so that it reaches nobody."""
         return is_ignored_by_git(path, self._memory.place.root)
 
+    def named(self, names: Iterable[str]) -> list[Note]:
+        """The shared notes of these ids, their own or those of the notes they were made of (or a beginning of them). Raises NotFound."""
+        return [Note.of(entry, path) for path, entry in copies.named(self._memory, names)]
+
     def withdraw(self, names: Iterable[str]) -> list[Note]:
         """Take shared notes out of the work tree again, by their own ids or those of the notes they were made of; what they were. Raises
         NotFound."""
