@@ -58,7 +58,7 @@ def test_somebody_s_note_has_his_name_and_can_be_taken_out(world):
         choose(app, "withdraw")
         await pilot.press("enter")
         await settled(pilot)
-        assert not file.exists()
+        assert "Deploys" not in file.read_text()
         await pilot.press("u")
         await settled(pilot)
         assert file.read_text() == PLANTED
