@@ -21,7 +21,7 @@ from memsearch_engine.home import Home
 from memsearch_engine.journal import disk, render
 from memsearch_engine.journal.files import MARKDOWN, list_files
 from memsearch_engine.journal.merge import Unmergeable, merge, text_key
-from memsearch_engine.journal.model import Entry
+from memsearch_engine.journal.model import CONFLICT_OF, Entry
 from memsearch_engine.journal.origin import key_of
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.text import shown_line
@@ -294,9 +294,10 @@ class _Round:
         base_ = self._shrunk(file) if self.answer.bring_back else file.base or self._remembered(file)
         theirs_ = self._clean(file.theirs) if file.theirs != file.ours else file.theirs
         file.fallen = {} if self.answer.bring_back else self._fallen(file)
+        dead = self._dead(project, file) | self._replaced(file, base_)
         try:
             done = merge(
-                base_, file.ours or b"", theirs_, name, newer=self._newer(project, file), dead=self._dead(project, file), clean=self._redacted
+                base_, file.ours or b"", theirs_, name, newer=self._newer(project, file), dead=dead, clean=self._redacted
             )  # fmt: skip
         except Unmergeable:
             self._leave(file.key, f"{file.path} can't be merged: here and on the other machines it stays as it is")
@@ -317,6 +318,20 @@ class _Round:
             if any(text_key(old) == text_key(entry) for raw in was for old in parse(raw, file.name).entries[:1]):
                 found.append(entry)
         return _joined(found)
+
+    def _replaced(self, file: _File, base: bytes) -> set[tuple[str, str]]:
+        """What the others have and the base has not, in a text that this machine's owner has changed or deleted since: two machines that
+        met the same two texts have each put the older one beside, and one of them was worked on before they met again."""
+        known, ours = _ids(base, file.name), _texts(file.ours or b"", file.name)
+        found = set()
+        for entry in parse(file.theirs, file.name).entries:
+            pair = entry.id, text_key(entry)
+            if CONFLICT_OF not in entry.marks or entry.id in known or pair in ours:
+                continue
+            was = self.journal.history.replaced_here(entry.id)
+            if any(text_key(old) == pair[1] for raw in was for old in parse(raw, file.name).entries[:1]):
+                found.add(pair)
+        return found
 
     def _fallen(self, file: _File) -> dict[tuple[str, str], float]:
         """What this machine has deleted, or replaced, since the base, and when. Of what stands in a file of this round the stone is
