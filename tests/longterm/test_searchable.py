@@ -14,7 +14,8 @@ from memsearch_engine.longterm import living, searchable
 from memsearch_engine.longterm.store import SCHEMA, SessionMemory, Store
 from memsearch_engine.projects import locate
 from memsearch_engine.registry import Registry
-from memsearch_engine.service import engine as service
+from memsearch_engine.service import keeping as service
+from memsearch_engine.service.engine import Engine
 from memsearch_engine.service.indexing import Call
 from memsearch_engine.state import using
 
@@ -86,7 +87,7 @@ def test_what_changes_between_the_first_reading_and_the_first_look_is_not_missed
     monkeypatch.setattr(service, "_TICK_S", 2.0)
     monkeypatch.setattr(service, "_NATIVE_S", 0.0)
     box.fill()
-    engine = service.Engine(box.home.ensure())
+    engine = Engine(box.home.ensure())
     try:
         engine.index(Call(lambda state: None, lambda: False), box.place())
         project = engine.project_at(box.place())

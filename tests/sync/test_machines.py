@@ -128,10 +128,10 @@ def test_what_is_the_owner_s_there_is_so_here_and_what_arrived_waits_everywhere(
     meet(one, two)
     origin = two.journal.origin
     assert origin.arrived(str(two.memory), two.entries(), str(path)) == set()
-    assert origin.arrived(str(two.memory), two.entries("2026-02-10")) == {"clone"}
+    assert origin.arrived(str(two.memory), two.entries("2026-02-10"), str(path)) == {"clone"}
     one.journal.origin.trust(str(one.memory))
     meet(one, two)
-    assert origin.arrived(str(two.memory), two.entries("2026-02-10")) == set()
+    assert origin.arrived(str(two.memory), two.entries("2026-02-10"), str(path)) == set()
 
 
 def test_facts_and_the_long_term_memory_travel_and_nothing_else_of_the_home(

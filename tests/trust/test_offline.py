@@ -65,7 +65,7 @@ def test_every_way_out_is_refused_by_name(offline, monkeypatch, tmp_path):
     with pytest.raises(Offline, match="openai"):
         embed.load(offline, Embedding(provider="openai", api_key="k", model="m", dimension=8)).query("x")
     with pytest.raises(Offline, match="milvus"):
-        Server("https://milvus.example.com:19530", "")
+        Server("https://milvus.example.com:19530", "", "")
     with pytest.raises(Offline):
         models.pull(offline, "bge-m3")
 

@@ -19,6 +19,7 @@ from memsearch_engine.journal.history import Change, History
 from memsearch_engine.journal.model import Document, Entry
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.parse import parse
+from memsearch_engine.journal.shared import author_of
 
 
 class Undoable:
@@ -233,8 +234,8 @@ def _place(document: Document, data: bytes, change: Change) -> int:
 
 
 def write_file(path: str, data: bytes, new: bytes) -> None:
-    """Make a file hold *new*, which may have been removed since; b"" removes it."""
-    if not new:
+    """Make a file hold *new*, which may have been removed since. A file of shared notes with nothing in it is none."""
+    if not new and author_of(path):
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
     elif os.path.exists(path):

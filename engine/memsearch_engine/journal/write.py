@@ -389,7 +389,10 @@ class Journal(Undoable):
             seqs = [self.history.record(record) for record in records]
             begins(seqs[0])
             try:
-                write_file(path, read, data)
+                if data:
+                    write_file(path, read, data)
+                else:
+                    os.unlink(path)
             finally:
                 self.settle(path)  # by what the file holds now, however this ended
 
@@ -403,7 +406,7 @@ class Journal(Undoable):
         return change is not None and change.state == "done"
 
     def replace(self, memory: str, path: str, read: bytes, data: bytes, title: str, *, batch: str = "") -> None:
-        """Make a file hold *data* (b"": remove it) where it still holds *read* (b"": where there is none); undoable as long as the file
+        """Make a file hold *data* where it still holds *read* (b"": where there is none); undoable as long as the file
         stands so. Raises Conflict.
 
         Args:
