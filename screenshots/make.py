@@ -36,7 +36,7 @@ SCENES = {
     "activity": ("memsearch-dark", ["f4"]),
     "review": ("memsearch-light", ["f5"]),
     "conflict": ("memsearch-dark", ["f5", "wait", "down", "down", "down"]),
-    "shared": ("memsearch-dark", ["slash", *"when are deploys frozen"]),
+    "shared": ("memsearch-dark", ["slash", *"sandbox by:mara"]),
     "health": ("memsearch-light", ["f3"]),
 }
 

@@ -28,7 +28,7 @@ _SHARED = {
         (
             "10:20",
             "5a11e0c3b7d2",
-            "- Deploys are frozen on Fridays from 15:00; who is on call may lift it.\n- Hotfixes go through `scripts/hotfix.sh`, never by hand.",
+            "- Feature flags go within 90 days of their full rollout; whoever added one opens the ticket.\n- A flag that guards money stays for a release longer.",
         )
     ],
     21: [
