@@ -38,6 +38,9 @@ def main(name: str) -> None:
         for file in sorted((root / "project" / ".memsearch" / "memory").glob("*.md")):
             notes[file.name] = file.read_text().replace(str(root), "@ROOT@")
         (target / "notes.json").write_text(json.dumps(notes, indent=1, ensure_ascii=False) + "\n")
+        folder = root / "project" / ".memsearch" / "shared"
+        shared = {str(file.relative_to(folder)): file.read_text() for file in sorted(folder.rglob("*.md"))}
+        (target / "shared.json").write_text(json.dumps(shared, indent=1, ensure_ascii=False) + "\n")
     finally:
         shutil.rmtree(root, ignore_errors=True)
 
@@ -62,6 +65,7 @@ def _fill(root: Path) -> None:
         run("add", text)
     ids = {entry["body"]: entry["entry_id"] for entry in json.loads(run("entries", "--json"))["entries"]}
     run("edit", ids["- Deploys happen on Tuesdays"], "--text", "- Deploys happen on Wednesdays")
+    run("share", ids["- The staging database is Postgres 16"], "--as", "Ana", "--yes")
     run("delete", ids["- A note that goes"], "--yes")
     payload = {
         "session_id": SESSION,

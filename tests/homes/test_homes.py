@@ -19,7 +19,7 @@ from tests.conftest import Box
 from tests.homes.make import SAMPLE, SESSION
 
 HOMES = sorted(path.name for path in Path(__file__).parent.iterdir() if (path / "notes.json").exists())
-_ALWAYS = ("first", "sync")  # the oldest and the newest; those between are slow tests
+_ALWAYS = ("first", "sharing")  # the oldest and the newest; those between are slow tests
 
 
 @pytest.fixture(params=[pytest.param(name, marks=() if name in _ALWAYS else pytest.mark.slow) for name in HOMES])
@@ -41,6 +41,11 @@ def moved_in(request: pytest.FixtureRequest, box: Box) -> Box:
     box.memory.mkdir(parents=True)
     for name, text in json.loads((folder / "notes.json").read_text()).items():
         box.write(name, here(text))
+    if (folder / "shared.json").exists():
+        for name, text in json.loads((folder / "shared.json").read_text()).items():
+            path = box.project / ".memsearch" / "shared" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(here(text))
     box.name = request.param  # type: ignore[attr-defined]
     return box
 
@@ -77,6 +82,13 @@ def test_it_opens_and_goes_on(moved_in):
             with closing(sqlite3.connect(kept)) as db:
                 assert layout_of(db) == was and tables_of(db)
             assert kept.stat().st_mode & 0o077 == 0
+
+
+def test_what_was_shared_is_still_its_owner_s(moved_in):
+    if not (shared := moved_in.ok("share", "--json").json["notes"]):
+        pytest.skip("sharing came later")
+    assert [(note["author"], note["is_mine"], note["since"]) for note in shared] == [("ana", True, "")]
+    assert moved_in.ok("context", "claude-code").out.count("Postgres 16") == 1
 
 
 def test_what_was_captured_is_not_captured_again_and_what_was_deleted_stays_so(moved_in):
