@@ -303,10 +303,14 @@ def _held(memory: Memory) -> list[Case]:
     found = []
     arrived: dict[str, list[Held]] = {}
     for note in engine.Trust(memory).held():
-        if note.why == "arrived":
+        if note.why is engine.Waits.ARRIVED:
             arrived.setdefault(note.path, []).append(note)
             continue
-        why = "took in content from outside (web, MCP)" if note.why == "outside" else "reads like an order to agents"
+        why = (
+            "took in content from outside (web, MCP)"
+            if note.why is engine.Waits.OUTSIDE
+            else "reads like an order to agents"
+        )
         detail: list[Line] = [
             [(note.title, "text")],
             [(f"{note.day} {note.time}  {note.agent}{f'  shared by {note.author}' if note.author else ''}", "dim")],

@@ -148,6 +148,7 @@ _PUBLIC = {
     "UpdateKind": "updates",
     "UsageError": "errors",
     "Way": "actions.answers",
+    "Waits": "journal.model",
     "Word": "search.chains",
 }
 
@@ -179,7 +180,7 @@ if TYPE_CHECKING:
     from memsearch_engine.index.rows import LONGTERM_KINDS, Failure, IndexResult, Row
     from memsearch_engine.journal.files import DayFile, count_entries
     from memsearch_engine.journal.history import Change
-    from memsearch_engine.journal.model import Anchor, Document, Entry
+    from memsearch_engine.journal.model import Anchor, Document, Entry, Waits
     from memsearch_engine.journal.shared import author_of as shared_author
     from memsearch_engine.journal.text import plain, shown, shown_line
     from memsearch_engine.journal.write import Target

@@ -31,7 +31,7 @@ if TYPE_CHECKING:  # a search through the service needs none of these
     from memsearch_engine.index.rows import IndexResult
     from memsearch_engine.journal.files import DayFile
     from memsearch_engine.journal.history import Change
-    from memsearch_engine.journal.model import Document, Entry
+    from memsearch_engine.journal.model import Document, Entry, Waits
     from memsearch_engine.journal.write import Journal, Target
     from memsearch_engine.longterm.facts import Fact
     from memsearch_engine.longterm.recall import Match
@@ -471,8 +471,8 @@ class Memory:
         ``distinct`` ones; {} where there is no index. Raises MemsearchError where it is damaged."""
         return self.catalog.counts((project or self.project).id) if self.catalog else {}
 
-    def waits(self, name: str) -> str:
-        """Why a note waits for its owner's word: ``arrived`` (not written on this machine), ``outside``, ``suspect``; '' where it does not.
+    def waits(self, name: str) -> Waits | None:
+        """Why a note waits for its owner's word; None where it does not.
 
         Raises NotFound, Unreachable.
         """
@@ -480,7 +480,7 @@ class Memory:
 
         section = self.section(name)
         found = held_back(self.journal.origin, self.memory_of(section.path), [section.entry], section.path)
-        return found[0][1] if found else ""
+        return found[0][1] if found else None
 
     def unreadable(self) -> list[tuple[str, str]]:
         """Files in the memory folders that can't be read, each with why."""

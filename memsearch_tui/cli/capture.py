@@ -10,7 +10,7 @@ import memsearch_engine as engine
 from memsearch_engine import Memory, UsageError, agents_live
 
 from memsearch_tui.cli import output
-from memsearch_tui.cli.options import as_json, since_day
+from memsearch_tui.cli.options import as_json, days_of
 from memsearch_tui.counted import many
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ _OUTCOMES: dict[str, list[Outcome]] = {
 @as_json
 def coverage(since: str | None, listed: str | None, json_: bool) -> int:
     """Turns seen in transcripts against turns in memory, by agent and day, since capture began."""
-    day = since_day(since)
+    day = days_of(since or "")[0]
     capture = engine.Capture(Memory())
     state = capture.coverage(day)
     if listed:
@@ -235,7 +235,7 @@ def _log(receipts: list[Receipt], json_: bool) -> int:
 def spend(since: str, json_: bool) -> int:
     """What models have cost by day, the day's cap, and summaries that wait or failed. Nothing is spent unless you chose a
     model (`capture.summarize.provider`)."""
-    day = since_day(since)
+    day = days_of(since or "")[0]
     memory = Memory()
     settings, capture = memory.settings, engine.Capture(memory)
     rows, used = capture.spent(day), capture.spent_today()

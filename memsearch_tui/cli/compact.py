@@ -9,7 +9,7 @@ import memsearch_engine as engine
 from memsearch_engine import MemsearchError, UsageError
 
 from memsearch_tui.cli import output
-from memsearch_tui.cli.options import as_json, memory_at, tolerated
+from memsearch_tui.cli.options import as_json, days_of, memory_at, tolerated
 from memsearch_tui.counted import many
 
 
@@ -47,14 +47,9 @@ def compact(
     Every line says which notes it comes from (`memsearch expand ID`). Without a model it is made of the notes' own lines: decisions,
     changes, errors and how they ended, what is open. Notes that wait for your word, that are expired or superseded are left out.
     """
-    from datetime import date
-
-    from memsearch_engine import parse_date
-
     if sum(map(bool, (source, day, week))) > 1:
         raise UsageError("--source, --day and --week each say which notes: choose one")
-    if day and parse_date(day, date.today()) is None:
-        raise UsageError(f"{day!r} is no day", "such as 2026-11-24, yesterday or 2026-11")
+    days_of(day or "")  # it is read as a source: of no day something else would be made
     memory = memory_at()
     asked = engine.Asked(
         provider=llm_provider,

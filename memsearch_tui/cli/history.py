@@ -12,7 +12,7 @@ import memsearch_engine as engine
 from memsearch_engine import Memory, UsageError, agent_names
 
 from memsearch_tui.cli import output
-from memsearch_tui.cli.options import as_json, since_day
+from memsearch_tui.cli.options import as_json, days_of
 from memsearch_tui.counted import many
 
 AGENTS = agent_names()
@@ -112,7 +112,7 @@ def import_(
             "memsearch config set capture.summarize.provider native (or a provider's name)",
         )
     old = engine.Import(
-        memory, names, since=since_day(since), into=_memory_of(memory, project), orphans=_folder(orphans), summarize=summarize == "llm",
+        memory, names, since=days_of(since or "")[0], into=_memory_of(memory, project), orphans=_folder(orphans), summarize=summarize == "llm",
     )  # fmt: skip
     progress = output.Progress()
     stopped = threading.Event()

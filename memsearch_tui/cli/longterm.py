@@ -11,7 +11,7 @@ import memsearch_engine as engine
 from memsearch_engine import Memory, UsageError, agent_names
 
 from memsearch_tui.cli import output
-from memsearch_tui.cli.options import as_json, since_day
+from memsearch_tui.cli.options import as_json, days_of
 from memsearch_tui.counted import many
 
 
@@ -90,7 +90,7 @@ def run(wait: bool, phase: int, session: str, since: str | None, json_: bool) ->
     longterm.extract.provider NAME`, and `longterm.consolidate.provider`)."""
     import msgspec
 
-    day = since_day(since)
+    day = days_of(since or "")[0]
     begin = datetime.fromisoformat(day).timestamp() if day else 0.0
     learned = engine.LongTerm(Memory())
     if not wait:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from datetime import date, datetime
+from datetime import datetime
 
 import click
 from memsearch_engine import Change, Conflict, Memory, Note, UsageError
 
 from memsearch_tui.cli import output
-from memsearch_tui.cli.options import as_json, scope
+from memsearch_tui.cli.options import as_json, day_of, scope
 from memsearch_tui.cli.recall import note_json
 from memsearch_tui.counted import many
 
@@ -38,7 +38,7 @@ def add(text: str | None, day: str | None, json_: bool) -> None:
     body = _given(text) if text is not None or not sys.stdin.isatty() else None
     if body is None or not body.strip():
         raise UsageError("nothing to write", "memsearch add 'what to remember', or pipe the text in")
-    note = Memory().add(body, day=_day(day) if day else "")
+    note = Memory().add(body, day=day_of(day) if day else "")
     _say_replaced(note)
     if json_:
         output.emit({"entry_id": note.id, "source": note.path})
@@ -222,11 +222,9 @@ def expire(name: str, day: str | None, off: bool, json_: bool) -> None:
     """Let an entry expire after DAY: it then ranks last and is not given to agents."""
     if off:
         return _mark(name, "expires", None, json_)
-    try:
-        value = date.fromisoformat(day or "").isoformat()
-    except ValueError as error:
-        raise UsageError(f"{day!r} is no day" if day else "on which day?", "write 2026-12-31") from error
-    return _mark(name, "expires", value, json_)
+    if not day:
+        raise UsageError("on which day?", "write 2026-12-31")
+    return _mark(name, "expires", day_of(day), json_)
 
 
 @click.command(
@@ -251,7 +249,7 @@ def export(
     import msgspec
 
     memory = Memory(everything=everything, project=project)
-    span = _day(day) if day else ""
+    span = day_of(day) if day else ""
     if query:
         notes = [memory.note(hit.id) for hit in memory.search(query, 200)]
     else:
@@ -269,16 +267,6 @@ def export(
     else:
         output.echo(data)
     return 0 if notes else 1
-
-
-def _day(text: str) -> str:
-    """One ISO day from what `show` understands too."""
-    from memsearch_engine import parse_date
-
-    span = parse_date(text, date.today())
-    if span is None or span[0] != span[1]:
-        raise UsageError(f"{text!r} is no day", "write 2026-02-09, today, yesterday or 3d")
-    return span[0]
 
 
 def _mark(name: str, mark: str, value: str | None, json_: bool) -> None:

@@ -55,18 +55,27 @@ def _known_root() -> str | None:
     return next((p.root for p in Memory().known() if dialect.collection_of(p.root) == tail), None)
 
 
-def since_day(text: str | None) -> str:
-    """The day that a ``--since`` names as ``YYYY-MM-DD``; '' where it is not given. Raises UsageError."""
+def days_of(text: str) -> tuple[str, str]:
+    """The first and the last ISO day that a word names (``2026-02-09``, ``2026-02``, ``yesterday``, ``90d``); '' for ''. Raises UsageError."""
     from datetime import date
 
     from memsearch_engine import UsageError, parse_date
 
     if not text:
-        return ""
-    span = parse_date(text, date.today())
-    if span is None:
-        raise UsageError(f"{text!r} is no day", "write 2026-02-09, yesterday or 90d")
-    return span[0]
+        return "", ""
+    if (span := parse_date(text.lower(), date.today())) is None:
+        raise UsageError(f"{text!r} is no day", "write 2026-02-09, today, yesterday or 3d")
+    return span
+
+
+def day_of(text: str) -> str:
+    """The one day that a word names. Raises UsageError, also for a month."""
+    from memsearch_engine import UsageError
+
+    first, last = days_of(text)
+    if not first or first != last:
+        raise UsageError(f"{text!r} is no day", "write 2026-02-09, today, yesterday or 3d")
+    return first
 
 
 def as_json(command: Callable[..., Any]) -> Callable[..., Any]:

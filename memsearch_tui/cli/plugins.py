@@ -273,6 +273,6 @@ def _tell(agent: str, changes: list[Any], done: str, nothing: str) -> None:
         return
     output.echo(f"{output.style(agent, bold=True)} {done}:")
     for patch in changes:
-        gone = patch.after is None and not patch.why.startswith("trust")
+        gone = patch.after is None and not patch.by_agent
         verb = "add" if patch.before is None else "remove" if gone else "change"
         output.echo(f"  {verb:6s} {output.safe(patch.path)}  {output.style(patch.why, dim=True)}")

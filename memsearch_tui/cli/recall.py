@@ -20,7 +20,7 @@ from memsearch_engine import (
 )
 
 from memsearch_tui.cli import output
-from memsearch_tui.cli.options import as_json, by_the_peer, memory_at, scope, tolerated
+from memsearch_tui.cli.options import as_json, by_the_peer, day_of, days_of, memory_at, scope, tolerated
 from memsearch_tui.counted import many
 
 if TYPE_CHECKING:
@@ -401,23 +401,17 @@ def _messages(item: Turn) -> list[dict[str, Any]]:
 @as_json
 def show(day: str, project: str | None, everything: bool, json_: bool) -> int:
     """Print a day (2026-02-09, today, yesterday, 7d) as it stands in its file."""
-    from datetime import date
-
-    from memsearch_engine import parse_date
-
-    span = parse_date(day, date.today())
-    if span is None or span[0] != span[1]:
-        raise UsageError(f"{day!r} is no day", "write 2026-02-09, today, yesterday or 3d")
+    day = day_of(day)
     memory = Memory(everything=everything, project=project)
-    files = [file for file in memory.days() if file.day == span[0]]
+    files = [file for file in memory.days() if file.day == day]
     if json_:
-        entries = [note_json(note) for note in memory.entries(span[0])]
-        output.emit({"day": span[0], "files": [file.path for file in files], "entries": entries})
+        entries = [note_json(note) for note in memory.entries(day)]
+        output.emit({"day": day, "files": [file.path for file in files], "entries": entries})
         return 0 if files else 1
     for file in files:
         output.echo(output.safe(memory.source(file.path)), nl=False)
     if not files:
-        output.say(f"no memories on {span[0]} - `memsearch days` lists the days that have some")
+        output.say(f"no memories on {day} - `memsearch days` lists the days that have some")
     return 0 if files else 1
 
 
@@ -445,19 +439,6 @@ def days(limit: int, project: str | None, everything: bool, json_: bool) -> int:
     return 0 if rows else 1
 
 
-def _span(day: str | None) -> tuple[str, str]:
-    """The first and last day that a word names; '' for none."""
-    from datetime import date
-
-    from memsearch_engine import parse_date
-
-    if not day:
-        return "", ""
-    if (span := parse_date(day, date.today())) is None:
-        raise UsageError(f"{day!r} is no day", "write 2026-02-09, today, yesterday or 3d")
-    return span
-
-
 @click.command(
     epilog="\b\nExamples:\n  memsearch entries -n 20\n  memsearch entries --day 2026-02-09 --json\n  memsearch entries --as-of 2026-03-01   as they stood then"
 )
@@ -477,8 +458,8 @@ def entries(
     json_: bool,
 ) -> int:
     """List entries, newest day first, read from the files themselves."""
-    first, last = _span(day)
-    _, then = _span(as_of)
+    first, last = days_of(day or "")
+    _, then = days_of(as_of or "")
     memory = Memory(everything=everything, project=project)
     rows = memory.entries(first, last=last, agent=agent or "", limit=limit, as_of=then)
     output.say_shortfall(memory)

@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import Memory, ShareChange, UsageError
+from memsearch_engine import Memory, ShareChange, UsageError, Waits
 
 from memsearch_tui.cli import output
-from memsearch_tui.cli.options import as_json
+from memsearch_tui.cli.options import as_json, days_of
 from memsearch_tui.counted import many
 
 _SIGNS = {ShareChange.NEW: "+", ShareChange.CHANGED: "~", ShareChange.SAME: "=", ShareChange.REFUSED: "!"}
@@ -181,11 +181,11 @@ def _list(memory: Memory, sharing: engine.Sharing, json_: bool) -> int:
 
 def _states(one: engine.SharedNote) -> list[str]:
     waits = {
-        "arrived": "waits: it is not committed, or the repository is another user's",
-        "outside": "waits: from outside",
-        "suspect": "waits: it reads like an order",
+        Waits.ARRIVED: "waits: it is not committed, or the repository is another user's",
+        Waits.OUTSIDE: "waits: from outside",
+        Waits.SUSPECT: "waits: it reads like an order",
     }
-    states = [waits.get(one.waits, "waits")] if one.waits else []
+    states = [waits[one.waits]] if one.waits else []
     if one.is_mine and not one.is_committed:
         states.append("not committed yet")
     if one.since:
@@ -254,15 +254,11 @@ def _planned_json(one: engine.PlannedShare) -> dict[str, Any]:
 
 
 def _day(text: str | None) -> str:
-    """The day that ``--review`` names: a date, or so many days from now. Raises UsageError."""
+    """The day to come that ``--review`` names: a date, or so many days from now. Raises UsageError."""
     if not text:
         return ""
-    today = date.today()
-    span = engine.parse_date(text.lower(), today)
-    if span is None:
-        raise UsageError(f"{text!r} is no day", "write 2026-12-01 or 90d")
-    first = date.fromisoformat(span[0])
-    ahead = first if first > today else today + (today - first) if text.lower()[-1:] in "dwmy" else first
+    today, named = date.today(), date.fromisoformat(days_of(text)[0])
+    ahead = today + (today - named) if text[-1:] in "dwmy" else named  # elsewhere, 90d are those that have passed
     if ahead <= today:
-        raise UsageError(f"{text} is not ahead", "a note is looked at again on a day to come")
+        raise UsageError(f"{text} is not ahead", "a note is looked at again on a day to come: 2026-12-01, 90d")
     return ahead.isoformat()

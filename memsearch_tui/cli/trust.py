@@ -154,7 +154,11 @@ def secrets_allow(fingerprints: tuple[str, ...], off: bool, json_: bool) -> None
     output.emit({"allowed": fine}) if json_ else output.echo(f"{len(fine)} allowed")
 
 
-_WHY = {"outside": "content from outside", "suspect": "reads like an order", "arrived": "not written here"}
+_WHY = {
+    engine.Waits.OUTSIDE: "content from outside",
+    engine.Waits.SUSPECT: "reads like an order",
+    engine.Waits.ARRIVED: "not written here",
+}
 
 
 @click.group()

@@ -13,7 +13,18 @@ from dataclasses import dataclass, field
 from datetime import date
 from itertools import islice
 
-from memsearch_engine import Ground, Memory, MemsearchError, Note, NotFound, Turn, Unreachable, UsageError, fenced
+from memsearch_engine import (
+    Ground,
+    Memory,
+    MemsearchError,
+    Note,
+    NotFound,
+    Turn,
+    Unreachable,
+    UsageError,
+    Waits,
+    fenced,
+)
 from memsearch_engine import estimate_tokens as estimate
 from memsearch_engine import parse_query as parse
 
@@ -186,9 +197,9 @@ def _found(memory: Memory, note: Note) -> Found:
 
 
 _WAITS = {
-    "arrived": "it was not written on this machine",
-    "outside": "its turn read content from outside",
-    "suspect": "it reads like an order",
+    Waits.ARRIVED: "it was not written on this machine",
+    Waits.OUTSIDE: "its turn read content from outside",
+    Waits.SUSPECT: "it reads like an order",
 }
 _SHOWN = ("pin", "expires", "superseded-by", "confidence", "conflict", "conflict-of")
 
@@ -196,7 +207,8 @@ _SHOWN = ("pin", "expires", "superseded-by", "confidence", "conflict", "conflict
 def _trust(memory: Memory, note: Note) -> str:
     """Why a note waits for the owner's word; '' where it doesn't."""
     try:
-        return _WAITS.get(memory.waits(note.id), "")
+        why = memory.waits(note.id)
+        return _WAITS[why] if why else ""
     except MemsearchError:
         return "nobody knows who wrote it"
 

@@ -33,13 +33,15 @@ class Link(msgspec.Struct, frozen=True):
 
 class Patch(msgspec.Struct, frozen=True):
     """One file: ``before`` is None where it does not exist, ``after`` None where it goes. A link in ``before`` gives way itself;
-    what it points to is somebody else's. ``own``: the file is wholly ours."""
+    what it points to is somebody else's. ``own``: the file is wholly ours. ``by_agent``: the agent writes it itself, what will stand there
+    is not known before."""
 
     path: str
     before: bytes | Link | None
     after: bytes | None
     why: str = ""
     own: bool = False
+    by_agent: bool = False
 
     @property
     def changes(self) -> bool:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from memsearch_engine.capture.suspicion import orders
-from memsearch_engine.journal.model import CONFLICT_OF, UNTRUSTED, Entry
+from memsearch_engine.journal.model import CONFLICT_OF, UNTRUSTED, Entry, Waits
 from memsearch_engine.journal.origin import Origin
 
-#: Why a note waits that this home did not write: it came with a clone, a pull or a copy.
-ARRIVED = "arrived"
 
-
-def held_back(origin: Origin, memory: str, entries: list[Entry], path: str) -> list[tuple[Entry, str, list[str]]]:
-    """Those of the *entries* of a file that wait, each with why (``outside``, ``suspect`` or ``arrived``) and its lines that read like orders.
+def held_back(origin: Origin, memory: str, entries: list[Entry], path: str) -> list[tuple[Entry, Waits, list[str]]]:
+    """Those of the *entries* of a file that wait, each with why and its lines that read like orders.
     Raises Unreachable."""
     arrived, released = origin.arrived(memory, entries, path), origin.released(entries)
     found = []
@@ -20,5 +17,6 @@ def held_back(origin: Origin, memory: str, entries: list[Entry], path: str) -> l
             continue  # another decision: which of two texts holds
         mark, lines = entry.marks.get("trust", ""), orders(entry.body, his_words=False)
         if entry.id not in released and (mark in UNTRUSTED or lines or entry.id in arrived):
-            found.append((entry, mark if mark in UNTRUSTED else "suspect" if lines else ARRIVED, lines))
+            why = Waits(mark) if mark in UNTRUSTED else Waits.SUSPECT if lines else Waits.ARRIVED
+            found.append((entry, why, lines))
     return found

@@ -22,7 +22,7 @@ from memsearch_engine.capture.suspicion import orders
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
-from memsearch_engine.journal.model import Anchor, branch_said
+from memsearch_engine.journal.model import Anchor, Waits, branch_said
 from memsearch_engine.journal.write import Journal, Skipped
 from memsearch_engine.projects import locate
 from memsearch_engine.repository import current_branch
@@ -87,7 +87,9 @@ class Keeper:
         clean = redacted(turn, self.home)
         anchor = Anchor(_id(turn.session), _id(turn.turn), turn.agent, where.kind, where.path)
         body = extract(clean)
-        marks = {"trust": "outside" if turn.outside else "suspect"} if turn.outside or orders(body) else {}
+        marks: dict[str, str] = (
+            {"trust": Waits.OUTSIDE if turn.outside else Waits.SUSPECT} if turn.outside or orders(body) else {}
+        )
         by_model = summaries.chosen(self.settings, turn.agent).provider != "extractive"
         if by_model:
             marks["summary"] = "pending"

@@ -6,14 +6,24 @@ Offsets are bytes into the file as it was read, so that a change can replace exa
 from __future__ import annotations
 
 import re
+from enum import StrEnum
 
 import msgspec
 
 from memsearch_engine.agents import registry
 
-#: Values of the ``trust`` mark: a note that took in content from outside, one that reads like an order to agents, and one that
-#: the owner has looked at.
-UNTRUSTED = ("outside", "suspect")
+
+class Waits(StrEnum):
+    """Why a note is told to no session before its owner's word: this home did not write it, it took in content from outside, it reads like
+    an order to agents. The last two are values of the ``trust`` mark."""
+
+    ARRIVED = "arrived"
+    OUTSIDE = "outside"
+    SUSPECT = "suspect"
+
+
+UNTRUSTED = (Waits.OUTSIDE, Waits.SUSPECT)
+#: The value of the ``trust`` mark of a note that the owner has looked at.
 RELEASED = "released"
 #: The mark of an entry whose text was changed in two places, and the one of the text that waits beside it (its value: the entry's id).
 CONFLICT, CONFLICT_OF = "conflict", "conflict-of"

@@ -8,10 +8,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from memsearch_engine.capture.held import ARRIVED, held_back
+from memsearch_engine.capture.held import held_back
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.journal.files import DayFile, read_day
-from memsearch_engine.journal.model import CONFLICT_OF
+from memsearch_engine.journal.model import CONFLICT_OF, Waits
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.shared import list_notes
 from memsearch_engine.place import has_notes
@@ -52,4 +52,4 @@ class Waiting:
         time.sleep((time.monotonic() - began) * _SHARE)
         reasons = [why for _, why, _ in found]
         contested = sum(CONFLICT_OF in entry.marks for entry in entries)
-        return contested + sum(why != ARRIVED for why in reasons) + (ARRIVED in reasons)
+        return contested + sum(why is not Waits.ARRIVED for why in reasons) + (Waits.ARRIVED in reasons)

@@ -25,7 +25,7 @@ from memsearch_engine.errors import NotFound, UsageError
 from memsearch_engine.journal import render, shared
 from memsearch_engine.journal.files import DayFile, day_of, read_day
 from memsearch_engine.journal.merge import text_key
-from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, Anchor, Entry
+from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, Anchor, Entry, Waits
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.shared import COPY_OF, REVIEW, SHARED, WRITTEN
 from memsearch_engine.journal.text import CleanText, plain, shown_line
@@ -75,7 +75,7 @@ class SharedNote(msgspec.Struct, frozen=True):
     Attributes:
         copy_of: the note that it was made of, on its author's machine. shared, review: ISO days, '' where not said.
         is_mine: this home wrote it. is_committed: the project's last commit has it as it stands. is_due: it is to be looked at again.
-        waits: why sessions are not told it (``arrived``, ``suspect`` …); '' where they may be. since: what has become of the note that it
+        waits: why sessions are not told it; None where they may be. since: what has become of the note that it
             was made of, where this home shared it: ``changed``, ``superseded``, ``gone``; '' for nothing.
     """
 
@@ -92,7 +92,7 @@ class SharedNote(msgspec.Struct, frozen=True):
     is_mine: bool
     is_committed: bool
     is_due: bool
-    waits: str
+    waits: Waits | None
     since: str
 
 
@@ -226,7 +226,7 @@ def listed(memory: Memory) -> list[SharedNote]:
                 SharedNote(
                     file.path, file.day, entry.time, by, entry.id, entry.hash, marks.get(COPY_OF, ""), entry.title,
                     marks.get(SHARED, ""), marks.get(REVIEW, ""), entry.raw in mine,
-                    shared.with_lf(entry.raw) in committed, shared.is_due(marks, today), waiting.get(entry.id, ""),
+                    shared.with_lf(entry.raw) in committed, shared.is_due(marks, today), waiting.get(entry.id),
                     _since(memory, entry, notes.get(marks.get(COPY_OF, ""))) if entry.raw in mine else "",
                 )
             )  # fmt: skip

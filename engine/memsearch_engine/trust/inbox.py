@@ -11,10 +11,10 @@ import os
 
 import msgspec
 
-from memsearch_engine.capture.held import ARRIVED, held_back
+from memsearch_engine.capture.held import held_back
 from memsearch_engine.errors import Conflict, MemsearchError, NotFound
 from memsearch_engine.journal.files import read_day
-from memsearch_engine.journal.model import RELEASED, UNTRUSTED, Entry
+from memsearch_engine.journal.model import RELEASED, UNTRUSTED, Entry, Waits
 from memsearch_engine.journal.shared import author_of
 from memsearch_engine.journal.write import Target
 from memsearch_engine.memory import Memory
@@ -24,7 +24,7 @@ from memsearch_engine.transcripts.model import Turn
 
 
 class Held(msgspec.Struct, frozen=True):
-    """A note that is not told to sessions. ``why``: outside, suspect or arrived; ``lines``: those that read like orders."""
+    """A note that is not told to sessions. ``lines``: those that read like orders."""
 
     path: str
     day: str
@@ -33,7 +33,7 @@ class Held(msgspec.Struct, frozen=True):
     hash: str
     agent: str
     title: str
-    why: str
+    why: Waits
     lines: list[str]
 
     @property
@@ -92,7 +92,7 @@ def release_files(memory: Memory, paths: list[str]) -> int:
     """Trust what stands in these files now and merely arrived; what reads like an order still waits for a word of its own.
     The files are not changed: trust stands in this home. Returns how many notes."""
     wanted = {os.path.realpath(path) for path in paths}
-    keys = {(h.path, h.entry_id) for h in held(memory) if h.why == ARRIVED and os.path.realpath(h.path) in wanted}
+    keys = {(h.path, h.entry_id) for h in held(memory) if h.why is Waits.ARRIVED and os.path.realpath(h.path) in wanted}
     raws = [e.raw for path in {p for p, _ in keys} for e in read_day(path).entries if (path, e.id) in keys]
     memory.journal.origin.wrote(raws)
     return len(raws)
@@ -102,7 +102,7 @@ def release_author(memory: Memory, author: str) -> tuple[int, list[str]]:
     """Trust the files that nobody but *author* (an e-mail address) has ever committed, as they stand. An address in a commit is
     anybody's claim: what that author commits later waits again. Returns how many notes, and the files."""
     files = []
-    for path in {h.path for h in held(memory) if h.why == ARRIVED}:
+    for path in {h.path for h in held(memory) if h.why is Waits.ARRIVED}:
         place = locate(os.path.dirname(path), memory.home)
         if authors_of(place.common_dir, os.path.relpath(path, place.root), path) == {author.lower()}:
             files.append(path)
@@ -122,7 +122,7 @@ def hold(memory: Memory, targets: list[Target]) -> list[Entry]:
         if entry is not None and origin.released([entry]):
             origin.take_back([entry.raw])
         else:
-            entry = memory.journal.mark(memory.memory_of(target.path), target, "trust", "suspect")
+            entry = memory.journal.mark(memory.memory_of(target.path), target, "trust", Waits.SUSPECT)
         entries.append(entry)
     return entries
 
@@ -145,4 +145,4 @@ def sources_of(memory: Memory, entry: Entry) -> list[str]:
         found = memory.conversation(entry, context=0)
         return sources(found.turns[max(found.index, 0)])
     except (MemsearchError, IndexError):
-        return ["user", "model", *(["outside"] if entry.marks.get("trust") == "outside" else [])]
+        return ["user", "model", *(["outside"] if entry.marks.get("trust") == Waits.OUTSIDE else [])]

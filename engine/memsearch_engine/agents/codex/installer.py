@@ -44,7 +44,9 @@ class Installer(installing.Installer):
     def trust_planned(self) -> list[Patch]:
         """What Codex says is known once the hooks stand: it is asked for their hashes."""
         return (
-            [Patch(str(self.config), read(self.config), None, "trust for our hooks")] if shutil.which("codex") else []
+            [Patch(str(self.config), read(self.config), None, "trust for our hooks", by_agent=True)]
+            if shutil.which("codex")
+            else []
         )
 
     def trusted(self, *, plugins: bool) -> list[Patch]:
