@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import json
-import os
 import sys
 from collections.abc import Callable, Mapping
 from functools import partial
@@ -148,10 +147,7 @@ class MemsearchApp(App[int]):
 
     def _write_kept(self, text: str) -> None:
         with contextlib.suppress(OSError):
-            temporary = self._kept_file.with_suffix(".tmp")
-            temporary.write_text(text, encoding="utf-8")
-            temporary.chmod(0o600)
-            os.replace(temporary, self._kept_file)
+            self.library.memory.home.put(self._kept_file, text.encode("utf-8"))
 
     # -- commands -------------------------------------------------------------------------------------------
 

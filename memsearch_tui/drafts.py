@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 from pathlib import Path
 
 import msgspec
@@ -44,14 +43,9 @@ def keep(home: Home, draft: Draft) -> None:
 
     file = home.draft(draft.path, draft.entry_id)
     with contextlib.suppress(OSError):
-        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        temporary = file.with_suffix(".tmp")
-        temporary.write_bytes(
-            msgspec.json.encode(
-                msgspec.structs.replace(draft, text=redact(draft.text, home)[0], base=redact(draft.base, home)[0])
-            )
-        )
-        os.replace(temporary, file)
+        kept = msgspec.structs.replace(draft, text=redact(draft.text, home)[0], base=redact(draft.base, home)[0])
+        home.ensure()
+        home.put(file, msgspec.json.encode(kept))
 
 
 def load(home: Home, path: str, entry_id: str) -> Draft | None:

@@ -75,6 +75,30 @@ class Home:
         #: Set by the service once it runs: a root that vanishes then was removed, and is not made again.
         self.settled = False
 
+    @staticmethod
+    def put(path: Path, data: bytes, *, durable: bool = False) -> None:
+        """Have a file of ours hold *data*, readable by its owner only: whoever reads it sees the old text or the new one, whole. Its folder is
+        made. Raises OSError.
+
+        Args:
+            durable: it is on the disk when this returns; else a power cut may leave the old one.
+        """
+        import tempfile  # 10 ms, and a hook writes nothing
+
+        path.parent.mkdir(mode=0o700, exist_ok=True)  # and none above it: a home that was removed is not made again
+        fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
+        try:
+            with open(fd, "wb") as out:
+                out.write(data)
+                if durable:
+                    out.flush()
+                    os.fsync(out.fileno())
+            os.replace(temporary, path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(temporary)
+            raise
+
     @classmethod
     def from_env(cls) -> Home:
         configured = os.environ.get("MEMSEARCH_HOME")

@@ -7,9 +7,7 @@ it: injected memory must never come back as a memory.
 from __future__ import annotations
 
 import json
-import os
 import re
-import tempfile
 from collections.abc import Mapping
 from datetime import date
 from types import MappingProxyType
@@ -225,11 +223,7 @@ def prebuild(
         pass
     if texts:
         receipts.keep_texts(home, name, {int(count): (text, estimate(text)) for count, text in texts.items()})
-    path.parent.mkdir(mode=0o700, exist_ok=True)
-    fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
-    with open(fd, "w", encoding="utf-8") as out:
-        json.dump(value, out, ensure_ascii=False)
-    os.replace(temporary, path)
+    Home.put(path, json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
     return True
 
 

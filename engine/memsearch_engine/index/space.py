@@ -351,9 +351,7 @@ class Space:
     def set_complete(self, made_with: Embedding) -> None:
         """Note that all is in, and what it takes to open this space again (never a key)."""
         kept = msgspec.structs.replace(made_with, api_key="")
-        temporary = self.folder / f"{_COMPLETE}.tmp"
-        temporary.write_bytes(msgspec.json.encode(kept))
-        temporary.replace(self.folder / _COMPLETE)
+        Home.put(self.folder / _COMPLETE, msgspec.json.encode(kept))
 
     def is_current(self) -> bool:
         """Whether the files that are open are still the ones on disk."""

@@ -7,8 +7,6 @@ forgotten is not in them.
 
 from __future__ import annotations
 
-import os
-import tempfile
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -148,14 +146,6 @@ def put(path: Path, text: str) -> bool:
     if not text:
         path.unlink()
         return True
-    for part in (path.parent.parent, path.parent):
-        part.mkdir(mode=0o700, exist_ok=True)
-    fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
-    try:
-        with open(fd, "w", encoding="utf-8", errors="replace") as out:
-            out.write(text)
-        os.replace(temporary, path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
+    path.parent.parent.mkdir(mode=0o700, exist_ok=True)
+    Home.put(path, text.encode("utf-8", "replace"))
     return True

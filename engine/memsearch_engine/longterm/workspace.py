@@ -13,7 +13,6 @@ import os
 import re
 import shutil
 import stat
-import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from datetime import UTC, datetime
@@ -125,17 +124,7 @@ def write(home: Home, folder: Path, name: str, text: str) -> None:
         if part.is_symlink():
             raise Unreachable(f"{part} is a link", "links are not followed")
         part.mkdir(mode=0o700, exist_ok=True)
-    fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
-    try:
-        with open(fd, "w", encoding="utf-8", errors="replace") as out:
-            out.write(clean(home, text))
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+    Home.put(path, clean(home, text).encode("utf-8", "replace"), durable=True)
 
 
 def clean(home: Home, text: str) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import bisect
 import contextlib
-import os
 import re
 from collections.abc import Iterator
 from functools import lru_cache
@@ -134,9 +133,7 @@ def allow(home: Home, fingerprint: str, *, off: bool = False) -> None:
     path = home.ensure().root / _ALLOWED
     lines = set(path.read_text(encoding="utf-8").split()) if path.exists() else set()
     lines = lines - {fingerprint} if off else lines | {fingerprint}
-    temporary = path.with_suffix(".tmp")
-    temporary.write_text("".join(f"{line}\n" for line in sorted(lines)), encoding="utf-8")
-    os.replace(temporary, path)
+    Home.put(path, "".join(f"{line}\n" for line in sorted(lines)).encode("utf-8"))
 
 
 def redact(text: str, home: Home) -> tuple[str, list[Finding]]:

@@ -254,10 +254,7 @@ def _run(home: Home) -> None:
     engine = Engine(home)
     server = Server(home, engine, engine.settings.service.idle_minutes * 60)
     state = {"pid": os.getpid(), "version": __version__, "started": time.time(), "socket": str(home.socket)}
-    temporary = home.service_pid.with_suffix(".tmp")
-    temporary.unlink(missing_ok=True)
-    temporary.write_text(json.dumps(state))
-    os.replace(temporary, home.service_pid)
+    Home.put(home.service_pid, json.dumps(state).encode())
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: server.stop())
     try:

@@ -12,7 +12,6 @@ import io
 import os
 import re
 import stat
-import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from pathlib import Path
@@ -20,6 +19,7 @@ from typing import Any, ClassVar, Protocol
 
 import msgspec
 
+from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
 from memsearch_engine.transcripts.model import SUB_AGENTS, Conversation, Session, Turn, well_formed
 
@@ -220,10 +220,7 @@ def _save(path: str, cache: Path, found: Offsets) -> None:
         if len(names := os.listdir(cache)) > _MAX_INDEXES:
             for name in names[: _MAX_INDEXES // 4]:
                 (cache / name).unlink(missing_ok=True)
-        fd, temporary = tempfile.mkstemp(dir=cache, prefix=".")
-        with open(fd, "wb") as out:
-            out.write(msgspec.json.encode(found))
-        os.replace(temporary, cache / _name(path))
+        Home.put(cache / _name(path), msgspec.json.encode(found))
 
 
 def _name(path: str) -> str:
