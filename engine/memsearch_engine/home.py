@@ -63,6 +63,34 @@ def private(path: Path) -> None:
                     file.chmod(0o600)
 
 
+def lock(path: Path, *, shared: bool = False, make: bool = True) -> int | None:
+    """Take a lock (flock(2)) without waiting: an open descriptor that holds it until it is closed, or the process ends; None where somebody
+    else has it. *make*: a file that does not exist is made. Raises OSError."""
+    import fcntl
+
+    fd = os.open(path, os.O_CLOEXEC | (os.O_RDONLY if path.is_dir() else os.O_RDWR | make * os.O_CREAT), 0o600)
+    try:
+        fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except OSError as error:
+        os.close(fd)
+        if isinstance(error, BlockingIOError):
+            return None
+        raise
+    return fd
+
+
+def is_free(path: Path) -> bool:
+    """Whether nobody holds a lock."""
+    try:
+        fd = lock(path, make=False)
+    except OSError:
+        return True
+    if fd is None:
+        return False
+    os.close(fd)
+    return True
+
+
 class Home:
     """``MEMSEARCH_HOME`` (default ``~/.memsearch``) and the places inside it.
 

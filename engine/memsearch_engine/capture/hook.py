@@ -472,21 +472,10 @@ def _moved(known: registry.Agent, payload: dict[str, Any]) -> str:
 
 def _start_service(home: Home) -> None:
     """Start the service where none runs: its lock is free. Detached, nothing of ours stays open in it."""
-    import fcntl
+    from memsearch_engine.home import is_free
 
-    if os.environ.get("MEMSEARCH_NO_SERVICE"):
+    if os.environ.get("MEMSEARCH_NO_SERVICE") or not is_free(home.service_lock):
         return
-    try:
-        lock = os.open(home.service_lock, os.O_RDWR | os.O_CLOEXEC)
-    except FileNotFoundError:
-        lock = -1
-    if lock >= 0:
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return
-        finally:
-            os.close(lock)
     marks = (*_SESSION_MARKS, *(mark for agent in registry.everyone() for mark in agent.session_marks))
     environment = {name: value for name, value in os.environ.items() if not name.startswith(marks)}
     environment["MEMSEARCH_HOME"] = str(home.root)

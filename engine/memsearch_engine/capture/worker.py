@@ -7,7 +7,6 @@ hook that was killed is made up for by the next one. An event leaves the inbox o
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import logging
 import os
@@ -23,7 +22,7 @@ from memsearch_engine.capture import summaries
 from memsearch_engine.capture.keep import Keeper, home_of
 from memsearch_engine.capture.ledger import known_folders
 from memsearch_engine.errors import MemsearchError
-from memsearch_engine.home import AgentFolders, Home
+from memsearch_engine.home import AgentFolders, Home, lock
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.place import has_notes
 from memsearch_engine.settings import Settings
@@ -158,9 +157,10 @@ def work(home: Home, journal: Journal | None = None, settings: Settings | None =
     outcome = Outcome(waiting=[], memories=[], opened=[])
     if not home.inbox.is_dir():
         return outcome
-    lock = os.open(home.inbox, os.O_RDONLY | os.O_CLOEXEC)
+    held = lock(home.inbox)
+    if held is None:
+        return outcome  # another process works it off
     try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         if settings is None or settings.capture.enabled:
             _work(Keeper(home, journal, settings), outcome)
         else:
@@ -169,10 +169,8 @@ def work(home: Home, journal: Journal | None = None, settings: Settings | None =
                     _note_start(home, event)
                 Path(event.path).unlink(missing_ok=True)
                 outcome.skipped += 1
-    except BlockingIOError:
-        pass
     finally:
-        os.close(lock)
+        os.close(held)
     return outcome
 
 

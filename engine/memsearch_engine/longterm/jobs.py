@@ -11,7 +11,6 @@ watermark is when its notes were changed last).
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import os
 import socket
 import sqlite3
@@ -25,7 +24,7 @@ from typing import Literal
 import msgspec
 
 from memsearch_engine.errors import Conflict, MemsearchError, SettingsError
-from memsearch_engine.home import Home
+from memsearch_engine.home import Home, lock
 from memsearch_engine.state import transaction, using
 
 Kind = Literal["extract", "consolidate", "project_review", "user_profile", "memory_to_skill"]
@@ -303,13 +302,10 @@ def learning(home: Home, *, alone: bool = False) -> Iterator[None]:
     """Held by whoever reads sessions or consolidates; *alone* by who must have nobody do so, since what they hold in memory would
     be written after it. It ends with the process, however that ends. Raises Conflict."""
     home.ensure()
-    fd = os.open(home.locks / "learning.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(fd, (fcntl.LOCK_EX if alone else fcntl.LOCK_SH) | fcntl.LOCK_NB)
-    except BlockingIOError as error:
-        os.close(fd)
+    fd = lock(home.locks / "learning.lock", shared=not alone)
+    if fd is None:
         who = "sessions are being learned from" if alone else "a secret is being scrubbed"
-        raise Conflict(f"{who} in another process", "wait for it, then run the same command again") from error
+        raise Conflict(f"{who} in another process", "wait for it, then run the same command again")
     try:
         yield
     finally:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from memsearch_engine.errors import Unreachable
-from memsearch_engine.home import Home
+from memsearch_engine.home import Home, is_free
 from memsearch_engine.service import protocol
 from memsearch_engine.service.connection import CONNECT_S, Connection, ServiceHung
 
@@ -117,7 +117,7 @@ def stop(home: Home, wait_s: float = 15.0) -> bool:
 def _ended(home: Home, wait_s: float) -> bool:
     end = time.monotonic() + wait_s
     while time.monotonic() < end:
-        if _lock_is_free(home):
+        if is_free(home.service_lock):
             return True
         time.sleep(0.05)  # a file lock can be tried, not awaited with a limit
     return False
@@ -156,19 +156,3 @@ def _end(home: Home, number: int) -> None:
             process.send_signal(number)
     except (OSError, ValueError, KeyError, TypeError, msgspec.DecodeError, psutil.Error):
         return
-
-
-def _lock_is_free(home: Home) -> bool:
-    import fcntl
-
-    try:
-        fd = os.open(home.service_lock, os.O_RDWR | os.O_CLOEXEC)
-    except OSError:
-        return True
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    finally:
-        os.close(fd)
-    return True

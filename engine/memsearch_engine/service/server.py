@@ -7,7 +7,6 @@ decides. Peers must be the same user.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import logging
 import logging.handlers
@@ -25,7 +24,7 @@ import msgspec
 
 from memsearch_engine import __version__
 from memsearch_engine.errors import MemsearchError
-from memsearch_engine.home import Home
+from memsearch_engine.home import Home, lock
 from memsearch_engine.local_socket import same_user
 from memsearch_engine.service import protocol
 from memsearch_engine.service.engine import Engine
@@ -238,13 +237,10 @@ def main() -> int:
 
 def _only_one(home: Home) -> bool:
     """Take the lock that decides who serves this home; it is held until the process ends."""
-    lock = os.open(home.service_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
     for _ in range(_LOCK_TRIES):
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if lock(home.service_lock) is not None:
             return True
-        except BlockingIOError:
-            time.sleep(0.05)  # a hook or a client may be looking whether it is free; that takes microseconds
+        time.sleep(0.05)  # a hook or a client may be looking whether it is free; that takes microseconds
     return False
 
 

@@ -11,7 +11,6 @@ can't be undone: that is its purpose.
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import gzip
 import io
 import json
@@ -27,7 +26,7 @@ import msgspec
 
 from memsearch_engine.agents import registry
 from memsearch_engine.errors import Unreachable, UsageError
-from memsearch_engine.home import AgentFolders, Home
+from memsearch_engine.home import AgentFolders, Home, lock
 from memsearch_engine.journal.disk import locked, replace
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.shared import list_notes
@@ -325,19 +324,12 @@ def _others(home: Home, forms: Forms, folders: AgentFolders, progress: Progress 
 @contextlib.contextmanager
 def _service_held_off(home: Home) -> Iterator[None]:
     """Hold the lock that a service needs: none starts while files are rewritten."""
-    fd = os.open(home.service_lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    end = time.monotonic() + _LOCK_S
+    while (fd := lock(home.service_lock)) is None:
+        if time.monotonic() > end:
+            raise Unreachable("the service was started again", "close the app and other commands, then run it again")
+        launch.stop(home)
     try:
-        end = time.monotonic() + _LOCK_S
-        while True:
-            try:
-                fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > end:
-                    raise Unreachable(
-                        "the service was started again", "close the app and other commands, then run it again"
-                    ) from None
-                launch.stop(home)
         yield
     finally:
         os.close(fd)
