@@ -290,11 +290,13 @@ class Network(msgspec.Struct, kw_only=True):
 
 class Sync(msgspec.Struct, kw_only=True):
     """``remote``: a git repository of yours in which your machines meet (`memsearch sync add`); ``every_minutes``: how often the service
-    goes there by itself, 0: only when asked; ``encrypt``: nothing that can be read is to lie there (`sync.key` in the home is the key)."""
+    goes there by itself, 0: only when asked; ``encrypt``: nothing that can be read is to lie there (`sync.key` in the home is the key);
+    ``evidence``: the conversations behind notes travel, too."""
 
     remote: str = ""
     encrypt: bool = False
     every_minutes: Annotated[float, msgspec.Meta(ge=0, le=10_080)] = 10.0
+    evidence: bool = False
 
 
 class Share(msgspec.Struct, kw_only=True):

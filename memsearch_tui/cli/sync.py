@@ -155,6 +155,7 @@ def _say_round(done: engine.SyncRound, json_: bool) -> int:
             f"{done.received} received" if done.received else "",
             f"{done.gone} deleted elsewhere" if done.gone else "",
             f"{done.sent} sent" if done.sent else "",
+            many(done.turns, "conversation") if done.turns else "",
         ]
         output.echo(", ".join(filter(None, parts)) or "nothing new")
         _say_details(done)

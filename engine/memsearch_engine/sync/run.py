@@ -31,6 +31,7 @@ from memsearch_engine.projects import Project
 from memsearch_engine.secrets.scan import find, redact
 from memsearch_engine.settings import Sync
 from memsearch_engine.sync.clone import Away, Clone, checked, name_of
+from memsearch_engine.sync.kept import Exchanged, exchange
 from memsearch_engine.sync.layout import (
     BELOW_LONGTERM,
     FORMAT,
@@ -96,9 +97,7 @@ def sync(
     with alone(home) as (clone, state):
         try:
             for _ in range(_ATTEMPTS):
-                done = _Round(
-                    home, journal, clone, state, remote, where.encrypt, projects, answer or Answer(), stop
-                ).run()
+                done = _Round(home, journal, clone, state, remote, where, projects, answer or Answer(), stop).run()
                 if done is not None:
                     clone.tidy()
                     state.note(done)
@@ -111,11 +110,11 @@ def sync(
 
 class _Round:
     def __init__(
-        self, home: Home, journal: Journal, clone: Clone, state: State, remote: str, encrypt: bool, projects: list[Project], answer: Answer,
+        self, home: Home, journal: Journal, clone: Clone, state: State, remote: str, where: Sync, projects: list[Project], answer: Answer,
         stop: Callable[[], bool],
     ) -> None:  # fmt: skip
         self.home, self.journal, self.clone, self.state, self.remote = home, journal, clone, state, remote
-        self.encrypt, self.answer, self.stop = encrypt, answer, stop
+        self.encrypt, self.evidence, self.answer, self.stop = where.encrypt, where.evidence, answer, stop
         self.projects = chosen(state, projects)
         self.problems: list[str] = []
         self.skipped: set[str] = set()  # projects
@@ -138,6 +137,10 @@ class _Round:
         files = [file for file in files if self._write(file, standing)]
         tree = self._new_tree(files)
         self._adopt(files, tree)
+        kept = exchange(self.home, self.clone, self.state, tree, self.stop) if self.evidence else Exchanged()
+        if self.evidence and tree:
+            self.clone.put(tree, MARK, self._mark(), plainly=True)
+        self.problems += kept.problems
         done, pins, pushed = self._done(), {key: self._base_of(key) for key in self.left}, self.head
         if tree != self.tree:
             self._refuse_secrets(tree)
@@ -148,8 +151,10 @@ class _Round:
                 return None
             self.state.put("seen", pushed)
         self.state.settled(pushed, done, pins)
+        self.state.hold(kept.hold)
         conflicts = sum(file.conflicts for file in files)
-        return Round(time.time(), self.received, self.sent, self.gone, conflicts, self.problems)
+        turns = kept.received + kept.sent
+        return Round(time.time(), self.received, self.sent, self.gone, conflicts, turns, self.problems)
 
     # -- the remote ------------------------------------------------------------------------------------------
 

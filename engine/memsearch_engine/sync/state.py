@@ -23,6 +23,8 @@ CREATE TABLE IF NOT EXISTS sync_held (project TEXT PRIMARY KEY, root TEXT NOT NU
 -- known to be done; before: what it held before that
 CREATE TABLE IF NOT EXISTS sync_taken (path TEXT PRIMARY KEY, base TEXT NOT NULL, seq INTEGER NOT NULL, before TEXT) WITHOUT ROWID;
 -- a folder that is known under another identity elsewhere: a project without git has none of its own
+-- turns that both sides had: a hash of it here, the name of its blob there
+CREATE TABLE IF NOT EXISTS sync_turns (path TEXT PRIMARY KEY, digest TEXT NOT NULL, blob TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS sync_places (root TEXT PRIMARY KEY, project TEXT NOT NULL) WITHOUT ROWID;
 """
 
@@ -35,7 +37,7 @@ class Round(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         at: seconds since 1970. received, sent: notes that came and went, changed or new. gone: notes that a deletion elsewhere took.
-        conflicts: notes whose text was changed in two places. problems: what was left out, each with what to do.
+        conflicts: notes whose text was changed in two places. turns: kept conversations that came and went. problems: what was left out, each with what to do.
         error: why there was no round.
     """
 
@@ -44,6 +46,7 @@ class Round(msgspec.Struct, frozen=True, omit_defaults=True):
     sent: int = 0
     gone: int = 0
     conflicts: int = 0
+    turns: int = 0
     problems: list[str] = []
     error: str = ""
 
@@ -95,6 +98,18 @@ class State:
             self._db.execute("DELETE FROM sync_taken WHERE path=? AND before IS NULL", (path,))
             self._db.execute("UPDATE sync_taken SET base=before, seq=0, before=NULL WHERE path=?", (path,))
 
+    def turns(self) -> dict[str, tuple[str, str]]:
+        """path -> (a hash of the turn here, the name of its blob there) when both had it last."""
+        return {
+            path: (held, blob) for path, held, blob in self._db.execute("SELECT path, digest, blob FROM sync_turns")
+        }
+
+    def hold(self, turns: dict[str, tuple[str, str]]) -> None:
+        """Both sides have these now."""
+        with transaction(self._db):
+            rows = [(path, *pair) for path, pair in turns.items()]
+            self._db.executemany("INSERT OR REPLACE INTO sync_turns (path, digest, blob) VALUES (?,?,?)", rows)
+
     def settled(self, commit: str, done: dict[str, str], pins: dict[str, str]) -> None:
         """The files of these projects hold a commit now, but for *pins*; as in Offer."""
         with transaction(self._db):
@@ -119,6 +134,7 @@ class State:
             self._db.execute("DELETE FROM sync_values WHERE name IN ('offer', 'seen')")
             self._db.execute("DELETE FROM sync_held")
             self._db.execute("DELETE FROM sync_taken")
+            self._db.execute("DELETE FROM sync_turns")
 
     def leave(self) -> None:
         """Know nothing of any remote any more; which folder is which project elsewhere stays known."""

@@ -231,6 +231,14 @@ class Archive:
         """(agent, session, turn) of everything kept."""
         return set(self._read("SELECT agent, session, turn FROM turns"))
 
+    def digests(self, names: Iterable[TurnName] | None = None) -> dict[TurnName, str]:
+        """A hash of the words of everything kept, or of some turns."""
+        query = "SELECT agent, session, turn, hex(digest) FROM turns"
+        if names is None:
+            return {(row[0], row[1], row[2]): row[3] for row in self._read(query)}
+        where = " WHERE agent=? AND session=? AND turn=?"
+        return {(row[0], row[1], row[2]): row[3] for name in names for row in self._read(query + where, name)}
+
     def status(self) -> Status:
         status = Status()
         for row in self._read("SELECT count(*), coalesce(min(at), 0), coalesce(max(at), 0) FROM turns"):
