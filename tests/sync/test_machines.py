@@ -427,6 +427,6 @@ def test_three_machines_converge_whatever_is_killed(tmp_path: Path, monkeypatch,
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", range(6))
-def test_hundreds_of_rounds(tmp_path: Path, monkeypatch, block: int):
+def test_long_rounds(tmp_path: Path, monkeypatch, block: int):
     for seed in range(100 + block * 7, 107 + block * 7):
         random_rounds(tmp_path, monkeypatch, seed, 120)
