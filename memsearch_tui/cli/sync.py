@@ -163,6 +163,8 @@ def _say_round(done: engine.SyncRound, json_: bool) -> int:
 
 
 def _say_details(done: engine.SyncRound) -> None:
+    if done.turns_left:
+        output.echo("more conversations go with the next rounds")
     if done.conflicts:
         output.echo(f"! {many(done.conflicts, 'note')} changed in two places: `memsearch sync conflicts` decides")
     for problem in (*done.problems, *([done.error] if done.error else [])):

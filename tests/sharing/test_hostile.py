@@ -243,3 +243,35 @@ def test_holding_and_releasing_again_leaves_the_team_s_file_as_it_was(people: tu
     assert "frozen" not in ben.told()
     trust.release([ben.memory.section(one.entry_id).target])
     assert "frozen" in ben.told() and git(ben.project, "status", "--short") == ""
+
+
+def test_what_is_released_as_a_whole_is_still_known_by_how_it_came(people: tuple[Person, Person], tmp_path: Path):
+    ana, ben = people
+    note = ana.memory.add("Deploys are frozen")
+    ana.share(note.id)
+    Trust(ana.memory).release_folder()
+    (copy,) = ana.sharing.listed()
+    assert copy.is_mine and "[shared" not in ana.told()
+    ana.memory.edit(copy.entry_id, "- Deploys are frozen on Fridays")
+    assert ana.sharing.listed()[0].is_mine and "[shared" not in ana.told()
+    # a note of a pack that was let in by hand is still one that nobody has worked on
+    ana.sharing.pack(str(tmp_path / "one.pack"), ana.sharing.plan([note.id], author="ana"))
+    ben.sharing.take(ben.sharing.open(str(tmp_path / "one.pack")))
+    Trust(ben.memory).release([ben.memory.section(ben.sharing.listed()[0].entry_id).target])
+    ana.memory.edit(note.id, "- Deploys are frozen from Friday on")
+    ana.sharing.pack(str(tmp_path / "two.pack"), ana.sharing.plan([note.id], author="ana"))
+    assert ben.sharing.take(ben.sharing.open(str(tmp_path / "two.pack")))[1] == []
+
+
+def test_a_note_without_a_day_is_shared_once_and_nobody_is_two(people: tuple[Person, Person]):
+    ana, _ = people
+    file = Path(ana.memory.place.memory) / "runbook.md"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text("## Rollback\n\n- Take the last tag\n")
+    ana.memory.journal.origin.trust(ana.memory.place.memory)
+    (entry,) = ana.memory.document(str(file)).entries
+    for day in (date(2026, 11, 1), date(2026, 11, 2)):
+        copies.write(ana.memory, copies.plan(ana.memory, [(str(file), entry)], "ana", today=day))
+    assert len(ana.sharing.listed()) == 1
+    (other,) = copies.plan(ana.memory, [(str(file), entry)], "anna")
+    assert other.change is ShareChange.REFUSED and "shared as ana" in other.why

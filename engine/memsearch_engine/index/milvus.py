@@ -73,7 +73,7 @@ class Milvus:
             what, hint: what can't be opened, and what to do then.
         """
         self._loaded: set[str] = set()
-        self._ensuring = threading.Lock()
+        self._ensuring = threading.RLock()
         self._client: Any = None
         try:
             # dedicated: pymilvus would hand out a connection that it had made before, and say of a server that is away that it is there

@@ -81,12 +81,13 @@ class Server(Milvus):
 
     def ensure(self, collection: str, dimension: int) -> bool:
         """Of a project: whether what it had here is gone."""
-        if super().ensure(collection, dimension):
-            self._is_new, self._told = True, set()
-        if self._is_new and collection not in self._told:
-            self._told.add(collection)
-            return True
-        return False
+        with self._ensuring:
+            if super().ensure(collection, dimension):
+                self._is_new, self._told = True, set()
+            if self._is_new and collection not in self._told:
+                self._told.add(collection)
+                return True
+            return False
 
     def drop(self, collection: str) -> None:
         """Take a project's rows out."""
@@ -97,7 +98,9 @@ class Server(Milvus):
 
     def drop_others(self, home: Home, keep: Iterable[str]) -> list[str]:
         """Take what this home has left there off the server, of models that are no more: all but *keep*. Returns the names."""
-        gone = [name for name in self._client.list_collections() if is_own(name, home) and name not in keep]
+        gone = [
+            name for name in self._client.list_collections(timeout=CONNECT_S) if is_own(name, home) and name not in keep
+        ]
         for name in gone:
             self._client.drop_collection(name, timeout=WRITE_S)
         return gone

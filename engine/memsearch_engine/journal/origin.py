@@ -73,7 +73,7 @@ class Origin:
         """The owner's word for a folder and what is shared beside it: all that stands there now is his; what reads like an order waits all
         the same. Returns how many notes."""
         found = [entry for file in shared.list_notes(memory).files for entry in _entries(file.path)]
-        self.wrote(entry.raw for entry in found)
+        self.adopt(key_of(entry.raw) for entry in found)  # how one came that is known already stays known
         return len(found)
 
     # -- asking ---------------------------------------------------------------------------------------------

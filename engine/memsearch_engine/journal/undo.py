@@ -236,6 +236,8 @@ def _place(document: Document, data: bytes, change: Change) -> int:
 def write_file(path: str, data: bytes, new: bytes) -> None:
     """Make a file hold *new*, which may have been removed since. A file of shared notes with nothing in it is none."""
     if not new and author_of(path):
+        if read_day_file(path) != data:
+            raise Conflict(f"{path} changed meanwhile")
         with contextlib.suppress(FileNotFoundError):
             os.unlink(path)
     elif os.path.exists(path):

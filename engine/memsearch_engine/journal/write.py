@@ -22,8 +22,9 @@ from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.history import SYNC
 from memsearch_engine.journal.merge import text_key
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, Anchor, Document, Entry
-from memsearch_engine.journal.origin import CAPTURED
+from memsearch_engine.journal.origin import CAPTURED, key_of
 from memsearch_engine.journal.parse import parse, parse_end, turn_id
+from memsearch_engine.journal.shared import WRITTEN
 from memsearch_engine.journal.text import CleanText, escape_block
 from memsearch_engine.journal.turns import UNIQUE, KnownTurns
 from memsearch_engine.journal.undo import Undoable, day_name, new_change, note_neighbours, read_day_file, write_file
@@ -423,7 +424,7 @@ class Journal(Undoable):
             }
             texts = {(entry.id, text_key(entry)) for entry in parse(read, day_name(path)).entries if entry.raw in known}
             entries = parse(data, day_name(path)).entries
-            self.origin.wrote(entry.raw for entry in entries if (entry.id, text_key(entry)) in texts)
+            self.origin.adopt(key_of(entry.raw) for entry in entries if (entry.id, text_key(entry)) in texts)
             entry_id = entries[0].id if entries else ""
             seq = self.history.record(
                 new_change("edit", memory, path, entry_id, title, start, before, after, read, data, batch)
@@ -490,7 +491,8 @@ class Journal(Undoable):
                         break
                     now = parse(new, name).find(entry.id) if change is not None else None
                     if now is not None and ((op == "edit" and ours) or self.origin.is_own(entry.raw, memory)):
-                        self.origin.wrote([now.raw])  # a mark on somebody's note does not make it ours
+                        # a mark on somebody's note does not make it ours; one's own copy stays that, whatever is done to it
+                        self.origin.wrote([now.raw], WRITTEN if self.origin.came_by(entry.raw, WRITTEN) else "written")
                     record = new_change(op, memory, path, entry.id, entry.title, start, before, after, data, new, batch)
                     note_neighbours(record, document, entry)
                     seq = self.history.record(record) if undoable else 0

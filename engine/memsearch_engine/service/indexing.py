@@ -175,7 +175,8 @@ class Indexer:
 
     @contextlib.contextmanager
     def searching(self) -> Iterator[None]:
-        """Keep the spaces open that serve now, for as long as this lasts."""
+        """Keep the spaces open that serve now, for as long as this lasts, when others take their place. One that is opened again after a
+        failure, or with other settings, is closed at once: its searches fall back to words."""
         token = object()
         with self._searched:
             self._searches.add(token)

@@ -210,6 +210,8 @@ class Keeping:
         finally:
             journal.close()
         self._sent = version
+        if done.turns_left:
+            self._sync_now.set()
         if done.received or done.gone or done.conflicts:
             self._look_at([project.memory for project in distinct(projects) if has_notes(project.memory)])
             self._bump()

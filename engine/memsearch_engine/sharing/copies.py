@@ -140,11 +140,21 @@ def plan(
     folder(memory)
     now = today or date.today()
     marks = {SHARED: now.isoformat(), REVIEW: review or (now + timedelta(days=REVIEW_DAYS)).isoformat()}
-    found = []
+    origin, found = memory.journal.origin, []
+    places = {
+        entry.id: file.path
+        for file, entries in _files(memory)
+        for entry in entries
+        if origin.came_by(entry.raw, WRITTEN)
+    }
     for path, entry in notes:
         day = day_of(path) or now.isoformat()
-        to = shared.path_for(memory.place.memory, by, day)
-        if why := _refused(memory, path, entry):
+        # where it stands already: one without a day of its own has that of its first sharing
+        to = places.get(shared.shared_id(entry.id)) or shared.path_for(memory.place.memory, by, day)
+        why = _refused(memory, path, entry)
+        if not why and (other := shared.author_of(to)) != by:
+            why = f"it is shared as {other}: `memsearch share --withdraw {entry.id[:8]}` first"
+        if why:
             found.append(Planned(entry.id, entry.title, day, to, Change.REFUSED, why))
             continue
         copy, replaced = _copied(memory, entry, marks)

@@ -21,7 +21,7 @@ from memsearch_engine.ids import digest
 from memsearch_engine.inside import read
 from memsearch_engine.journal import shared
 from memsearch_engine.journal.merge import Unmergeable, merge, text_key
-from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, Entry
+from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, RELEASED, Entry
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.shared import COPY_OF, IMPORTED, REVIEW, SHARED
 from memsearch_engine.journal.text import shown_line
@@ -159,7 +159,10 @@ def take(memory: Memory, received: Received) -> tuple[list[str], list[str]]:
     batch, files, conflicts = uuid.uuid4().hex, [], []
     for one in (one for one in received.notes if one.change in (Change.NEW, Change.CHANGED)):
         standing = parse(read_day_file(one.path), Path(one.path).stem).find(one.entry_id)
-        if standing is None or memory.journal.origin.came_by(standing.raw, IMPORTED):
+        came = memory.journal.origin.came_by
+        if (
+            standing is None or came(standing.raw, IMPORTED) or came(standing.raw, RELEASED)
+        ):  # nobody has worked on it here
             put(memory, one, IMPORTED, batch)
         else:
             conflicts += _merge(memory, one, batch)

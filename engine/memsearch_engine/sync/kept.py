@@ -1,12 +1,17 @@
 """The conversations behind notes on their way between machines, where their owner wants that (``sync.evidence``).
 
 A turn is a file of its own, named by a hash of its name, and never put together with another: the machine that has changed it since both
-had the same sends it, or takes it. What one machine forgets (its archive has limits) stays on the others, and does not come back to it.
+had the same sends it; where both have, what was taken out on one side is out on both. What one machine forgets (its archive has limits)
+stays on the others, and does not come back to it.
 """
 
 from __future__ import annotations
 
+import contextlib
+import re
+import time
 from collections.abc import Callable
+from datetime import datetime
 
 import msgspec
 
@@ -19,16 +24,21 @@ from memsearch_engine.transcripts.evidence import Archive
 from memsearch_engine.transcripts.model import Turn, TurnName
 
 FOLDER = "evidence/"
-#: How a secret that was taken out looks: of two texts the one with more of them is the careful one.
-_TAKEN_OUT = b"[REDACTED"
+_NAME = re.compile(rf"{FOLDER}[0-9a-f]{{2}}/[0-9a-f]{{32}}\.json")
+#: How a secret looks that was taken out.
+_TAKEN_OUT = re.compile(rb"\[REDACTED[^\]\n]{0,80}\]")
 _MAX_BYTES = 64 * 1024 * 1024
+#: What goes and comes in one round: a push has two minutes, and notes don't wait for conversations.
+_AT_ONCE, _BYTES_AT_ONCE = 1_000, 20_000_000
 
 
 class Exchanged(msgspec.Struct):
-    """What a round did. ``hold``: path -> (digest of it here, the blob's name) once what was sent has arrived."""
+    """What a round did. ``hold``: path -> (digest of it here, the blob's name) once what was sent has arrived; ``left``: whether there is
+    more for the next one."""
 
     received: int = 0
     sent: int = 0
+    left: bool = False
     hold: dict[str, tuple[str, str]] = {}
     problems: list[str] = []
 
@@ -48,37 +58,45 @@ def exchange(
     Raises:
         NoKey: it is encrypted, and the key is not here. Unreachable: the archive can't be written.
     """
-    done, archive = Exchanged(), Archive(home)
+    done, archive, size = Exchanged(), Archive(home), 0
     try:
         here = {path_of(name): (name, content) for name, content in archive.digests().items()}
-        there = {path: sha for path, sha in tree.items() if path.startswith(FOLDER)}
+        there = {path: sha for path, sha in tree.items() if _NAME.fullmatch(path)}
         known = state.turns()
         for path in sorted(here.keys() | there.keys()):
-            if stop():
-                break
             name, now = here.get(path, (None, ""))
             had, was = known.get(path, ("", ""))
             theirs = clone.name_of(there.get(path, ""))
             if (now, theirs) == (had, was) or not now and had or not theirs and was:
                 continue  # as it was, or one side has forgotten it
+            if stop() or done.received + done.sent >= _AT_ONCE or size >= _BYTES_AT_ONCE:
+                done.left = True
+                break
             ours = _packed(archive, name, home) if name else b""
+            if name and not ours:
+                continue  # it can't be read here
+            said = clone.blob(there[path]) if theirs else b""
+            size += len(ours) + len(said)
             if ours and theirs == name_of(ours):
                 done.hold[path] = now, theirs
-            elif (
-                not theirs
-                or ours
-                and theirs == was
-                or ours
-                and now != had
-                and _is_more_careful(ours, clone.blob(there[path]))
-            ):
+                continue
+            if ours and theirs and now != had and theirs != was:
+                keeps = _keeps(ours, said)
+            else:
+                keeps = bool(ours) and (not theirs or theirs == was)
+            if keeps is None:
+                who = name[0] if name else ""
+                done.problems.append(f"a turn of {who} was scrubbed in two places: each has its own text of it")
+                done.hold[path] = now, theirs  # said once
+            elif keeps:
                 clone.put(tree, path, ours)
                 done.sent += 1
                 done.hold[path] = now, name_of(ours)
-            elif (turn := _turn(clone.blob(there[path]), path)) is None:
+            elif (turn := _turn(said, path)) is None:
                 done.problems.append(f"{path} on the remote is no conversation: it is left alone")
+                done.hold[path] = now, theirs
             else:
-                archive.put(without_secrets(turn, home))
+                archive.put(without_secrets(turn, home), at=_when(turn))
                 done.received += 1
                 taken = archive.digests([(turn.agent, turn.session, turn.turn)])
                 done.hold[path] = next(iter(taken.values()), ""), theirs
@@ -104,6 +122,17 @@ def _turn(data: bytes, path: str) -> Turn | None:
     return turn if path_of((turn.agent, turn.session, turn.turn)) == path else None
 
 
-def _is_more_careful(ours: bytes, theirs: bytes) -> bool:
-    """Which of two texts stands where both sides have changed one: the one from which more secrets were taken, else the longer one."""
-    return (ours.count(_TAKEN_OUT), len(ours), ours) > (theirs.count(_TAKEN_OUT), len(theirs), theirs)
+def _when(turn: Turn) -> float:
+    """When it ended: limits of age and size take the oldest ones, wherever they come from."""
+    with contextlib.suppress(ValueError):
+        return min(time.time(), datetime.fromisoformat(turn.ended or turn.started).timestamp())
+    return time.time()
+
+
+def _keeps(ours: bytes, theirs: bytes) -> bool | None:
+    """Whether ours stands where both sides have changed a text: the one from which all was taken out that was out of the other, else the
+    longer one. None where from each something was taken that stands in the other."""
+    one, other = set(_TAKEN_OUT.findall(ours)), set(_TAKEN_OUT.findall(theirs))
+    if one == other:
+        return (len(ours), ours) > (len(theirs), theirs)
+    return True if one > other else False if one < other else None

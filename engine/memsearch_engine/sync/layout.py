@@ -5,6 +5,7 @@ projects/<identity>/project.json        what it is called
 projects/<identity>/memory/…            its notes, as they stand on the machines
 projects/<identity>/tombstones          Stones
 projects/<identity>/arrived             names of notes that came to a machine with a clone, and wait there for their owner's word
+evidence/<hash of its name>.json        a kept conversation (``kept``), where its owner wants them to travel
 longterm/…                              MEMORY.md, memory_summary.md, remembered facts
 """
 

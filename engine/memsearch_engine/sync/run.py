@@ -16,7 +16,7 @@ from pathlib import Path
 import msgspec
 
 from memsearch_engine import inside, network
-from memsearch_engine.errors import Conflict, MemsearchError
+from memsearch_engine.errors import Conflict, MemsearchError, Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.journal import disk, render
 from memsearch_engine.journal.files import MARKDOWN, list_files
@@ -46,6 +46,7 @@ from memsearch_engine.sync.layout import (
 )
 from memsearch_engine.sync.lines import merge_lines
 from memsearch_engine.sync.meeting import Refused, alone, check_format, chosen
+from memsearch_engine.sync.seal import NoKey
 from memsearch_engine.sync.state import Offer, Round, State
 
 _ATTEMPTS = 5
@@ -137,7 +138,7 @@ class _Round:
         files = [file for file in files if self._write(file, standing)]
         tree = self._new_tree(files)
         self._adopt(files, tree)
-        kept = exchange(self.home, self.clone, self.state, tree, self.stop) if self.evidence else Exchanged()
+        kept = self._exchange(tree) if self.evidence else Exchanged()
         if self.evidence and tree:
             self.clone.put(tree, MARK, self._mark(), plainly=True)
         self.problems += kept.problems
@@ -154,7 +155,16 @@ class _Round:
         self.state.hold(kept.hold)
         conflicts = sum(file.conflicts for file in files)
         turns = kept.received + kept.sent
-        return Round(time.time(), self.received, self.sent, self.gone, conflicts, turns, self.problems)
+        return Round(time.time(), self.received, self.sent, self.gone, conflicts, turns, kept.left, self.problems)
+
+    def _exchange(self, tree: dict[str, str]) -> Exchanged:
+        """Notes travel whatever becomes of conversations."""
+        try:
+            return exchange(self.home, self.clone, self.state, tree, self.stop)
+        except NoKey:
+            raise
+        except Unreachable as error:
+            return Exchanged(problems=[f"conversations stay where they are: {error}"])
 
     # -- the remote ------------------------------------------------------------------------------------------
 

@@ -22,9 +22,9 @@ CREATE TABLE IF NOT EXISTS sync_held (project TEXT PRIMARY KEY, root TEXT NOT NU
 -- single files that hold something else: a round was cut short, or they were left alone. seq: the change that wrote one, until it is
 -- known to be done; before: what it held before that
 CREATE TABLE IF NOT EXISTS sync_taken (path TEXT PRIMARY KEY, base TEXT NOT NULL, seq INTEGER NOT NULL, before TEXT) WITHOUT ROWID;
--- a folder that is known under another identity elsewhere: a project without git has none of its own
 -- turns that both sides had: a hash of it here, the name of its blob there
 CREATE TABLE IF NOT EXISTS sync_turns (path TEXT PRIMARY KEY, digest TEXT NOT NULL, blob TEXT NOT NULL) WITHOUT ROWID;
+-- a folder that is known under another identity elsewhere: a project without git has none of its own
 CREATE TABLE IF NOT EXISTS sync_places (root TEXT PRIMARY KEY, project TEXT NOT NULL) WITHOUT ROWID;
 """
 
@@ -37,7 +37,7 @@ class Round(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         at: seconds since 1970. received, sent: notes that came and went, changed or new. gone: notes that a deletion elsewhere took.
-        conflicts: notes whose text was changed in two places. turns: kept conversations that came and went. problems: what was left out, each with what to do.
+        conflicts: notes whose text was changed in two places. turns: kept conversations that came and went; turns_left: whether more of them wait for the next round. problems: what was left out, each with what to do.
         error: why there was no round.
     """
 
@@ -47,6 +47,7 @@ class Round(msgspec.Struct, frozen=True, omit_defaults=True):
     gone: int = 0
     conflicts: int = 0
     turns: int = 0
+    turns_left: bool = False
     problems: list[str] = []
     error: str = ""
 
@@ -134,12 +135,13 @@ class State:
             self._db.execute("DELETE FROM sync_values WHERE name IN ('offer', 'seen')")
             self._db.execute("DELETE FROM sync_held")
             self._db.execute("DELETE FROM sync_taken")
-            self._db.execute("DELETE FROM sync_turns")
+            self._db.execute("UPDATE sync_turns SET blob=''")  # what this machine has forgotten stays so
 
     def leave(self) -> None:
         """Know nothing of any remote any more; which folder is which project elsewhere stays known."""
         self.forget()
         self._db.execute("DELETE FROM sync_values WHERE name<>?", (_MACHINE,))
+        self._db.execute("DELETE FROM sync_turns")
 
     # -- projects, rounds -----------------------------------------------------------------------------------
 

@@ -81,8 +81,12 @@ class Archive:
 
     # -- writing --------------------------------------------------------------------------------------------
 
-    def put(self, turn: Turn) -> bool:
-        """Keep *turn*; the newest words win. Returns whether anything was written. Raises Unreachable."""
+    def put(self, turn: Turn, *, at: float = 0.0) -> bool:
+        """Keep *turn*; the newest words win. Returns whether anything was written. Raises Unreachable.
+
+        Args:
+            at: when it was kept (seconds since 1970), for limits of age and size; now by default.
+        """
         import zstandard
 
         kind = _KeptInOrder if turn.is_interleaved else _Kept
@@ -96,7 +100,7 @@ class Archive:
             row = db.execute("SELECT digest FROM turns WHERE agent=? AND session=? AND turn=?", key).fetchone()
             if row and row[0] == name:
                 return False
-            now = time.time()
+            now = at or time.time()
             db.execute("BEGIN IMMEDIATE")
             try:
                 if not db.execute("SELECT 1 FROM contents WHERE digest=?", (name,)).fetchone():

@@ -15,6 +15,7 @@ from memsearch_engine.capture.held import held_back
 from memsearch_engine.errors import Conflict, MemsearchError, NotFound
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.model import RELEASED, UNTRUSTED, Entry, Waits
+from memsearch_engine.journal.origin import key_of
 from memsearch_engine.journal.shared import author_of
 from memsearch_engine.journal.write import Target
 from memsearch_engine.memory import Memory
@@ -94,7 +95,7 @@ def release_files(memory: Memory, paths: list[str]) -> int:
     wanted = {os.path.realpath(path) for path in paths}
     keys = {(h.path, h.entry_id) for h in held(memory) if h.why is Waits.ARRIVED and os.path.realpath(h.path) in wanted}
     raws = [e.raw for path in {p for p, _ in keys} for e in read_day(path).entries if (path, e.id) in keys]
-    memory.journal.origin.wrote(raws)
+    memory.journal.origin.adopt(key_of(raw) for raw in raws)
     return len(raws)
 
 

@@ -83,7 +83,7 @@ class Sync:
         """Meet nobody any more: notes stay, here and there."""
         from memsearch_engine.sync import meeting
 
-        for key in ("sync.remote", "sync.encrypt"):
+        for key in ("sync.remote", "sync.encrypt", "sync.evidence"):
             settings.unset(self._memory.home, key)
         meeting.leave(self._memory.home)
 

@@ -37,7 +37,7 @@ class Trust:
         return inbox.release_author(self._memory, author)
 
     def release_folder(self) -> int:
-        """The same for all that stands in this project's memory folder now."""
+        """The same for all that stands in this project's memory folder, and in what its team shares, now."""
         return inbox.release_folder(self._memory)
 
     def hold(self, targets: list[Target]) -> list[Entry]:
