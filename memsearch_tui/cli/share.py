@@ -77,7 +77,7 @@ def share(
         return _list(memory, sharing, json_)
     planned = None
     if wanted:
-        planned = sharing.plan(names, query=query or "", author=author or "", review=_day(review))
+        planned = sharing.plan(names, query=query or "", author=author or "", review=_day(review), for_pack=bool(pack))
         if not planned:
             raise UsageError(f"no note is admitted by {query}", "`memsearch entries` lists them")
     if pack:
@@ -96,8 +96,7 @@ def _share(
     ignored = bool(new) and sharing.is_ignored(new[0].path)
     files: list[str] = []
     if new and not dry_run:
-        by = os.path.basename(os.path.dirname(new[0].path))
-        output.confirm(f"Write {many(len(new), 'note')}, as {output.safe(by)}, into .memsearch/shared?", yes)
+        output.confirm(f"Write {many(len(new), 'note')}, as {output.safe(new[0].author)}, into .memsearch/shared?", yes)
         files = sharing.share(new)
     if json_:
         output.emit(
@@ -248,7 +247,7 @@ def take(path: str, expected: str | None, dry_run: bool, yes: bool, json_: bool)
 
 def _planned_json(one: engine.PlannedShare) -> dict[str, Any]:
     return {
-        "entry_id": one.entry_id, "title": one.title, "day": one.day, "path": one.path, "change": one.change.name.lower(),
+        "entry_id": one.entry_id, "title": one.title, "day": one.day, "author": one.author, "path": one.path, "change": one.change.name.lower(),
         "why": one.why, "text": "\n".join(one.lines), "replaced": list(one.replaced),
     }  # fmt: skip
 

@@ -212,8 +212,7 @@ class Marking(_Base):
             lines += [f"{len(copies) - len(new)} not: {why}"] if why else []
             choices = [Choice("yes", f"Write {many(len(new), 'copy')} into .memsearch/shared", left)]
             choices += [Choice(f"no {number}", f"  {line.lstrip('- ')}") for number, line in enumerate(lines)]
-            author = new[0].path.rsplit("/", 2)[-2]
-            self.app.push_screen(ChooseScreen(f"share as {author}", choices), decided)
+            self.app.push_screen(ChooseScreen(f"share as {new[0].author}", choices), decided)
 
         if chosen and not self.editing:
             looking = away(partial(self.library.plan_share, chosen))

@@ -170,8 +170,11 @@ def test_where_nobody_could_commit_it_nothing_is_shared(people: tuple[Person, Pe
             monkeypatch.setenv("MEMSEARCH_DIR", variable)
         with Memory(folder, home=tmp_path / "home") as memory:
             note = memory.add("Staging runs Postgres 16")
-            with pytest.raises(UsageError):
-                Sharing(memory).plan([note.id], author="ana")
+            sharing = Sharing(memory)
+            with pytest.raises(UsageError, match="."):
+                sharing.plan([note.id], author="ana")
+            pack = tmp_path / f"{bool(variable)}.pack"  # what the refusal proposes
+            assert sharing.pack(str(pack), sharing.plan([note.id], author="ana", for_pack=True)).notes == 1
 
 
 def test_a_pack_takes_no_note_s_name(people: tuple[Person, Person], tmp_path: Path):

@@ -22,7 +22,7 @@ class Machine:
 
     def pack(self, path: Path, *names: str, author: str = "ana") -> str:
         path.unlink(missing_ok=True)
-        return self.sharing.pack(str(path), self.sharing.plan(names, author=author)).hash
+        return self.sharing.pack(str(path), self.sharing.plan(names, author=author, for_pack=True)).hash
 
     def take(self, path: Path, expected: str | None = None) -> list[ShareChange]:
         received = self.sharing.open(str(path), expected)

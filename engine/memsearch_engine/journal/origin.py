@@ -103,9 +103,14 @@ class Origin:
             query, key = "SELECT 1 FROM origin_notes WHERE key=?", key_of(body.encode("utf-8", "replace"))
             return self._db().execute(query, (key,)).fetchone() is not None
 
-    def came_by(self, raw: bytes, how: str) -> bool:
-        """Whether these bytes are what came *how*: by ``CAPTURED``, nobody has edited what capture wrote."""
-        return self._how([key_of(raw)]).get(key_of(raw)) == how
+    def came_by(self, raw: bytes, *how: str) -> bool:
+        """Whether these bytes came in one of these ways: by ``CAPTURED``, nobody has edited what capture wrote."""
+        return bool(self.those([raw], *how))
+
+    def those(self, raws: Iterable[bytes], *how: str) -> set[bytes]:
+        """Those of *raws* that came so."""
+        keys = {key_of(raw): raw for raw in raws}
+        return {keys[key] for key, came in self._how(list(keys)).items() if came in how}
 
     def is_own(self, raw: bytes, memory: str) -> bool:
         self._adopt(memory)

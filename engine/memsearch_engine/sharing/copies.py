@@ -55,13 +55,14 @@ class Planned(msgspec.Struct, frozen=True):
     """A note as it would be shared.
 
     Attributes:
-        entry_id, title, day: of the note. path: the file that its copy goes to. why: where it is refused.
+        entry_id, title, day: of the note. author: under whose name. path: the file that its copy goes to. why: where it is refused.
         lines: its copy, as it will stand there. replaced: placeholders of secrets that are left out.
     """
 
     entry_id: str
     title: str
     day: str
+    author: str
     path: str
     change: Change
     why: str = ""
@@ -130,47 +131,47 @@ def folder(memory: Memory) -> str:
 
 
 def plan(
-    memory: Memory, notes: Iterable[tuple[str, Entry]], by: str, *, review: str = "", today: date | None = None
+    memory: Memory,
+    notes: Iterable[tuple[str, Entry]],
+    by: str,
+    *,
+    review: str = "",
+    for_pack: bool = False,
+    today: date | None = None,
 ) -> list[Planned]:
     """What sharing *notes* (path and entry) would write, in the order of time; nothing is written.
 
     Args:
         by: as ``author`` has it. review: the day (ISO) on which they are to be looked at again; in half a year by default.
+        for_pack: they go into a file of the owner's: no folder of the project is needed.
     """
-    folder(memory)
+    if not for_pack:
+        folder(memory)
     now = today or date.today()
     marks = {SHARED: now.isoformat(), REVIEW: review or (now + timedelta(days=REVIEW_DAYS)).isoformat()}
-    origin, found = memory.journal.origin, []
-    places = {
-        entry.id: file.path
-        for file, entries in _files(memory)
-        for entry in entries
-        if origin.came_by(entry.raw, WRITTEN)
-    }
+    found = []
+    there = [] if for_pack else [(file.path, entry) for file, entries in _files(memory) for entry in entries]
+    mine = memory.journal.origin.those((entry.raw for _, entry in there), WRITTEN)
+    places = {entry.id: path for path, entry in there if entry.raw in mine}
     for path, entry in notes:
         day = day_of(path) or now.isoformat()
         # where it stands already: one without a day of its own has that of its first sharing
         to = places.get(shared.shared_id(entry.id)) or shared.path_for(memory.place.memory, by, day)
         why = _refused(memory, path, entry)
-        if not why and (other := shared.author_of(to)) != by:
+        if not why and not for_pack and (other := shared.author_of(to)) != by:
             why = f"it is shared as {other}: `memsearch share --withdraw {entry.id[:8]}` first"
         if why:
-            found.append(Planned(entry.id, entry.title, day, to, Change.REFUSED, why))
+            found.append(Planned(entry.id, entry.title, day, by, to, Change.REFUSED, why))
             continue
         copy, replaced = _copied(memory, entry, marks)
         lines = lines_of(copy)
-        standing = _standing(to, shared.shared_id(entry.id))
+        standing = None if for_pack else _standing(to, shared.shared_id(entry.id))
         change = Change.NEW
         if standing is not None:
             change = Change.SAME if _says_the_same(standing, lines, review) else Change.CHANGED
         (new,) = parse("\n".join(lines).encode()).entries
-        found.append(Planned(entry.id, new.title, day, to, change, "", lines, replaced))
+        found.append(Planned(entry.id, new.title, day, by, "" if for_pack else to, change, "", lines, replaced))
     return sorted(found, key=lambda one: (one.day, one.lines[:1]))
-
-
-def by(planned: Planned) -> str:
-    """Whose a planned copy is."""
-    return shared.author_of(planned.path)
 
 
 def write(memory: Memory, planned: list[Planned]) -> list[str]:
@@ -223,7 +224,7 @@ def listed(memory: Memory) -> list[SharedNote]:
     origin, today = memory.journal.origin, date.today()
     found = []
     read = list(_files(memory))
-    mine = {entry.raw for _, entries in read for entry in entries if origin.came_by(entry.raw, WRITTEN)}
+    mine = origin.those((entry.raw for _, entries in read for entry in entries), WRITTEN)
     wanted = {entry.marks.get(COPY_OF, "") for _, entries in read for entry in entries if entry.raw in mine}
     notes = own_notes(memory, wanted - {""})
     for file, entries in read:

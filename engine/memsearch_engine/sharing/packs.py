@@ -159,10 +159,8 @@ def take(memory: Memory, received: Received) -> tuple[list[str], list[str]]:
     batch, files, conflicts = uuid.uuid4().hex, [], []
     for one in (one for one in received.notes if one.change in (Change.NEW, Change.CHANGED)):
         standing = parse(read_day_file(one.path), Path(one.path).stem).find(one.entry_id)
-        came = memory.journal.origin.came_by
-        if (
-            standing is None or came(standing.raw, IMPORTED) or came(standing.raw, RELEASED)
-        ):  # nobody has worked on it here
+        untouched = standing is None or memory.journal.origin.came_by(standing.raw, IMPORTED, RELEASED)
+        if untouched:
             put(memory, one, IMPORTED, batch)
         else:
             conflicts += _merge(memory, one, batch)
@@ -207,28 +205,28 @@ def _planned(memory: Memory, packed: _Packed) -> Planned:
     try:
         day = date.fromisoformat(packed.day).isoformat()
     except ValueError:
-        return Planned("", shown_line(packed.entry)[:60], "", "", Change.REFUSED, "it has no day")
+        return Planned("", shown_line(packed.entry)[:60], "", "", "", Change.REFUSED, "it has no day")
     entries = parse(packed.entry.encode("utf-8", "replace"), day).entries
     title = shown_line(entries[0].title)[:200] if entries else ""
     if len(entries) != 1 or entries[0].level != 3 or "id" not in entries[0].marks:
-        return Planned("", title, day, "", Change.REFUSED, "it is not one note")
+        return Planned("", title, day, "", "", Change.REFUSED, "it is not one note")
     (entry,) = entries
     if not packed.author or shared.author_name(packed.author) != packed.author:
-        return Planned(entry.id, title, day, "", Change.REFUSED, "its author has no name")
+        return Planned(entry.id, title, day, "", "", Change.REFUSED, "its author has no name")
     path = shared.path_for(memory.place.memory, packed.author, day)
     lines = lines_of(_parts(entry, memory))
     standing = parse(read_day_file(path), day).find(entry.id)
     if standing is None:
         if memory.journal.history.is_deleted(entry.id):
-            return Planned(entry.id, title, day, path, Change.REFUSED, "you deleted it")
-        return Planned(entry.id, title, day, path, Change.NEW, "", lines)
+            return Planned(entry.id, title, day, packed.author, path, Change.REFUSED, "you deleted it")
+        return Planned(entry.id, title, day, packed.author, path, Change.NEW, "", lines)
     (new,) = parse("\n".join(lines).encode(), day).entries
     older = new.marks.get(SHARED, "") < standing.marks.get(SHARED, "")
     same = text_key(new) == text_key(standing) and all(
         new.marks.get(name) == standing.marks.get(name) for name in _TAKEN
     )
     change = Change.SAME if older or same else Change.CHANGED
-    return Planned(entry.id, title, day, path, change, "an older text" if older else "", lines)
+    return Planned(entry.id, title, day, packed.author, path, change, "an older text" if older else "", lines)
 
 
 def _parts(entry: Entry, memory: Memory) -> Copy:

@@ -39,17 +39,22 @@ class Sharing:
         """All that is shared, newest day first."""
         return copies.listed(self._memory)
 
-    def plan(self, names: Iterable[str] = (), *, query: str = "", author: str = "", review: str = "") -> list[Planned]:
+    def plan(
+        self, names: Iterable[str] = (), *, query: str = "", author: str = "", review: str = "", for_pack: bool = False
+    ) -> list[Planned]:
         """What sharing notes would write: their copies without secrets and private paths.
 
         Args:
             names: ids. query: filters, for all notes that they admit.
             review: the day (``YYYY-MM-DD``) on which they are to be looked at again; in half a year by default.
+            for_pack: they go into a file (``pack``), which needs no folder of the project.
 
         Raises:
             NotFound: no such note. UsageError: the project has no folder for it.
         """
-        return copies.plan(self._memory, self._chosen(names, query), self.author(author), review=review)
+        return copies.plan(
+            self._memory, self._chosen(names, query), self.author(author), review=review, for_pack=for_pack
+        )
 
     def share(self, planned: list[Planned]) -> list[str]:
         """Write what was planned into the work tree; one step of undo. Returns the files, which the owner commits. Raises Conflict."""
@@ -73,7 +78,7 @@ class Sharing:
         if planned is None:
             return packs.pack(self._memory, path, packs.everything(self._memory))
         chosen = [one for one in planned if one.change is not Change.REFUSED]
-        return packs.pack(self._memory, path, [(copies.by(one), one.day, one.lines) for one in chosen])
+        return packs.pack(self._memory, path, [(one.author, one.day, one.lines) for one in chosen])
 
     def open(self, path: str, expected: str | None = None) -> Received:
         """What importing a pack into this project would do. *expected*: the hash that it has to have. Raises NotFound, UsageError."""
