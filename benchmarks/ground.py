@@ -128,7 +128,7 @@ def main() -> None:
         history = History(root, wanted.files)
         history.commit(_BEGAN)
         step = 6 * 365 * 86_400 // wanted.commits
-        notes: list[ask.Note] = []
+        notes: list[ask.NoteToCheck] = []
         for number in range(1, wanted.commits):
             history.change()
             at = _BEGAN + number * step
@@ -174,7 +174,7 @@ def main() -> None:
         )
 
 
-def _note(history: History, number: int, at: int) -> ask.Note:
+def _note(history: History, number: int, at: int) -> ask.NoteToCheck:
     lines = []
     for _ in range(2):
         folder = history.random.choice(history.names)
@@ -182,7 +182,7 @@ def _note(history: History, number: int, at: int) -> ask.Note:
             name = history.random.choice(list(history.trees[folder]))
             unit = "".join(c for c in name.split("_")[-1] if c.isdigit())
             lines.append(f"- `handle_{unit}()` in `{folder}/{name}` keeps LIMIT_OF_{unit} low")
-    return ask.Note(f"note{number}", "h", float(at), text="\n".join(lines))
+    return ask.NoteToCheck(f"note{number}", "h", float(at), text="\n".join(lines))
 
 
 if __name__ == "__main__":

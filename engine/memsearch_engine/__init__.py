@@ -164,8 +164,8 @@ if TYPE_CHECKING:
     from memsearch_engine.agents.registry import everyone as all_agents
     from memsearch_engine.agents.registry import live as agents_live
     from memsearch_engine.agents.registry import names as agent_names
+    from memsearch_engine.capture.backfill import ImportReport
     from memsearch_engine.capture.backfill import Plan as ImportPlan
-    from memsearch_engine.capture.backfill import Report as ImportReport
     from memsearch_engine.capture.context import Context, fenced
     from memsearch_engine.capture.coverage import Coverage, Share
     from memsearch_engine.capture.hook import main as hook
@@ -217,11 +217,10 @@ if TYPE_CHECKING:
     from memsearch_engine.secrets.scan import redact
     from memsearch_engine.service.answers import Health, Inbox, Standing, State, Status
     from memsearch_engine.settings import Provider, Settings, SkillTask, Summarize, Task
-    from memsearch_engine.sharing.copies import Change as ShareChange
     from memsearch_engine.sharing.copies import Planned as PlannedShare
-    from memsearch_engine.sharing.copies import SharedNote
+    from memsearch_engine.sharing.copies import ShareChange, SharedNote
     from memsearch_engine.sync.meeting import SyncState
-    from memsearch_engine.sync.run import Answer as SyncAnswer
+    from memsearch_engine.sync.run import SyncAnswer
     from memsearch_engine.sync.state import Round as SyncRound
     from memsearch_engine.transcripts.locate import Excerpt
     from memsearch_engine.transcripts.model import ToolCall, Turn

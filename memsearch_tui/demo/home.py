@@ -20,7 +20,7 @@ from memsearch_engine.llm.reply import Reply
 from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.longterm import review
 from memsearch_engine.longterm.facts import remember
-from memsearch_engine.longterm.store import SCHEMA, SessionMemory, Store, id_of
+from memsearch_engine.longterm.store import SCHEMA, SessionMemories, SessionMemory, id_of
 from memsearch_engine.projects import locate
 from memsearch_engine.registry import Registry
 from memsearch_engine.settings import Llm
@@ -94,7 +94,7 @@ def fill(root: Path, made: Demo, end: date) -> None:
                     cwd=project.root, path="", watermark=when.timestamp(), raw_memory=f"- (project) {lesson}",
                     summary="\n".join(f"- {bullet}" for bullet in story.bullets), slug="", made=learned,
                 )  # fmt: skip
-                Store.put(db, memory)
+                SessionMemories.put(db, memory)
                 heading, line = f"## Project {project.name} ({project.id[:8]})", f"- {lesson} [mem:{name}]"
                 hunks += [
                     review.Hunk(len(hunks) + n + 1, path, heading, [], [], [line], [name])

@@ -19,7 +19,7 @@ from memsearch_engine.journal.write import Journal, target_of
 from memsearch_engine.secrets.fingerprint import fingerprint
 from memsearch_engine.secrets.scan import Finding, redact
 from memsearch_engine.service.engine import Engine
-from memsearch_engine.service.indexing import Job
+from memsearch_engine.service.indexing import IndexJob
 from memsearch_engine.settings import set_in_project
 from memsearch_engine.transcripts.model import Session, ToolCall, Turn
 from memsearch_engine.trust.forms import Forms
@@ -168,11 +168,11 @@ def test_the_index_thread_survives_a_run_whose_result_can_not_be_told(box, monke
             raise sqlite3.DatabaseError("malformed")
 
         monkeypatch.setattr(engine.indexer, "_result", broken)
-        job = Job(project, [])
+        job = IndexJob(project, [])
         engine.indexer.enqueue(job)
         assert job.done.wait(20) and isinstance(job.error, sqlite3.DatabaseError)
         monkeypatch.undo()
-        again = Job(project, [], force=True)
+        again = IndexJob(project, [], force=True)
         engine.indexer.enqueue(again)
         assert again.done.wait(20) and again.result is not None
     finally:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from memsearch_engine.longterm import review
 from memsearch_engine.longterm.jobs import LEASE_S
-from memsearch_engine.longterm.store import Store
+from memsearch_engine.longterm.store import SessionMemories
 
 from tests.faults.killing import child, steps_of
 from tests.longterm.desk import Desk
@@ -49,7 +49,7 @@ def killed_at(root: Path, last: int) -> None:
         kept = desk.file("MEMORY.md")
         report = desk.run(clock=lambda: time.time() + LEASE_S + 1)  # the dead one's lease has to run out
         assert report.consolidated.state in ("review", "unchanged"), report
-        assert len(Store(desk.home).all()) == 1
+        assert len(SessionMemories(desk.home).all()) == 1
         if review.pending(desk.home):
             review.decide(desk.home, "accepted")
         assert desk.file("MEMORY.md").count("uses pnpm") == desk.file("memory_summary.md").count("uses pnpm") == 1

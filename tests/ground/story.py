@@ -42,7 +42,7 @@ def build(root: Path, name: str) -> tuple[Project, list[dict[str, Any]]]:
 
 def judge(root: Path, name: str) -> list[Judged]:
     project, notes = build(root / "project", name)
-    asked = [ask.Note(str(n), "h", at(note["at"]), text=note["text"]) for n, note in enumerate(notes)]
+    asked = [ask.NoteToCheck(str(n), "h", at(note["at"]), text=note["text"]) for n, note in enumerate(notes)]
     answer = ask.check(str(project.root), project.git, root / "ground.db", asked)
     assert answer is not None and not answer.problem, answer.problem
     judged = []

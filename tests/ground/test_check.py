@@ -40,7 +40,7 @@ def standing(project: Project, text: str, when: str = "2026-01-15 12:00", branch
         str(project.root),
         project.git,
         project.root.parent / "ground.db",
-        [ask.Note("a", "h", at(when), branch, text=text)],
+        [ask.NoteToCheck("a", "h", at(when), branch, text=text)],
     )
     assert answer is not None and not answer.problem, answer.problem
     return answer.notes[0].standing
@@ -250,7 +250,7 @@ def test_killed_in_the_middle_it_goes_on_where_it_was(project, after, monkeypatc
         project.commit(f"2026-02-{number % 27 + 1:02d} 12:00" if number < 27 else "2026-02-28 12:00")
     project.remove("app/cache.py")
     project.commit("2026-03-01 12:00")
-    note = ask.Note("a", "h", at("2026-01-15 12:00"), text="`app/cache.py` `name_3`")
+    note = ask.NoteToCheck("a", "h", at("2026-01-15 12:00"), text="`app/cache.py` `name_3`")
     question = ask.Asked(str(project.root), project.git, str(project.root.parent / "ground.db"), [note])
     import msgspec
 
@@ -280,7 +280,7 @@ def test_it_can_be_stopped_and_leaves_no_process(project):
         str(project.root),
         project.git,
         project.root.parent / "g.db",
-        [ask.Note("a", "h", 0.0, text="`app/cache.py`")],
+        [ask.NoteToCheck("a", "h", 0.0, text="`app/cache.py`")],
         stop=stopped.is_set,
     )
     assert answer is None
@@ -352,7 +352,7 @@ def problem(project: Project) -> str:
         str(project.root),
         project.git,
         project.root.parent / "p.db",
-        [ask.Note("a", "h", at("2026-01-15 12:00"), text="`app/cache.py`")],
+        [ask.NoteToCheck("a", "h", at("2026-01-15 12:00"), text="`app/cache.py`")],
     )
     assert answer is not None and answer.notes[0].standing.findings == []
     return answer.problem
@@ -536,7 +536,7 @@ def test_a_commit_that_only_a_tag_has_is_there_and_the_owners_word_counts(projec
     text = f"fixed in commit {sha.decode()[:10]}, on branch `release`"
     assert [f.state for f in findings(project, text)] == ["gone", "gone"]
     held = ask.check(
-        str(project.root), project.git, project.root.parent / "ground.db", [ask.Note("a", "h", at("2026-02-02 12:00"), text=text, held=True)]
+        str(project.root), project.git, project.root.parent / "ground.db", [ask.NoteToCheck("a", "h", at("2026-02-02 12:00"), text=text, held=True)]
     )  # fmt: skip
     assert [f.state for f in held.notes[0].standing.findings] == ["fresh", "fresh"]
     tag = Tag()
@@ -585,7 +585,7 @@ def test_it_ends_with_who_asked(project):
     script = f"""
 from pathlib import Path
 from memsearch_engine.ground import ask
-ask.check({str(project.root)!r}, {project.git!r}, Path({str(database)!r}), [ask.Note("a", "h", 0.0, text="`app/cache.py`")])
+ask.check({str(project.root)!r}, {project.git!r}, Path({str(database)!r}), [ask.NoteToCheck("a", "h", 0.0, text="`app/cache.py`")])
 """
     asker = psutil.Popen([sys.executable, "-c", script])
     child = until(lambda: next((c for c in asker.children() if "ground.child" in " ".join(c.cmdline())), None), 20)

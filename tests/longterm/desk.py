@@ -119,10 +119,10 @@ class Desk:
 
     def write_all(self) -> list[Reply]:
         """One bullet per memory: under its project, or everywhere."""
-        from memsearch_engine.longterm.store import Store
+        from memsearch_engine.longterm.store import SessionMemories
 
         bullets: dict[str, list[str]] = {}
-        for memory in Store(self.home).select(self.settings.longterm.memories):
+        for memory in SessionMemories(self.home).select(self.settings.longterm.memories):
             for line in memory.raw_memory.splitlines():
                 scope, _, words = line.lstrip("- ").partition(") ")
                 heading = (
@@ -151,7 +151,7 @@ class Desk:
 
     # -- running
 
-    def run(self, **how: Any) -> pipeline.Report:
+    def run(self, **how: Any) -> pipeline.RunReport:
         return pipeline.run(self.home, self.settings, self.folders, **how)
 
     def file(self, name: str) -> str:

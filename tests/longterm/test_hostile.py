@@ -17,7 +17,7 @@ from memsearch_engine.longterm import consolidate, pipeline, recall, review, wor
 from memsearch_engine.longterm.extract import transcript
 from memsearch_engine.longterm.facts import facts, remember
 from memsearch_engine.longterm.jobs import learning
-from memsearch_engine.longterm.store import Store, id_of
+from memsearch_engine.longterm.store import SessionMemories, id_of
 from memsearch_engine.network import is_local
 from memsearch_engine.settings import Llm, Provider
 from memsearch_engine.transcripts.model import Turn
@@ -202,7 +202,7 @@ def test_bringing_back_is_all_or_nothing(desk):
     review.decide(desk.home, "accepted")
     number = recall.forget(desk.home, "pnpm", recall.find(desk.home, "pnpm"))
     desk.home.longterm.joinpath("MEMORY.md").write_text("## Everywhere\n- mine\n")
-    (memory,) = Store(desk.home).all()
+    (memory,) = SessionMemories(desk.home).all()
     with desk.home.state_db.open():
         from memsearch_engine.longterm.store import SCHEMA
         from memsearch_engine.state import using

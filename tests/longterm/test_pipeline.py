@@ -13,7 +13,7 @@ from memsearch_engine.home import Home
 from memsearch_engine.llm import spend
 from memsearch_engine.longterm import consolidate, extract, pipeline, recall, review, workspace
 from memsearch_engine.longterm.jobs import Claim, Jobs
-from memsearch_engine.longterm.store import DAY_S, Store, id_of, note_read
+from memsearch_engine.longterm.store import DAY_S, SessionMemories, id_of, note_read
 from memsearch_engine.settings import Model
 from memsearch_engine.transcripts.model import Session, Turn
 
@@ -88,12 +88,12 @@ def test_a_session_that_goes_on_is_read_again_and_one_that_teaches_nothing_more_
     desk.teaches("pnpm", "(project) The shop uses bun now")
     desk.touch(session, 12)
     assert desk.run(phase=1).extracted.succeeded == 1
-    (memory,) = Store(desk.home).all()
+    (memory,) = SessionMemories(desk.home).all()
     assert "bun" in memory.raw_memory
     desk.learn.clear()
     desk.touch(session, 8)
     assert desk.run(phase=1).extracted.empty == 1
-    assert Store(desk.home).all() == []
+    assert SessionMemories(desk.home).all() == []
 
 
 @pytest.mark.parametrize(("hours", "reason"), [(1, "in use"), (24 * 31, "older than 30 days")])
@@ -138,7 +138,7 @@ def test_a_session_with_content_from_outside_waits_for_the_owner(desk):
     session = lesson(desk, tool=("WebFetch", "https://example.com", "<html>"))
     assert desk.run(phase=1).extracted.empty == 1
     assert desk.model.requests == []
-    assert Store(desk.home).modes() == {("claude-code", session): "polluted"}
+    assert SessionMemories(desk.home).modes() == {("claude-code", session): "polluted"}
     pipeline.set_mode(desk.home, "claude-code", session, "enabled")
     assert desk.run(phase=1).extracted.succeeded == 1
 
@@ -276,7 +276,7 @@ def test_what_is_cited_outranks_and_stays_and_what_is_not_is_forgotten_and_can_c
         keeper.keep(said, Session("codex", "s9", "", "rollout"))
     keeper.close()
     desk.settings.longterm.memories = 1
-    (first,) = Store(desk.home).select(1)
+    (first,) = SessionMemories(desk.home).select(1)
     assert first.id == name
     rows = {row.id: row for row in recall.overview(desk.home, 30)}
     assert (rows[name].cited, rows[gone].cited) == (2, 0) and rows[name].forget_on > rows[gone].forget_on
@@ -291,14 +291,14 @@ def test_what_is_cited_outranks_and_stays_and_what_is_not_is_forgotten_and_can_c
     assert "pnpm" in desk.file("memory_summary.md") and "tabs" not in desk.file("memory_summary.md")
     rows = {row.id: row for row in recall.overview(desk.home, 30)}
     assert rows[gone].forgotten and rows[gone].gone_on > rows[gone].forgotten
-    Store(desk.home, clock).restore(gone)
+    SessionMemories(desk.home, clock).restore(gone)
     assert desk.run(clock=clock).consolidated.state == "review"
     review.decide(desk.home, "accepted")
     assert "tabs" in desk.file("memory_summary.md")
     much_later = lambda: time.time() + 200 * DAY_S  # noqa: E731
     desk.run(phase=2, clock=much_later)
     desk.run(phase=2, clock=lambda: time.time() + 300 * DAY_S)
-    assert Store(desk.home).all() == []
+    assert SessionMemories(desk.home).all() == []
 
 
 def test_reading_counts_less_than_citing_and_once_a_day(desk):
@@ -371,7 +371,7 @@ def test_links_inside_the_workspace_are_not_followed(desk, tmp_path):
 def test_clear_takes_the_lock_keeps_a_backup_and_forgets_everything_but_modes(desk):
     session = lesson(desk)
     desk.run()
-    Store(desk.home).set_mode("claude-code", "other", "disabled")
+    SessionMemories(desk.home).set_mode("claude-code", "other", "disabled")
     claim = Jobs(desk.home).claim("consolidate", "all", time.time(), force=True)
     assert isinstance(claim, Claim)
     with pytest.raises(Conflict, match="running"):
@@ -379,10 +379,12 @@ def test_clear_takes_the_lock_keeps_a_backup_and_forgets_everything_but_modes(de
     Jobs(desk.home).release(claim, "")
     backup = pipeline.clear(desk.home)
     assert backup.stat().st_mode & 0o777 == 0o600 and backup.stat().st_size > 100
-    assert not desk.home.longterm.exists() and Store(desk.home).all() == [] and review.pending(desk.home) is None
-    assert Store(desk.home).modes() == {("claude-code", "other"): "disabled"}
+    assert (
+        not desk.home.longterm.exists() and SessionMemories(desk.home).all() == [] and review.pending(desk.home) is None
+    )
+    assert SessionMemories(desk.home).modes() == {("claude-code", "other"): "disabled"}
     assert desk.run().extracted.succeeded == 1  # and it can be learned again
-    assert Store(desk.home).all()[0].session == session
+    assert SessionMemories(desk.home).all()[0].session == session
 
 
 def test_a_folder_that_can_t_be_written_still_tells(desk):

@@ -7,7 +7,7 @@ import subprocess
 import sys
 
 from memsearch_engine.longterm import review
-from memsearch_engine.longterm.store import Store
+from memsearch_engine.longterm.store import SessionMemories
 
 _WORK = """
 import os, sys
@@ -40,7 +40,7 @@ def test_ten_processes_read_each_session_once_and_consolidate_once(desk):
     assert sum(report["extracted"]["succeeded"] for report in reports) == 6
     assert all(report["extracted"]["failed"] == [] for report in reports)
     extracted = [r for r in desk.model.requests if "finished session of a coding agent" in json.dumps(r)]
-    assert len(extracted) == 6 and len(Store(desk.home).all()) == 6
+    assert len(extracted) == 6 and len(SessionMemories(desk.home).all()) == 6
     states = [report["consolidated"]["state"] for report in reports]
     assert states.count("review") == 1 and set(states) <= {"review", "skipped", "unchanged"}, states
     assert review.pending(desk.home)

@@ -12,7 +12,7 @@ from memsearch_engine.home import Home
 from memsearch_engine.longterm import consolidate, recall, review, workspace
 from memsearch_engine.longterm.facts import facts, remember
 from memsearch_engine.longterm.review import Hunk, Proposal, apply, decide, hunks_between, pending, propose
-from memsearch_engine.longterm.store import Store
+from memsearch_engine.longterm.store import SessionMemories
 from memsearch_engine.state import using
 
 OLD = "## Everywhere\n- Tabs [mem:aaaaaaaa]\n- Vim\n\n## Project shop (12345678)\n- Uses npm [mem:bbbbbbbb]\n  since 2024\n- Node 20\n"
@@ -29,7 +29,7 @@ def home(tmp_path) -> Home:
 
 
 def proposed(home: Home, old: str = OLD, new: str = NEW) -> list[Hunk]:
-    hunks = hunks_between({workspace.MEMORY: old}, {workspace.MEMORY: new}, Store(home))
+    hunks = hunks_between({workspace.MEMORY: old}, {workspace.MEMORY: new}, SessionMemories(home))
     propose(home, Proposal(1.0, hunks))
     return hunks
 

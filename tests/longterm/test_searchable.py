@@ -11,7 +11,7 @@ from memsearch_engine import Memory
 from memsearch_engine.home import Home
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm import living, searchable
-from memsearch_engine.longterm.store import SCHEMA, SessionMemory, Store
+from memsearch_engine.longterm.store import SCHEMA, SessionMemories, SessionMemory
 from memsearch_engine.projects import locate
 from memsearch_engine.registry import Registry
 from memsearch_engine.service import keeping as service
@@ -109,7 +109,7 @@ def test_recaps_of_weighed_sessions_are_found_in_their_project_alone(box: Box, o
             watermark=1.0, raw_memory="x", summary=f"- Moved the queue of {name}", slug="queue", made=1.0, forgotten=forgotten,
         )  # fmt: skip
         with using(box.home, SCHEMA) as db:
-            Store.put(db, memory)
+            SessionMemories.put(db, memory)
             db.execute("UPDATE longterm_memories SET selected=?, forgotten=? WHERE id=?", (selected, forgotten, name))
 
     for name, folder, selected, forgotten in (

@@ -9,7 +9,7 @@ from memsearch_engine.home import Home
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.projects import locate
 from memsearch_engine.registry import Registry
-from memsearch_engine.service.indexing import Indexer, Job
+from memsearch_engine.service.indexing import Indexer, IndexJob
 
 
 def behind(box, *, read: bool = False, forget: bool = False) -> bool:
@@ -20,7 +20,7 @@ def behind(box, *, read: bool = False, forget: bool = False) -> bool:
         indexer = Indexer(home, registry, threading.Event(), lambda: None)
         try:
             if read:
-                job = Job(project, [])
+                job = IndexJob(project, [])
                 indexer.enqueue(job)
                 assert job.was_read.wait(60)
             if forget:

@@ -14,7 +14,7 @@ from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.write import Journal, target_of
 from memsearch_engine.projects import Project
 from memsearch_engine.settings import Sync
-from memsearch_engine.sync.run import Answer, sync
+from memsearch_engine.sync.run import SyncAnswer, sync
 from memsearch_engine.sync.state import Round
 
 DAY = "2026-02-09"
@@ -46,7 +46,7 @@ class Machine:
 
     def sync(self, projects: list[Project] | None = None, **answer: bool) -> Round:
         there = [self.project] if projects is None else projects
-        return sync(self.home, self.journal, self.where, there, Answer(**answer))
+        return sync(self.home, self.journal, self.where, there, SyncAnswer(**answer))
 
     def note(self, text: str, at: str = "10:00", day: str = DAY) -> str:
         return self.journal.add_note(str(self.memory), day, at, text).entry_id

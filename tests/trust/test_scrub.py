@@ -17,7 +17,7 @@ import pytest
 import zstandard
 from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.longterm import facts, pipeline, review
-from memsearch_engine.longterm.store import SCHEMA, SessionMemory, Store
+from memsearch_engine.longterm.store import SCHEMA, SessionMemories, SessionMemory
 from memsearch_engine.longterm.workspace import Baseline
 from memsearch_engine.projects import locate, offline_project
 from memsearch_engine.secrets.scan import Finding, allow, find, redact
@@ -53,7 +53,7 @@ def spread(box: Box, secret: str) -> None:
         raw_memory=f"- (everywhere) {secret}", summary=secret, slug="", made=1.0,
     )  # fmt: skip
     with using(home, SCHEMA) as db:
-        Store.put(db, memory)
+        SessionMemories.put(db, memory)
     review.propose(
         home, review.Proposal(1.0, [review.Hunk(1, "MEMORY.md", "## Everywhere", [], [], [f"- {secret}"], [])])
     )

@@ -15,7 +15,7 @@ from memsearch_engine.secrets.scan import find
 from memsearch_engine.transcripts.evidence import Archive
 
 
-class Place(msgspec.Struct, frozen=True):
+class SecretPlace(msgspec.Struct, frozen=True):
     """Where a secret stands. ``line`` is 1-based, 0 in a kept conversation; the secret itself is not kept."""
 
     where: str
@@ -27,9 +27,9 @@ class Place(msgspec.Struct, frozen=True):
 
 def audit(
     home: Home, projects: list[Project], documents: list[Path], progress: Callable[[str, int, int], None] | None = None
-) -> list[Place]:
+) -> list[SecretPlace]:
     """Every secret in the projects' notes, in *documents* that lie beside them, and in the evidence archive."""
-    found: list[Place] = []
+    found: list[SecretPlace] = []
     files = [path for memory in dict.fromkeys(p.memory for p in projects) for path in list_notes(memory).files]
     for number, file in enumerate(files):
         if progress:
@@ -42,7 +42,7 @@ def audit(
         for finding in find(text, home):
             line = text.count("\n", 0, finding.start) + 1
             entry = next((e for e in document.entries if e.start_line <= line <= e.end_line), None)
-            found.append(Place(file.path, line, entry.id if entry else "", finding.rule, finding.fingerprint))
+            found.append(SecretPlace(file.path, line, entry.id if entry else "", finding.rule, finding.fingerprint))
     for path in documents:
         try:
             text = path.read_bytes().decode("utf-8", "replace")
@@ -50,7 +50,7 @@ def audit(
             continue
         for finding in find(text, home):
             line = text.count("\n", 0, finding.start) + 1
-            found.append(Place(str(path), line, "", finding.rule, finding.fingerprint))
+            found.append(SecretPlace(str(path), line, "", finding.rule, finding.fingerprint))
     archive = Archive(home)
     names = sorted(archive.names())
     for number, name in enumerate(names):
@@ -60,5 +60,5 @@ def audit(
         if turn is None:
             continue
         text = "\n".join([turn.user, turn.assistant, *(f"{tool.input}\n{tool.output}" for tool in turn.tools)])
-        found += [Place(f"evidence {'/'.join(name)}", 0, "", f.rule, f.fingerprint) for f in find(text, home)]
+        found += [SecretPlace(f"evidence {'/'.join(name)}", 0, "", f.rule, f.fingerprint) for f in find(text, home)]
     return found

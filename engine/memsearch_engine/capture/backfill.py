@@ -77,7 +77,7 @@ class Plan(msgspec.Struct):
         return sum(len(work.turns) for _, work in self.work)
 
 
-class Report(msgspec.Struct):
+class ImportReport(msgspec.Struct):
     written: int = 0
     known: int = 0
     skipped: int = 0
@@ -200,9 +200,9 @@ def _count(
 
 def run(
     keeper: Keeper, made: Plan, choice: Choice, progress: Progress | None = None, stop: Callable[[], bool] | None = None
-) -> Report:
+) -> ImportReport:
     """Write the planned turns, session after session, oldest first."""
-    report = Report(failed=[], memories=[])
+    report = ImportReport(failed=[], memories=[])
     total, done = made.new, 0
     orphans = locate(choice.orphans, keeper.home).memory if choice.orphans else ""
     for _, work in made.work:
@@ -227,7 +227,7 @@ def run(
     return report
 
 
-def _tell(report: Report, kept: object) -> None:
+def _tell(report: ImportReport, kept: object) -> None:
     outcome, memory = kept.outcome, kept.memory  # type: ignore[attr-defined]
     if kept.written:  # type: ignore[attr-defined]
         report.written += 1

@@ -51,7 +51,7 @@ _NO_SUMMARY = re.compile(
 _CJK = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 
-class Job(msgspec.Struct, frozen=True):
+class SummaryJob(msgspec.Struct, frozen=True):
     agent: str
     session: str
     turn: str
@@ -149,7 +149,7 @@ def work(home: Home, journal: Journal, settings: Settings, *, limit: int = 20) -
     return changed
 
 
-def _next(home: Home) -> Job | None:
+def _next(home: Home) -> SummaryJob | None:
     """Claim the job that is due longest; a claim that died is due again after five minutes."""
     now = time.time()
     with using(home, _SCHEMA) as db:
@@ -162,10 +162,10 @@ def _next(home: Home) -> Job | None:
         if row:
             db.execute("UPDATE summaries SET next_at=? WHERE agent=? AND session=? AND turn=?", (now + 300, *row[:3]))
         db.execute("COMMIT")
-    return Job(*row) if row else None
+    return SummaryJob(*row) if row else None
 
 
-def _settle(home: Home, job: Job, state: str, reason: str, next_at: float) -> None:
+def _settle(home: Home, job: SummaryJob, state: str, reason: str, next_at: float) -> None:
     with using(home, _SCHEMA) as db:
         db.execute(
             "UPDATE summaries SET state=?, reason=?, tries=tries+1, next_at=? WHERE agent=? AND session=? AND turn=?",
@@ -173,7 +173,7 @@ def _settle(home: Home, job: Job, state: str, reason: str, next_at: float) -> No
         )
 
 
-def _summarise(home: Home, journal: Journal, settings: Settings, job: Job) -> str:
+def _summarise(home: Home, journal: Journal, settings: Settings, job: SummaryJob) -> str:
     """``done``, ``kept`` (the entry was edited or is gone) or ``budget``. Raises ModelError."""
     who = chosen(settings, job.agent)
     if who.provider == "extractive":
@@ -242,13 +242,13 @@ def bullets_of(home: Home, settings: Settings, agent: str, text: str, name: str 
     return checked(reply.text, question, home)
 
 
-def _unmark(journal: Journal, job: Job) -> None:
+def _unmark(journal: Journal, job: SummaryJob) -> None:
     """Given up: the extractive entry is the memory."""
     with contextlib.suppress(MemsearchError, OSError):
         journal.upgrade(job.memory, Target(job.path, job.entry_id, job.hash), None)
 
 
-def _turn(home: Home, job: Job) -> Turn:
+def _turn(home: Home, job: SummaryJob) -> Turn:
     """The turn's words: the kept copy, which is clean already, else the agent's own."""
     from memsearch_engine.capture.ledger import known_folders
     from memsearch_engine.transcripts.evidence import Archive

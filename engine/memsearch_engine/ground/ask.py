@@ -20,7 +20,7 @@ _TICK_S = 0.2
 _MOST_S = 3600.0  # a history of 20,000 commits takes a minute
 
 
-class Note(msgspec.Struct):
+class NoteToCheck(msgspec.Struct):
     """A note to check.
 
     Attributes:
@@ -43,10 +43,10 @@ class Asked(msgspec.Struct):
     root: str
     common_dir: str
     database: str
-    notes: list[Note]
+    notes: list[NoteToCheck]
 
 
-class Answer(msgspec.Struct):
+class GroundAnswer(msgspec.Struct):
     """``head``: the commit that was compared with; ``problem``: why nothing can be said of any note."""
 
     head: str
@@ -65,9 +65,9 @@ def moment(day: str, clock: str, marks: Mapping[str, str]) -> float:
 
 
 def check(
-    root: str, common_dir: str, database: Path, notes: list[Note], *,
+    root: str, common_dir: str, database: Path, notes: list[NoteToCheck], *,
     progress: Callable[[str, int, int], None] = lambda what, done, total: None, stop: Callable[[], bool] = lambda: False,
-) -> Answer | None:  # fmt: skip
+) -> GroundAnswer | None:  # fmt: skip
     """How notes stand against a repository; None where *stop* said so meanwhile.
 
     Raises:
@@ -120,6 +120,6 @@ def check(
         for thread in threads:
             thread.join(_TICK_S)
     try:
-        return msgspec.json.decode(answer[0], type=Answer)
+        return msgspec.json.decode(answer[0], type=GroundAnswer)
     except (IndexError, msgspec.DecodeError) as error:
         raise Unreachable(f"the repository can't be compared: {said[-1] if said else 'no answer'}") from error

@@ -46,7 +46,7 @@ _MAKEFILES, _JUSTFILES = (
 )
 
 
-class Note(NamedTuple):
+class DatedReferences(NamedTuple):
     """``at``: when it was made, or found still true; seconds since 1970. ``held``: its owner has said that it is still true."""
 
     at: float
@@ -72,7 +72,7 @@ class Checker:
         self._lives: dict[bytes, list[Presence]] = {}
         self._folders: set[str] | None = None
 
-    def check(self, notes: list[Note]) -> list[list[Finding]]:
+    def check(self, notes: list[DatedReferences]) -> list[list[Finding]]:
         """How each reference of each note stands."""
         symbols = {r.name for note in notes for r in note.references if r.kind in ("symbol", "setting")}
         if symbols:
@@ -88,7 +88,7 @@ class Checker:
             found.append([self._one(reference, note) for reference in note.references])
         return found
 
-    def _one(self, reference: Reference, note: Note) -> Finding:
+    def _one(self, reference: Reference, note: DatedReferences) -> Finding:
         if note.held and reference.kind in ("commit", "branch"):  # nobody knows when those went
             return _fresh(reference)
         return {

@@ -21,9 +21,9 @@ from dulwich.object_store import DiskObjectStore
 from dulwich.objects import S_ISGITLINK
 
 from memsearch_engine import inside, repository
-from memsearch_engine.ground.ask import Answer, Asked
+from memsearch_engine.ground.ask import Asked, GroundAnswer
 from memsearch_engine.ground.branches import Branches
-from memsearch_engine.ground.check import Checker, Note
+from memsearch_engine.ground.check import Checker, DatedReferences
 from memsearch_engine.ground.finding import Checked, Reference, Standing
 from memsearch_engine.ground.past import Past
 from memsearch_engine.ground.references import find
@@ -54,7 +54,7 @@ def _report(what: str, done: int, total: int) -> None:
     sys.stderr.flush()
 
 
-def answer(asked: Asked, report: Any) -> Answer:
+def answer(asked: Asked, report: Any) -> GroundAnswer:
     """How notes stand. ``problem`` says why nothing can be said of them."""
     found: list[list[Reference]] = [
         find(note.text) if note.references is None else note.references for note in asked.notes
@@ -71,8 +71,8 @@ def answer(asked: Asked, report: Any) -> Answer:
         past.read(branches.head, shallow, min((note.at for note in asked.notes), default=time.time()), report)
         tracked, modules = _tracked(asked.common_dir)
         checker = Checker(past, asked.root, tracked, modules, report, branches.has_commit, branches.state)
-        notes = [Note(note.at, references, note.held) for note, references in zip(asked.notes, found)]
-        return Answer(
+        notes = [DatedReferences(note.at, references, note.held) for note, references in zip(asked.notes, found)]
+        return GroundAnswer(
             branches.head.decode(),
             [
                 Checked(note.entry_id, note.hash, references, Standing(findings, _unmerged(branches, note.branch)))
@@ -86,9 +86,9 @@ def answer(asked: Asked, report: Any) -> Answer:
         store.close()
 
 
-def _nothing(asked: Asked, found: list[list[Reference]], why: str) -> Answer:
+def _nothing(asked: Asked, found: list[list[Reference]], why: str) -> GroundAnswer:
     notes = [Checked(n.entry_id, n.hash, references, Standing()) for n, references in zip(asked.notes, found)]
-    return Answer("", notes, why)
+    return GroundAnswer("", notes, why)
 
 
 def _unmerged(branches: Branches, name: str) -> str:

@@ -34,7 +34,7 @@ from memsearch_engine.longterm import review, workspace
 from memsearch_engine.longterm.extract import PURPOSE, prompt
 from memsearch_engine.longterm.facts import facts
 from memsearch_engine.longterm.jobs import NOTHING_TO_DO, Claim, Jobs, Refusal
-from memsearch_engine.longterm.store import SCHEMA, SessionMemory, Store
+from memsearch_engine.longterm.store import SCHEMA, SessionMemories, SessionMemory
 from memsearch_engine.projects import Project
 from memsearch_engine.recall.notes import Files, heeded
 from memsearch_engine.registry import Registry
@@ -149,7 +149,11 @@ class _Run:
     ) -> None:  # fmt: skip
         self.home, self.settings, self.jobs, self.claim = home, settings, jobs, claim
         self.pinned, self.stop, self.clock = pinned, stop, clock
-        self.store, self.baseline, self.folder = Store(home, clock), workspace.Baseline(home), home.longterm_staging
+        self.store, self.baseline, self.folder = (
+            SessionMemories(home, clock),
+            workspace.Baseline(home),
+            home.longterm_staging,
+        )
         self.before: dict[str, str] = {}
         self.asked = False
         self.lost, self.tokens, self.ends = threading.Event(), 0, time.monotonic() + settings.longterm.run_minutes * 60
@@ -343,7 +347,7 @@ class _Run:
     def _end(self, selected: list[SessionMemory], result: Result) -> Result:
         result.memories = len(selected)
         outcome = result.state if self.asked else NOTHING_TO_DO
-        if not self.jobs.succeed(self.claim, outcome, lambda db: Store.mark_selected(db, selected), SCHEMA):
+        if not self.jobs.succeed(self.claim, outcome, lambda db: SessionMemories.mark_selected(db, selected), SCHEMA):
             raise ModelError("another process took the job over", again=True)
         return result
 

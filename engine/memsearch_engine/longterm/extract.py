@@ -29,7 +29,7 @@ from memsearch_engine.llm import spend
 from memsearch_engine.llm.providers import ModelError, complete
 from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.longterm.jobs import Claim, Jobs, Refusal
-from memsearch_engine.longterm.store import DAY_S, SCHEMA, SessionMemory, Store, id_of, slug_of
+from memsearch_engine.longterm.store import DAY_S, SCHEMA, SessionMemories, SessionMemory, id_of, slug_of
 from memsearch_engine.projects import locate
 from memsearch_engine.registry import Registry
 from memsearch_engine.secrets.scan import redact
@@ -57,7 +57,7 @@ _SCHEMA = {
 Progress = Callable[[str, int, int], None]
 
 
-class Answer(msgspec.Struct, forbid_unknown_fields=True):
+class ExtractionAnswer(msgspec.Struct, forbid_unknown_fields=True):
     """What a model has to answer, key by key."""
 
     raw_memory: str
@@ -100,7 +100,7 @@ def survey(
         now: seconds since 1970; 0 for the clock's.
     """
     now = now or time.time()
-    limits, store, jobs = settings.longterm, Store(home), Jobs(home).all("extract")
+    limits, store, jobs = settings.longterm, SessionMemories(home), Jobs(home).all("extract")
     modes, known = store.modes(), {memory.id for memory in store.all()}
     oldest = since or now - limits.max_age_days * DAY_S
     found = []
@@ -183,7 +183,7 @@ class _Work:
     ) -> None:  # fmt: skip
         self.home, self.settings, self.registry = home, settings, registry
         self.cap, self.force, self.outcome, self.lock, self.stop = cap, force, outcome, lock, stop
-        self.jobs, self.store = Jobs(home, clock), Store(home, clock)
+        self.jobs, self.store = Jobs(home, clock), SessionMemories(home, clock)
 
     def one(self, standing: Standing) -> None:
         """Claim a session, read it, finish the job. What goes wrong is the job's error, never the run's end."""
@@ -231,7 +231,7 @@ class _Work:
             project_name=name, cwd=cwd, path=where.path, watermark=where.modified, raw_memory=answer.raw_memory,
             summary=answer.rollout_summary, slug=slug_of(answer.rollout_slug), made=time.time(),
         )  # fmt: skip
-        if not self.jobs.succeed(claim, "kept", lambda db: Store.put(db, memory), SCHEMA):
+        if not self.jobs.succeed(claim, "kept", lambda db: SessionMemories.put(db, memory), SCHEMA):
             raise MemsearchError("another process took the job over; its answer counts")
         with self.lock:
             self.outcome.succeeded += 1
@@ -246,7 +246,7 @@ class _Work:
         name = id_of(where.agent, where.session)
 
         def drop(db: sqlite3.Connection) -> None:
-            Store.drop(db, name)
+            SessionMemories.drop(db, name)
 
         if self.jobs.succeed(claim, reason, drop, SCHEMA):
             with self.lock:
@@ -259,7 +259,7 @@ class _Work:
         project = self.registry.at(locate(cwd, self.home), register=True)
         return project.id, project.name
 
-    def _ask(self, where: Session, turns: list[Turn]) -> Answer | None:
+    def _ask(self, where: Session, turns: list[Turn]) -> ExtractionAnswer | None:
         settings, chosen = self.settings, self.settings.longterm.extract
         agent = where.agent if chosen.provider == "native" else chosen.provider
         system, budget = prompt(self.home, "extract"), settings.longterm.session_tokens
@@ -359,7 +359,7 @@ def _cut(text: str, most: int) -> str:
     return text if len(text) <= most else f"{text[: most * 2 // 3]} […] {text[-most // 3 :]}"
 
 
-def checked(text: str, home: Home) -> Answer | None:
+def checked(text: str, home: Home) -> ExtractionAnswer | None:
     """A model's answer, free of secrets; None where it says that there is nothing to keep.
 
     Raises:
@@ -367,12 +367,12 @@ def checked(text: str, home: Home) -> Answer | None:
     """
     match = re.search(r"\{.*\}", text, re.S)
     try:
-        answer = msgspec.json.decode(match[0] if match else text, type=Answer, strict=True)
+        answer = msgspec.json.decode(match[0] if match else text, type=ExtractionAnswer, strict=True)
     except (msgspec.DecodeError, json.JSONDecodeError) as error:
         raise ModelError(f"the answer is not what was asked for: {error}", again=True) from error
     if not answer.raw_memory.strip() or not answer.rollout_summary.strip():
         return None
-    return Answer(_clean(answer.raw_memory, home), _clean(answer.rollout_summary, home), answer.rollout_slug)
+    return ExtractionAnswer(_clean(answer.raw_memory, home), _clean(answer.rollout_summary, home), answer.rollout_slug)
 
 
 def _clean(text: str, home: Home) -> str:

@@ -69,7 +69,7 @@ CREATE TABLE IF NOT EXISTS living_versions (
 """
 
 
-class Answer(msgspec.Struct, forbid_unknown_fields=True):
+class PageAnswer(msgspec.Struct, forbid_unknown_fields=True):
     """What a model has to answer, key by key."""
 
     action: Literal["none", "replace"]
@@ -378,9 +378,9 @@ def prompt(settings: Settings, task: str) -> str:
         ) from error
 
 
-def parsed(text: str) -> Answer:
+def parsed(text: str) -> PageAnswer:
     """A model's answer: one JSON object with the keys that were asked for. Raises ModelError."""
-    return answered(text, Answer)
+    return answered(text, PageAnswer)
 
 
 def answered(text: str, kind: type[T]) -> T:

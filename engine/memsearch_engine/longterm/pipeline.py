@@ -22,7 +22,7 @@ from memsearch_engine.longterm import consolidate, extract, recall, review, work
 from memsearch_engine.longterm.jobs import SCHEMA as JOBS
 from memsearch_engine.longterm.jobs import Job, Jobs, Refusal, learning
 from memsearch_engine.longterm.store import SCHEMA as STORE
-from memsearch_engine.longterm.store import Store
+from memsearch_engine.longterm.store import SessionMemories
 from memsearch_engine.settings import Settings
 from memsearch_engine.state import using
 
@@ -31,7 +31,7 @@ EVERY_S = 6 * 3600.0
 _SCHEMA = "CREATE TABLE IF NOT EXISTS longterm_considered (one INTEGER PRIMARY KEY CHECK (one=1), at REAL NOT NULL);"
 
 
-class Report(msgspec.Struct):
+class RunReport(msgspec.Struct):
     """``forgotten``: ids that nobody used within the window. A phase that did not run is None."""
 
     forgotten: list[str]
@@ -51,7 +51,7 @@ def run(
     progress: extract.Progress | None = None,
     stop: Callable[[], bool] | None = None,
     clock: Callable[[], float] = time.time,
-) -> Report:
+) -> RunReport:
     """Forget what is unused, read sessions that are due, consolidate.
 
     Args:
@@ -68,7 +68,7 @@ def run(
     check_models(settings, phase)
     with learning(home):
         pinned = recall.pinned(home)
-        report = Report(Store(home, clock).forget_unused(limits.unused_days, pinned))
+        report = RunReport(SessionMemories(home, clock).forget_unused(limits.unused_days, pinned))
         if phase in (0, 1):
             report.extracted = extract.run(
                 home, settings, folders, only=only, since=since, limit=limits.sessions_per_run if background else 0,
@@ -104,7 +104,7 @@ def check_models(settings: Settings, phase: int) -> None:
 def set_mode(home: Home, agent: str, session: str, mode: Literal["enabled", "disabled"]) -> None:
     """Say whether a session may be learned from. One that was passed over because of content from outside is read again; one
     that is disabled is forgotten by the next consolidation."""
-    Store(home).set_mode(agent, session, mode)
+    SessionMemories(home).set_mode(agent, session, mode)
     if mode == "enabled":
         with using(home, JOBS) as db:
             values = (f"{agent}/{session}", extract.OUTSIDE)
@@ -198,7 +198,7 @@ def status(home: Home, settings: Settings, folders: AgentFolders, now: float = 0
         ],
         consolidation=jobs.get("consolidate", "all"),
         review=Waiting(waiting.id, len(waiting.waiting)) if waiting else None,
-        memories=len([m for m in Store(home).all() if not m.forgotten]),
+        memories=len([m for m in SessionMemories(home).all() if not m.forgotten]),
         today_tokens=used,
         daily_tokens=limits.daily_tokens,
     )  # fmt: skip
@@ -229,7 +229,7 @@ def clear(home: Home) -> Path | None:
             if home.longterm.exists():
                 shutil.rmtree(home.longterm)
             workspace.Baseline(home).clear()
-            Store(home).clear()
+            SessionMemories(home).clear()
             review.clear(home)
             recall.empty_trash(home)
         with using(home, JOBS) as db:

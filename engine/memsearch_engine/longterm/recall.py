@@ -24,7 +24,7 @@ from memsearch_engine.journal.disk import locked
 from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.longterm import living, review, searchable, workspace
 from memsearch_engine.longterm.facts import facts as remembered
-from memsearch_engine.longterm.store import DAY_S, SCHEMA, Store, id_of, plain_line
+from memsearch_engine.longterm.store import DAY_S, SCHEMA, SessionMemories, id_of, plain_line
 from memsearch_engine.place import has_notes
 from memsearch_engine.projects import Project
 from memsearch_engine.registry import Registry
@@ -168,7 +168,7 @@ def overview(home: Home, unused_days: float, now: float = 0.0) -> list[Learned]:
     now = now or time.time()
     uses, kept = totals(home), pinned(home)
     rows = []
-    for memory in Store(home).all():
+    for memory in SessionMemories(home).all():
         use = uses.get(memory.id)
         last = memory.last_used(use)
         rows.append(
@@ -240,7 +240,7 @@ def find(home: Home, query: str, project: str = "") -> list[Match]:
         text = workspace.read(home.longterm, name)
         text = workspace.told(text, scope) if scope else text
         found += [Match("file", name, block) for block in _blocks(text) if hit(block)]
-    for memory in Store(home).all():
+    for memory in SessionMemories(home).all():
         if not scope or memory.project[:8] in ("", scope):
             blocks = _blocks(memory.raw_memory) + _blocks(memory.summary)
             found += [Match("session", memory.id, block) for block in dict.fromkeys(blocks) if hit(block)]
@@ -270,7 +270,7 @@ def forget(home: Home, query: str, matches: list[Match]) -> int:
             elif kind == "file":
                 text = workspace.read(home.longterm, name)
                 images.append(_Image("file", name, text, _without(text, lines)))
-            elif memory := Store(home).get(name):
+            elif memory := SessionMemories(home).get(name):
                 images.append(_Image("raw_memory", name, memory.raw_memory, _without(memory.raw_memory, lines)))
                 images.append(_Image("summary", name, memory.summary, _without(memory.summary, lines)))
         with using(home, TRASH) as db:
@@ -280,7 +280,7 @@ def forget(home: Home, query: str, matches: list[Match]) -> int:
                 db.execute("INSERT INTO longterm_trash (at, query, body, restored) VALUES (?,?,?,0)", row).lastrowid
                 or 0
             )
-        store = Store(home)
+        store = SessionMemories(home)
         store.refuse("+", [line for match in matches for line in match.line.splitlines()])
         for image in images:
             _put(home, image.kind, image.name, image.after)
@@ -300,7 +300,7 @@ def forget(home: Home, query: str, matches: list[Match]) -> int:
 def _rewrite_evidence(home: Home) -> None:
     """Make the evidence files say what the memories say now; the next consolidation sees the difference."""
     if (home.longterm / workspace.RAW).exists():
-        weighed = [memory for memory in Store(home).all() if memory.selected and not memory.forgotten]
+        weighed = [memory for memory in SessionMemories(home).all() if memory.selected and not memory.forgotten]
         workspace.write_inputs(home, home.longterm, sorted(weighed, key=lambda memory: memory.id))
 
 
@@ -312,7 +312,7 @@ def restore(home: Home, number: int) -> int:
         if row is None or row[1]:
             raise NotFound(f"nothing to bring back under {number}", "`memsearch longterm show --forgotten` lists it")
         images = msgspec.json.decode(row[0], type=_Forgotten).images
-        store = Store(home)
+        store = SessionMemories(home)
         back: list[tuple[_Image, str]] = []
         store.allow([line for image in images for line in image.before.splitlines()])
         for image in images:  # all or nothing
@@ -368,7 +368,7 @@ def _without(text: str, blocks: set[str]) -> str:
 def _get(home: Home, image: _Image) -> str:
     if image.kind in ("note", "file"):
         return workspace.read(home.longterm, image.name)
-    memory = Store(home).get(image.name)
+    memory = SessionMemories(home).get(image.name)
     if memory is None:
         raise Conflict(f"the memory {image.name} is gone")
     return memory.raw_memory if image.kind == "raw_memory" else memory.summary

@@ -20,8 +20,8 @@ from memsearch_engine.errors import Conflict, NotFound, UsageError
 from memsearch_engine.home import Home
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.longterm import workspace
-from memsearch_engine.longterm.store import Store, plain_line
-from memsearch_engine.longterm.workspace import InvalidArtifacts, Section
+from memsearch_engine.longterm.store import SessionMemories, plain_line
+from memsearch_engine.longterm.workspace import ArtifactSection, InvalidArtifacts
 from memsearch_engine.state import transaction, using
 from memsearch_engine.usage import cited
 
@@ -72,7 +72,7 @@ class Proposal(msgspec.Struct):
 # -- making -------------------------------------------------------------------------------------------------
 
 
-def hunks_between(before: dict[str, str], after: dict[str, str], store: Store) -> list[Hunk]:
+def hunks_between(before: dict[str, str], after: dict[str, str], store: SessionMemories) -> list[Hunk]:
     """What leads from one set of files to another, without what the owner refused before."""
     found: list[Hunk] = []
     unwanted, kept = store.refused("+"), store.refused("-")
@@ -207,7 +207,7 @@ def decide(
             _check_text(chosen, text)
         if text is not None:
             chosen[0].after = workspace.clean(home, text.strip("\n")).splitlines()
-        store = Store(home)
+        store = SessionMemories(home)
         if verdict == "accepted":
             take(home, chosen)  # all or, where one is a conflict, none
             store.allow([line for hunk in chosen for line in hunk.after])
@@ -239,7 +239,7 @@ def reopen(home: Home, before: Proposal, numbers: Iterable[int]) -> bool:
     wanted = set(numbers)
     with locked(home, str(home.longterm)):
         lines = [line for hunk in before.hunks if hunk.number in wanted for line in (*hunk.before, *hunk.after)]
-        Store(home).allow(lines)
+        SessionMemories(home).allow(lines)
         now = pending(home)
         if now is not None and now.id != before.id:
             return False
@@ -288,7 +288,7 @@ def apply(hunk: Hunk, text: str) -> str:
     if section is None:
         if hunk.before:
             raise Conflict(f"the section {hunk.section!r} is gone from {hunk.path}")
-        section = Section("", hunk.section, [""])
+        section = ArtifactSection("", hunk.section, [""])
         sections.append(section)
     lines = section.lines
     if hunk.before:
@@ -314,7 +314,7 @@ def apply(hunk: Hunk, text: str) -> str:
     return "\n".join(part for part in body if part)
 
 
-def _split(path: str, text: str) -> tuple[str, list[Section]]:
+def _split(path: str, text: str) -> tuple[str, list[ArtifactSection]]:
     try:
         sections = workspace.sections(text)
     except InvalidArtifacts as error:

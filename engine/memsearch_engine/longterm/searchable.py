@@ -19,7 +19,7 @@ from memsearch_engine.journal.text import escape_block
 from memsearch_engine.longterm import living, stood, workspace
 from memsearch_engine.longterm.facts import facts
 from memsearch_engine.longterm.stood import Page, Said
-from memsearch_engine.longterm.store import Store
+from memsearch_engine.longterm.store import SessionMemories
 from memsearch_engine.projects import Project
 from memsearch_engine.settings import Settings, load
 from memsearch_engine.usage import without_citations
@@ -123,7 +123,7 @@ def _page(home: Home, settings: Settings, place: Project, page: living.Page, sin
 
 
 def _recaps(home: Home, project: str) -> Iterator[Said]:
-    for memory in Store(home).all():
+    for memory in SessionMemories(home).all():
         if memory.selected and not memory.forgotten and memory.project[:8] == project[:8] and memory.summary.strip():
             heading = f"Recap of a {memory.agent} session, {memory.slug or 'without a name'}"
             yield _entry("summary", heading, memory.summary, memory.made)

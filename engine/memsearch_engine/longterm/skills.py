@@ -95,7 +95,7 @@ class Drafted(msgspec.Struct, forbid_unknown_fields=True):
     reason: str = ""
 
 
-class Answer(msgspec.Struct, forbid_unknown_fields=True):
+class SkillsAnswer(msgspec.Struct, forbid_unknown_fields=True):
     """What a model has to answer, key by key."""
 
     skills: list[Drafted]
@@ -292,7 +292,10 @@ def distill(
                 asker = Asker(home, settings, task, name, lambda: lost.is_set() or stop())
                 system = living.prompt(settings, TASK).replace("MIN_OCCURRENCES", str(task.min_occurrences))
                 answer = asker.ask(
-                    system, _question(home, project, material), material, lambda text: living.answered(text, Answer)
+                    system,
+                    _question(home, project, material),
+                    material,
+                    lambda text: living.answered(text, SkillsAnswer),
                 )
                 result = _take(home, project, answer, material, task.min_occurrences)
             result.tokens = asker.tokens if asker else 0
@@ -332,7 +335,7 @@ def _recurring(home: Home, project: Project) -> list[str]:
     return [f"{count}  {redact(plain(command), home)[0][:200]}" for count, command in often]
 
 
-def _take(home: Home, project: Project, answer: Answer, material: Material, least: int) -> Result:
+def _take(home: Home, project: Project, answer: SkillsAnswer, material: Material, least: int) -> Result:
     result = Result("unchanged", "nothing that recurs is worth a skill")
     known, ours = {candidate.name: candidate for candidate in all_of(home, project)}, _written(home)
     with contextlib.closing(Actions(home)) as actions:

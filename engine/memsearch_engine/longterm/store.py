@@ -89,7 +89,7 @@ def slug_of(text: str | None) -> str:
     return re.sub(r"[^a-z0-9]", "_", (text or "").lower())[:60].strip("_")
 
 
-class Store:
+class SessionMemories:
     """The session memories of one home. *clock*: seconds since 1970."""
 
     def __init__(self, home: Home, clock: Callable[[], float] = time.time) -> None:
@@ -221,7 +221,7 @@ def note_read(home: Home, agent: str, session: str) -> None:
         return
     name = id_of(agent, session)
     with contextlib.suppress(Unreachable):
-        if Store(home).get(name):
+        if SessionMemories(home).get(name):
             note(home, [name], "read", turn=time.strftime("%Y-%m-%d"))
 
 

@@ -54,7 +54,7 @@ class InvalidArtifacts(MemsearchError):
     """What a consolidation left can't be taken."""
 
 
-class Section(msgspec.Struct):
+class ArtifactSection(msgspec.Struct):
     """A part of MEMORY.md or memory_summary.md. ``scope``: eight hex digits of a project, or EVERYWHERE."""
 
     scope: str
@@ -209,7 +209,7 @@ def _iso(seconds: float) -> str:
 # -- what was consolidated ----------------------------------------------------------------------------------
 
 
-class Change(msgspec.Struct, frozen=True):
+class ArtifactChange(msgspec.Struct, frozen=True):
     """``kind``: A added, M changed, D deleted."""
 
     kind: str
@@ -224,7 +224,7 @@ class Baseline:
     def __init__(self, home: Home) -> None:
         self.home, self.path = home, home.longterm_baseline
 
-    def diff(self, folder: Path) -> list[Change]:
+    def diff(self, folder: Path) -> list[ArtifactChange]:
         """How *folder* differs, by path. Without a readable baseline everything is new. Writes nothing."""
         from dulwich.objects import Blob
 
@@ -238,7 +238,9 @@ class Baseline:
                 kind = "D" if data is None else "M" if name in old else "A"
                 before = texts(old[name]) if name in old else b""
                 changes.append(
-                    Change(kind, name, before.decode("utf-8", "replace"), (data or b"").decode("utf-8", "replace"))
+                    ArtifactChange(
+                        kind, name, before.decode("utf-8", "replace"), (data or b"").decode("utf-8", "replace")
+                    )
                 )
         return changes
 
@@ -301,7 +303,7 @@ class Baseline:
             shutil.rmtree(self.path)
 
 
-def diff_text(changes: list[Change]) -> str:
+def diff_text(changes: list[ArtifactChange]) -> str:
     """What changed, for the consolidation: every path, then unified diffs up to 4 MiB."""
     lines = ["# What changed since the last consolidation", "", "## Status", ""]
     lines += [f"- {change.kind} {change.path}" for change in changes] or ["- none"]
@@ -313,7 +315,7 @@ def diff_text(changes: list[Change]) -> str:
     return "\n".join([*lines, "", "## Diff", "", "````diff", body.rstrip("\n"), "````", ""])
 
 
-def _unified(changes: Iterable[Change]) -> Iterator[str]:
+def _unified(changes: Iterable[ArtifactChange]) -> Iterator[str]:
     for change in changes:
         names = (
             "/dev/null" if change.kind == "A" else f"a/{change.path}",
@@ -326,9 +328,9 @@ def _unified(changes: Iterable[Change]) -> Iterator[str]:
 # -- what consolidation made --------------------------------------------------------------------------------
 
 
-def sections(text: str) -> list[Section]:
+def sections(text: str) -> list[ArtifactSection]:
     """The sections of MEMORY.md or memory_summary.md. Raises InvalidArtifacts where text stands outside of them."""
-    found: list[Section] = []
+    found: list[ArtifactSection] = []
     for number, line in enumerate(text.splitlines(), 1):
         if line.startswith("## "):
             match = _SECTION.fullmatch(line.strip())
@@ -336,7 +338,7 @@ def sections(text: str) -> list[Section]:
                 raise InvalidArtifacts(
                     f"line {number}: {line.strip()[:80]!r} is neither Everywhere nor Project NAME (ID)"
                 )
-            found.append(Section(EVERYWHERE if match[1] else match[3], line.strip(), []))
+            found.append(ArtifactSection(EVERYWHERE if match[1] else match[3], line.strip(), []))
         elif re.match(r"#\s", line) and found:
             raise InvalidArtifacts(f"line {number}: a heading above the sections")
         elif found:
@@ -398,7 +400,7 @@ def validate(folder: Path, known: dict[str, str], projects: set[str], max_tokens
             raise InvalidArtifacts(f"{SUMMARY} is too long: {tokens} tokens for one session, {max_tokens} are allowed")
 
 
-def _check_scope(name: str, section: Section, known: dict[str, str]) -> None:
+def _check_scope(name: str, section: ArtifactSection, known: dict[str, str]) -> None:
     """A project's section holds nothing that rests on other projects alone."""
     for start, stop in blocks(section.lines):
         text = "\n".join(section.lines[start:stop])

@@ -58,7 +58,7 @@ from memsearch_engine.service.answers import (
     Verified,
 )  # fmt: skip
 from memsearch_engine.service.grounding import Grounder
-from memsearch_engine.service.indexing import Call, Job, distinct
+from memsearch_engine.service.indexing import Call, IndexJob, distinct
 from memsearch_engine.service.keeping import Keeping
 from memsearch_engine.service.waiting import Waiting
 from memsearch_engine.transcripts import summary
@@ -451,7 +451,7 @@ class Engine(Keeping):
         """Forget the index of projects (their files are untouched) and build it again in the background. Their names."""
         projects = self._meant(place, all_projects)
         for project in projects:
-            self.indexer.enqueue(Job(project, [], anew=True))
+            self.indexer.enqueue(IndexJob(project, [], anew=True))
         self._bump()
         return [project.slug for project in projects]
 

@@ -138,7 +138,7 @@ class Grounder:
         return compared
 
 
-def notes_of(catalog: Catalog, project: Project) -> list[ask.Note]:
+def notes_of(catalog: Catalog, project: Project) -> list[ask.NoteToCheck]:
     """All notes of a project's journal, as they are asked about: those that were looked at before with what they name, others with
     their text."""
     known = catalog.grounded(project.id)
@@ -148,7 +148,7 @@ def notes_of(catalog: Catalog, project: Project) -> list[ask.Note]:
         text = catalog.text_of(note.id) if names is None else ""
         branch = branch_said(note.marks.get("branch", ""))
         found.append(
-            ask.Note(
+            ask.NoteToCheck(
                 note.entry_id,
                 note.hash,
                 ask.moment(note.day, note.time, note.marks),

@@ -65,7 +65,7 @@ class Call(msgspec.Struct):
         return max(0.0, self.deadline - time.monotonic()) if self.deadline else 3600.0
 
 
-class Job(msgspec.Struct):
+class IndexJob(msgspec.Struct):
     """Index work for one project. ``was_read`` is set when its files were read, ``done`` when it has run; ``result`` or ``error`` then tells.
 
     Attributes:
@@ -94,7 +94,7 @@ class Job(msgspec.Struct):
 class _Work(msgspec.Struct):
     """A project whose files were read. ``spaces``: what is still to be embedded in each, text hash -> text."""
 
-    job: Job
+    job: IndexJob
     found: Scan
     began: float
     spaces: list[tuple[Any, dict[str, str]]]
@@ -111,8 +111,8 @@ class _Work(msgspec.Struct):
 _DETACH_S = 60.0
 _ABSENT_S = 30.0
 #: In the queue: open the space anew; see to the second model.
-_REOPEN = Job(Project("", "", "", "", ""), [])
-_SECOND = Job(Project("", "", "", "", ""), [])
+_REOPEN = IndexJob(Project("", "", "", "", ""), [])
+_SECOND = IndexJob(Project("", "", "", "", ""), [])
 
 
 class Indexer:
@@ -144,7 +144,7 @@ class Indexer:
         self.ready = threading.Event()
         self.progress: dict[str, Any] = {}
         self.known: dict[str, Project] = {}  # by root
-        self._jobs: queue.Queue[Job | None] = queue.Queue()
+        self._jobs: queue.Queue[IndexJob | None] = queue.Queue()
         self._queued: set[str] = set()
         self._native_stamps: dict[str, tuple[tuple[str, int, int], ...]] = {}  # root -> of the agents' own memories
         self._page_stamps: dict[str, tuple[tuple[int, int], ...]] = {}  # root -> of PROJECT.md and USER.md
@@ -210,7 +210,7 @@ class Indexer:
     def run(self, project: Project, paths: list[str], force: bool, call: Call) -> IndexResult:
         """Index a project now and wait for it. Returns what was done, also by a background run that was under way."""
         began = time.monotonic()
-        job = Job(project, paths, force, call)
+        job = IndexJob(project, paths, force, call)
         with self._lock:
             self._queued.discard(project.root)  # what waits in the background is done by this run
             if self.space is None and self.problem and self.ready.is_set():
@@ -231,7 +231,7 @@ class Indexer:
 
     def read(self, project: Project, call: Call) -> None:
         """Have the files of a project read now, and return before their meaning is made."""
-        job = Job(project, [], call=call)
+        job = IndexJob(project, [], call=call)
         self.enqueue(job)
         while not job.was_read.wait(0.5):
             if call.cancelled():
@@ -252,7 +252,7 @@ class Indexer:
 
     def refresh(self, project: Project) -> None:
         """Look at a project's files soon."""
-        self.enqueue(Job(project, []))
+        self.enqueue(IndexJob(project, []))
 
     def check_disk(self) -> None:
         """Notice what was deleted under us: the caches may be at any moment, and git removes folders it brings back."""
@@ -320,7 +320,7 @@ class Indexer:
         for root in [root for root, when in self._again.items() if when <= now]:
             del self._again[root]
             if root in self.known:
-                self.enqueue(Job(self.known[root], []))
+                self.enqueue(IndexJob(self.known[root], []))
         wanted = (self.settings.embedding, self.settings.milvus)
         if self._opened_with is not None and self._opened_with != wanted and self.ready.is_set():
             self.reopen("the settings have changed")
@@ -382,7 +382,7 @@ class Indexer:
 
     def _index_all(self) -> None:
         for project in list(self.known.values()):
-            self.enqueue(Job(project, []))
+            self.enqueue(IndexJob(project, []))
 
     def attach(self, project: Project) -> None:
         """Know a project from now on: watch its files and index what changed while nobody looked."""
@@ -391,7 +391,7 @@ class Indexer:
                 return
             self.known[project.root] = project
         self.watch(project)
-        self.enqueue(Job(project, []))
+        self.enqueue(IndexJob(project, []))
 
     def detach(self, project: Project) -> None:
         """Know a project no more: its files are left alone, what is indexed of it goes. Returns when it is done."""
@@ -402,11 +402,11 @@ class Indexer:
             others = [other for other in self.known.values() if other.id == project.id]
         for folder in filter(None, (project.memory, shared_beside(project.memory))):
             self.watcher.remove(folder)
-        job = Job(project, [], gone=True)
+        job = IndexJob(project, [], gone=True)
         self.enqueue(job)
         job.done.wait(_DETACH_S)
         for other in others:  # another folder of the same project: what is indexed is of both
-            self.enqueue(Job(other, []))
+            self.enqueue(IndexJob(other, []))
 
     def watch(self, project: Project) -> None:
         for folder in filter(None, (project.memory, shared_beside(project.memory))):
@@ -415,14 +415,14 @@ class Indexer:
             except OSError:  # a link out of its project: nothing there is ours to read
                 continue
             if self.watcher.add(project.root, folder):
-                self.enqueue(Job(project, []))
+                self.enqueue(IndexJob(project, []))
 
     def _on_files(self, root: str) -> None:
         project = self.known.get(root)
         if project and not self._stopping.is_set():
-            self.enqueue(Job(project, []))
+            self.enqueue(IndexJob(project, []))
 
-    def enqueue(self, job: Job) -> None:
+    def enqueue(self, job: IndexJob) -> None:
         """Queue index work; background work for a project that waits already is not queued twice."""
         with self._lock:
             if job.is_routine:
@@ -470,7 +470,7 @@ class Indexer:
         """Whether notes are to be compared, and the vectors are those that will serve."""
         return self.next is None and self._comparer.is_due(self.space)
 
-    def _is_wanted(self, job: Job) -> bool:
+    def _is_wanted(self, job: IndexJob) -> bool:
         with self._lock:
             if job.is_routine:
                 if job.project.root not in self._queued:
@@ -478,7 +478,7 @@ class Indexer:
                 self._queued.discard(job.project.root)
         return True
 
-    def _begin(self, job: Job) -> None:
+    def _begin(self, job: IndexJob) -> None:
         """Read a project's files, so that their words are found; what has no meaning yet is worked off by ``_advance``."""
         try:
             if job.gone:
@@ -495,7 +495,7 @@ class Indexer:
         if not work.left():
             self._finish(work)
 
-    def _drop(self, job: Job) -> None:
+    def _drop(self, job: IndexJob) -> None:
         for work in [work for work in self._works if work.job.project.root == job.project.root]:
             self._works.remove(work)
             work.job.error = Unreachable("the project was forgotten meanwhile")
@@ -544,7 +544,7 @@ class Indexer:
         if is_done:
             self._without_prompts.pop()
         elif any(asked.values()):
-            self.enqueue(Job(project, []))
+            self.enqueue(IndexJob(project, []))
 
     def _asked_in(self, rows: list[Row]) -> dict[int, str]:
         """What is embedded before the chunks *rows*, as far as there is time to find it."""
@@ -579,7 +579,7 @@ class Indexer:
             give_back_memory()
         self._end(job)
 
-    def _end(self, job: Job) -> None:
+    def _end(self, job: IndexJob) -> None:
         if not self._works:
             self.progress = {}
         job.was_read.set()
@@ -698,7 +698,7 @@ class Indexer:
         except MemsearchError:
             return None
 
-    def _read_files(self, job: Job) -> _Work:
+    def _read_files(self, job: IndexJob) -> _Work:
         start = time.monotonic()
         self._renew_catalog()
         project, call = job.project, job.call

@@ -42,7 +42,7 @@ _MIN_NAME = 4
 _NAME = re.compile(r"[\w.:=-]{1,200}")  # a session's, or a turn's
 
 
-class Change(StrEnum):
+class ShareChange(StrEnum):
     """What sharing a note, or taking one from a pack, does."""
 
     NEW = "new"
@@ -64,7 +64,7 @@ class Planned(msgspec.Struct, frozen=True):
     day: str
     author: str
     path: str
-    change: Change
+    change: ShareChange
     why: str = ""
     lines: list[str] = []
     replaced: tuple[str, ...] = ()
@@ -161,14 +161,14 @@ def plan(
         if not why and not for_pack and (other := shared.author_of(to)) != by:
             why = f"it is shared as {other}: `memsearch share --withdraw {entry.id[:8]}` first"
         if why:
-            found.append(Planned(entry.id, entry.title, day, by, to, Change.REFUSED, why))
+            found.append(Planned(entry.id, entry.title, day, by, to, ShareChange.REFUSED, why))
             continue
         copy, replaced = _copied(memory, entry, marks)
         lines = lines_of(copy)
         standing = None if for_pack else _standing(to, shared.shared_id(entry.id))
-        change = Change.NEW
+        change = ShareChange.NEW
         if standing is not None:
-            change = Change.SAME if _says_the_same(standing, lines, review) else Change.CHANGED
+            change = ShareChange.SAME if _says_the_same(standing, lines, review) else ShareChange.CHANGED
         (new,) = parse("\n".join(lines).encode()).entries
         found.append(Planned(entry.id, new.title, day, by, "" if for_pack else to, change, "", lines, replaced))
     return sorted(found, key=lambda one: (one.day, one.lines[:1]))
@@ -178,7 +178,7 @@ def write(memory: Memory, planned: list[Planned]) -> list[str]:
     """Write what was planned, all in one step of undo. Returns the files. Raises UsageError, Unreachable."""
     batch, files = uuid.uuid4().hex, []
     for one in planned:
-        if one.change in (Change.NEW, Change.CHANGED):
+        if one.change in (ShareChange.NEW, ShareChange.CHANGED):
             put(memory, one, WRITTEN, batch)
             files.append(one.path)
     return list(dict.fromkeys(files))

@@ -28,7 +28,17 @@ from memsearch_engine.journal.text import shown_line
 from memsearch_engine.journal.undo import read_day_file
 from memsearch_engine.memory import Memory
 from memsearch_engine.secrets.scan import redact
-from memsearch_engine.sharing.copies import Change, Copy, Planned, cleaned, folder, lines_of, listed, own_notes, put
+from memsearch_engine.sharing.copies import (
+    Copy,
+    Planned,
+    ShareChange,
+    cleaned,
+    folder,
+    lines_of,
+    listed,
+    own_notes,
+    put,
+)
 
 FORMAT = 1
 MAX_BYTES = 32 * 1024 * 1024
@@ -146,7 +156,7 @@ def opened(memory: Memory, path: str, expected: str | None = None) -> Received:
         elif one.entry_id in seen:
             why = "it is in the pack twice"
         seen.add(one.entry_id)
-        notes.append(msgspec.structs.replace(one, change=Change.REFUSED, why=why) if why and one.entry_id else one)
+        notes.append(msgspec.structs.replace(one, change=ShareChange.REFUSED, why=why) if why and one.entry_id else one)
     return Received(shown_line(made.project)[:80], shown_line(made.made)[:10], found, notes)
 
 
@@ -157,7 +167,7 @@ def take(memory: Memory, received: Received) -> tuple[list[str], list[str]]:
         The files, and the ids of notes whose text was changed here as well: both texts stand, `memsearch sync conflicts` decides.
     """
     batch, files, conflicts = uuid.uuid4().hex, [], []
-    for one in (one for one in received.notes if one.change in (Change.NEW, Change.CHANGED)):
+    for one in (one for one in received.notes if one.change in (ShareChange.NEW, ShareChange.CHANGED)):
         standing = parse(read_day_file(one.path), Path(one.path).stem).find(one.entry_id)
         untouched = standing is None or memory.journal.origin.came_by(standing.raw, IMPORTED, RELEASED)
         if untouched:
@@ -205,27 +215,27 @@ def _planned(memory: Memory, packed: _Packed) -> Planned:
     try:
         day = date.fromisoformat(packed.day).isoformat()
     except ValueError:
-        return Planned("", shown_line(packed.entry)[:60], "", "", "", Change.REFUSED, "it has no day")
+        return Planned("", shown_line(packed.entry)[:60], "", "", "", ShareChange.REFUSED, "it has no day")
     entries = parse(packed.entry.encode("utf-8", "replace"), day).entries
     title = shown_line(entries[0].title)[:200] if entries else ""
     if len(entries) != 1 or entries[0].level != 3 or "id" not in entries[0].marks:
-        return Planned("", title, day, "", "", Change.REFUSED, "it is not one note")
+        return Planned("", title, day, "", "", ShareChange.REFUSED, "it is not one note")
     (entry,) = entries
     if not packed.author or shared.author_name(packed.author) != packed.author:
-        return Planned(entry.id, title, day, "", "", Change.REFUSED, "its author has no name")
+        return Planned(entry.id, title, day, "", "", ShareChange.REFUSED, "its author has no name")
     path = shared.path_for(memory.place.memory, packed.author, day)
     lines = lines_of(_parts(entry, memory))
     standing = parse(read_day_file(path), day).find(entry.id)
     if standing is None:
         if memory.journal.history.is_deleted(entry.id):
-            return Planned(entry.id, title, day, packed.author, path, Change.REFUSED, "you deleted it")
-        return Planned(entry.id, title, day, packed.author, path, Change.NEW, "", lines)
+            return Planned(entry.id, title, day, packed.author, path, ShareChange.REFUSED, "you deleted it")
+        return Planned(entry.id, title, day, packed.author, path, ShareChange.NEW, "", lines)
     (new,) = parse("\n".join(lines).encode(), day).entries
     older = new.marks.get(SHARED, "") < standing.marks.get(SHARED, "")
     same = text_key(new) == text_key(standing) and all(
         new.marks.get(name) == standing.marks.get(name) for name in _TAKEN
     )
-    change = Change.SAME if older or same else Change.CHANGED
+    change = ShareChange.SAME if older or same else ShareChange.CHANGED
     return Planned(entry.id, title, day, packed.author, path, change, "an older text" if older else "", lines)
 
 

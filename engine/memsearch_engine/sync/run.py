@@ -54,7 +54,7 @@ _ATTEMPTS = 5
 _LEAST, _FEW = 3, 10
 
 
-class Answer(msgspec.Struct, frozen=True):
+class SyncAnswer(msgspec.Struct, frozen=True):
     """What the owner says to what needs his word: deletions on a large scale are meant; what is gone here comes back; a remote
     whose history was rewritten is met as a new one."""
 
@@ -82,7 +82,7 @@ class _File(msgspec.Struct):
 
 
 def sync(
-    home: Home, journal: Journal, where: Sync, projects: list[Project], answer: Answer | None = None, stop: Callable[[], bool] = lambda: False
+    home: Home, journal: Journal, where: Sync, projects: list[Project], answer: SyncAnswer | None = None, stop: Callable[[], bool] = lambda: False
 ) -> Round:  # fmt: skip
     """A whole round.
 
@@ -98,7 +98,7 @@ def sync(
     with alone(home) as (clone, state):
         try:
             for _ in range(_ATTEMPTS):
-                done = _Round(home, journal, clone, state, remote, where, projects, answer or Answer(), stop).run()
+                done = _Round(home, journal, clone, state, remote, where, projects, answer or SyncAnswer(), stop).run()
                 if done is not None:
                     clone.tidy()
                     state.note(done)
@@ -111,7 +111,7 @@ def sync(
 
 class _Round:
     def __init__(
-        self, home: Home, journal: Journal, clone: Clone, state: State, remote: str, where: Sync, projects: list[Project], answer: Answer,
+        self, home: Home, journal: Journal, clone: Clone, state: State, remote: str, where: Sync, projects: list[Project], answer: SyncAnswer,
         stop: Callable[[], bool],
     ) -> None:  # fmt: skip
         self.home, self.journal, self.clone, self.state, self.remote = home, journal, clone, state, remote

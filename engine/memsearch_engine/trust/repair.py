@@ -56,7 +56,7 @@ _WHY = {
 }
 
 
-class Note(msgspec.Struct, frozen=True):
+class SeenNote(msgspec.Struct, frozen=True):
     """A note as it was looked at."""
 
     path: str
@@ -82,7 +82,7 @@ class Finding(msgspec.Struct, frozen=True):
     """
 
     kind: Kind
-    notes: list[Note]
+    notes: list[SeenNote]
     evidence: str
     seq: int = 0
     file: tuple[bytes, bytes] | None = None
@@ -99,11 +99,11 @@ class Finding(msgspec.Struct, frozen=True):
 
 def findings(memory: Memory) -> list[Finding]:
     """What vanished first, then junk, then repetitions; pinned notes are never junk."""
-    notes: dict[str, list[Note]] = {}  # by memory folder: a project's notes stay its own
+    notes: dict[str, list[SeenNote]] = {}  # by memory folder: a project's notes stay its own
     found = _vanished(memory) + _merged(memory)
     deleted = memory.journal.history.deleted_texts()
     for file, entry in memory.every_entry():
-        note = Note(file.path, file.day, entry.id, entry.hash, entry.title, entry.body)
+        note = SeenNote(file.path, file.day, entry.id, entry.hash, entry.title, entry.body)
         if deleted.get(entry.id) == entry.raw:
             found.append(Finding("returned", [note], entry.title))
         elif junk := _junk(entry):
@@ -118,7 +118,7 @@ def _vanished(memory: Memory) -> list[Finding]:
     for folder in dict.fromkeys(project.memory for project in memory.projects):
         for change in memory.journal.vanished(folder):
             text = change.after.decode("utf-8", "replace").strip()
-            note = Note(change.path, day_of(change.path), change.entry_id, "", change.title, text)
+            note = SeenNote(change.path, day_of(change.path), change.entry_id, "", change.title, text)
             found.append(Finding("vanished", [note], text.splitlines()[-1][:200] if text else "", change.seq))
     return found
 
@@ -133,7 +133,7 @@ def _merged(memory: Memory) -> list[Finding]:
             if wrong is None:
                 continue
             text = "\n".join(wrong.evidence)
-            note = Note(file.path, file.day, digest("merged", file.path), "", os.path.basename(file.path), text)
+            note = SeenNote(file.path, file.day, digest("merged", file.path), "", os.path.basename(file.path), text)
             found.append(Finding("merged", [note], wrong.evidence[0], file=(document.data, wrong.data)))
     return found
 
@@ -163,7 +163,7 @@ def _shingles(words: list[str]) -> frozenset[int]:
     return frozenset(crc32(" ".join(words[i : i + _SHINGLE]).encode()) for i in range(len(words) - _SHINGLE + 1))
 
 
-def _repetitions(notes: list[Note]) -> list[Finding]:
+def _repetitions(notes: list[SeenNote]) -> list[Finding]:
     sets = {i: _shingles(words) for i, note in enumerate(notes) if len(words := _words(note.body)) >= _MIN_WORDS}
     buckets: dict[int, list[int]] = {}
     for i, shingles in sets.items():

@@ -53,7 +53,7 @@ _LOCK_S = 20.0
 Progress = Callable[[str, int, int], None]
 
 
-class Place(msgspec.Struct, frozen=True):
+class SecretHolder(msgspec.Struct, frozen=True):
     """A file that holds a secret, and how many times. ``kind``: notes, index, history, evidence, longterm, home, or whose it is
     (yours, claude-code, …)."""
 
@@ -62,23 +62,23 @@ class Place(msgspec.Struct, frozen=True):
     count: int
 
 
-class Report(msgspec.Struct):
+class ScrubReport(msgspec.Struct):
     """``changed``: what was found and replaced. ``left``: what is still there of ours. ``others``: files that are not ours.
     ``looked_at``: how many files were read for the proof."""
 
-    changed: list[Place]
-    left: list[Place]
-    others: list[Place]
+    changed: list[SecretHolder]
+    left: list[SecretHolder]
+    others: list[SecretHolder]
     looked_at: int
 
 
 def survey(
     home: Home, projects: list[Project], secrets: list[Finding], folders: AgentFolders, progress: Progress | None = None
-) -> Report:
+) -> ScrubReport:
     """Where the secrets stand. Changes nothing."""
     forms = Forms(secrets)
     found, looked = _scan(home, projects, forms, progress)
-    return Report([], found, _others(home, forms, folders, progress), looked)
+    return ScrubReport([], found, _others(home, forms, folders, progress), looked)
 
 
 def scrub(
@@ -88,7 +88,7 @@ def scrub(
     secrets: list[Finding],
     folders: AgentFolders,
     progress: Progress | None = None,
-) -> Report:
+) -> ScrubReport:
     """Replace the secrets everywhere, then look again. The service is stopped, and kept from starting meanwhile.
 
     Raises:
@@ -114,7 +114,7 @@ def scrub(
     left, looked = _scan(home, projects, forms, progress)
     if not left:
         note.unlink(missing_ok=True)
-    return Report(changed, left, _others(home, forms, folders, progress), looked)
+    return ScrubReport(changed, left, _others(home, forms, folders, progress), looked)
 
 
 def interrupted(home: Home) -> list[str]:
@@ -177,9 +177,11 @@ def check_text(projects: list[Project], text: str) -> None:
 # -- looking ------------------------------------------------------------------------------------------------
 
 
-def _scan(home: Home, projects: list[Project], forms: Forms, progress: Progress | None) -> tuple[list[Place], int]:
+def _scan(
+    home: Home, projects: list[Project], forms: Forms, progress: Progress | None
+) -> tuple[list[SecretHolder], int]:
     """Every file of ours that holds a secret, inside archives and databases too."""
-    found: list[Place] = []
+    found: list[SecretHolder] = []
     looked = 0
     ours = list(_ours(home, projects))
     for number, (kind, path) in enumerate(ours):
@@ -187,7 +189,7 @@ def _scan(home: Home, projects: list[Project], forms: Forms, progress: Progress 
             progress("looking", number, len(ours))
         looked += 1
         if count := _count_in(kind, path, home, forms):
-            found.append(Place(kind, str(path), count))
+            found.append(SecretHolder(kind, str(path), count))
     return found, looked
 
 
@@ -296,14 +298,14 @@ def _inflated(path: Path) -> bytes:
         return b""
 
 
-def _others(home: Home, forms: Forms, folders: AgentFolders, progress: Progress | None) -> list[Place]:
+def _others(home: Home, forms: Forms, folders: AgentFolders, progress: Progress | None) -> list[SecretHolder]:
     """Files that hold a secret and are not ours: the owner's settings, the agents' conversations."""
-    found: list[Place] = []
+    found: list[SecretHolder] = []
     for name in _OWNERS[:2]:
         top = home.root / name
         for path in [top] if top.is_file() else _regular(top):
             if count := _count_raw(path, forms):
-                found.append(Place("yours", str(path), count))
+                found.append(SecretHolder("yours", str(path), count))
     for agent, places in folders.places.items():
         known = registry.agent(agent)
         for place in places:
@@ -314,7 +316,7 @@ def _others(home: Home, forms: Forms, folders: AgentFolders, progress: Progress 
                 if progress and number % 50 == 0:
                     progress(f"looking at {agent}'s own", number, 0)
                 if count := _count_raw(path, forms):
-                    found.append(Place(agent, str(path), count))
+                    found.append(SecretHolder(agent, str(path), count))
     return found
 
 
@@ -343,7 +345,7 @@ def _clean_baseline(home: Home, forms: Forms) -> None:
     baseline.commit({clean(name): clean(text) for name, text in baseline.files().items()})
 
 
-def _clean(home: Home, place: Place, forms: Forms) -> None:
+def _clean(home: Home, place: SecretHolder, forms: Forms) -> None:
     path = Path(place.path)
     if place.kind == "index" or "longterm.git" in path.parts:
         return  # dropped or made anew as a whole

@@ -67,7 +67,7 @@ class Import:
 
     def run(
         self, plan: backfill.Plan, progress: Progress | None = None, stopped: Callable[[], bool] | None = None
-    ) -> backfill.Report:
+    ) -> backfill.ImportReport:
         """Write what was planned; an interrupted run goes on from where it was. The service indexes it, where there is one."""
         report = backfill.run(self._keeper, plan, self._choice, progress, stopped)
         if report.memories:

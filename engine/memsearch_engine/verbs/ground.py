@@ -158,7 +158,7 @@ class Ground:
             if row.part == 0
         }
         notes = [
-            ask.Note(
+            ask.NoteToCheck(
                 row.entry_id, row.hash, ask.moment(row.day, row.time, row.marks), branch_said(row.marks.get("branch", "")), None, row.text,
                 "verified" in row.marks,
             )

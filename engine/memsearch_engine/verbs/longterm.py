@@ -10,12 +10,12 @@ from memsearch_engine.errors import UsageError
 from memsearch_engine.longterm import recall, review, workspace
 from memsearch_engine.longterm.recall import Learned, Trash
 from memsearch_engine.longterm.review import Hunk, Proposal
-from memsearch_engine.longterm.store import SessionMemory, Store, note_read
+from memsearch_engine.longterm.store import SessionMemories, SessionMemory, note_read
 from memsearch_engine.memory import Memory
 from memsearch_engine.settings import load
 
 if TYPE_CHECKING:  # reading what is there needs no model's side
-    from memsearch_engine.longterm.pipeline import LongTermStatus, Report
+    from memsearch_engine.longterm.pipeline import LongTermStatus, RunReport
 
 _NUMBER = 8  # digits that an id has at least; fewer are the number of something forgotten by hand
 
@@ -38,7 +38,7 @@ class LongTerm:
 
     def run(
         self, *, phase: int = 0, session: str = "", since: float = 0.0, progress: Callable[[str, int, int], None] | None = None
-    ) -> Report:  # fmt: skip
+    ) -> RunReport:  # fmt: skip
         """Read sessions that are due and consolidate what they teach, in this process.
 
         Args:
@@ -78,11 +78,11 @@ class LongTerm:
 
     def all(self) -> list[SessionMemory]:
         """What each session taught, of all projects."""
-        return Store(self._home).all()
+        return SessionMemories(self._home).all()
 
     def get(self, name: str) -> SessionMemory | None:
         """What one session taught, by its id; counts as use."""
-        found = Store(self._home).get(name)
+        found = SessionMemories(self._home).get(name)
         if found is not None:
             note_read(self._home, found.agent, found.session)
         return found
@@ -137,7 +137,7 @@ class LongTerm:
         if len(name) < _NUMBER and name.isascii() and name.isdecimal():
             count = recall.restore(self._home, int(name))
         else:
-            store = Store(self._home)
+            store = SessionMemories(self._home)
             found = store.get(name)
             if found is None or not found.forgotten:
                 raise UsageError(f"no forgotten memory {name}", "`memsearch longterm show --forgotten` lists them")

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from memsearch_engine.capture.audit import Place as Stands
-from memsearch_engine.capture.audit import audit
+from memsearch_engine.capture.audit import SecretPlace, audit
 from memsearch_engine.errors import UsageError
 from memsearch_engine.memory import Memory
 from memsearch_engine.secrets import scan
@@ -27,7 +26,7 @@ class Secrets:
     def __init__(self, memory: Memory) -> None:
         self._memory, self._home = memory, memory.home
 
-    def found(self, progress: Progress | None = None) -> list[Stands]:
+    def found(self, progress: Progress | None = None) -> list[SecretPlace]:
         """Where secrets stand in the notes of these projects and in all kept conversations; takes seconds to minutes."""
         projects = self._memory.projects
         return audit(self._home, projects, scrub.documents(projects), progress)
@@ -47,11 +46,11 @@ class Secrets:
         name = self._memory.section(entry).entry.id if entry else ""
         return scrub.known(self._home, self._memory.projects, rule=rule, entry=name)
 
-    def survey(self, wanted: list[scan.Finding], progress: Progress | None = None) -> scrub.Report:
+    def survey(self, wanted: list[scan.Finding], progress: Progress | None = None) -> scrub.ScrubReport:
         """Where secrets stand, in ours (``left``) and in what is not ours (``others``). Nothing is changed."""
         return scrub.survey(self._home, self._memory.projects, wanted, self._memory.folders, progress)
 
-    def scrub(self, wanted: list[scan.Finding], progress: Progress | None = None) -> scrub.Report:
+    def scrub(self, wanted: list[scan.Finding], progress: Progress | None = None) -> scrub.ScrubReport:
         """Take secrets out of everything of ours, then read it again and say what is left. Can't be undone."""
         memory = self._memory
         return scrub.scrub(self._home, load(self._home), memory.projects, wanted, memory.folders, progress)

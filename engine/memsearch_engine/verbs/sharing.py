@@ -14,7 +14,7 @@ from memsearch_engine.memory import Memory
 from memsearch_engine.note import Note
 from memsearch_engine.search.query import parse
 from memsearch_engine.sharing import copies, packs
-from memsearch_engine.sharing.copies import Change, Planned, SharedNote
+from memsearch_engine.sharing.copies import Planned, ShareChange, SharedNote
 from memsearch_engine.sharing.packs import Packed, Received
 
 
@@ -77,7 +77,7 @@ class Sharing:
         """Write notes into a file for people without this repository: what was planned, or all that is shared. Raises UsageError."""
         if planned is None:
             return packs.pack(self._memory, path, packs.everything(self._memory))
-        chosen = [one for one in planned if one.change is not Change.REFUSED]
+        chosen = [one for one in planned if one.change is not ShareChange.REFUSED]
         return packs.pack(self._memory, path, [(one.author, one.day, one.lines) for one in chosen])
 
     def open(self, path: str, expected: str | None = None) -> Received:

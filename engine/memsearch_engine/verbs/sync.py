@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from memsearch_engine.agents.patches import Patch
     from memsearch_engine.git_driver import DriverState
     from memsearch_engine.sync.meeting import SyncState
-    from memsearch_engine.sync.run import Answer
+    from memsearch_engine.sync.run import SyncAnswer
     from memsearch_engine.sync.state import Round
 
 
@@ -87,7 +87,7 @@ class Sync:
             settings.unset(self._memory.home, key)
         meeting.leave(self._memory.home)
 
-    def round(self, answer: Answer | None = None) -> Round:
+    def round(self, answer: SyncAnswer | None = None) -> Round:
         """Fetch, merge, write, push. Raises UsageError where there is no remote, Refused, Away, Unreachable."""
         from memsearch_engine.journal.write import Journal
         from memsearch_engine.sync import run
