@@ -27,6 +27,9 @@ _BASES = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthr
 _RETRIABLE = (408, 409, 425, 429, 500, 502, 503, 504, 529)
 _MAX_ANSWER = 4 * 1024 * 1024
 _MORE_ROOM = 4  # times the tokens that an answer was cut at, the second time
+#: What an error names -> the part of a request that is refused. Of ``max_tokens`` a server says what to write instead; without that it may
+#: only be too many.
+_DISPENSABLE = {"response_format": "response_format", "max_completion_tokens": "max_tokens"}
 _TOO_LONG = re.compile(
     r"context.{0,20}(?:length|window)|maximum context|too (?:long|many tokens)|prompt is too long", re.I
 )
@@ -95,9 +98,9 @@ def _post_as_known(provider: Provider, body: dict[str, Any], timeout_s: float) -
         try:
             return post(provider, body, timeout_s)
         except ModelError as error:
-            if "response_format" in str(error) and "response_format" in body:
+            if error.refused == "response_format":
                 del body["response_format"]  # many compatible servers don't know it; the prompt asks for JSON as well
-            elif "max_completion_tokens" in str(error) and "max_tokens" in body:
+            elif error.refused == "max_tokens":
                 body["max_completion_tokens"] = body.pop("max_tokens")  # models that think before they answer
             else:
                 raise
@@ -146,13 +149,19 @@ def post(provider: Provider, body: dict[str, Any], timeout_s: float) -> dict[str
         text = error.read(500).decode("utf-8", "replace")
         too_long = error.code in (400, 413) and bool(_TOO_LONG.search(text))
         message = f"{url} answered {error.code}: {text[:200]}"
-        raise ModelError(message, again=error.code in _RETRIABLE, too_long=too_long) from error
+        refused = _refused(text, body) if error.code in (400, 422) else ""
+        raise ModelError(message, again=error.code in _RETRIABLE, too_long=too_long, refused=refused) from error
     except (OSError, ValueError, http.client.HTTPException) as error:
         again, late = not isinstance(error, http.client.InvalidURL), isinstance(error, TimeoutError)
         raise ModelError(f"{url}: {error}", again=again, billed=late) from error
     if not isinstance(answer, dict):
         raise ModelError(f"{url} sent an answer of an unknown shape", again=False)
     return answer
+
+
+def _refused(text: str, body: dict[str, Any]) -> str:
+    """The part of *body* that an error is about, in whatever words a compatible server says it; '' for none that we can do without."""
+    return next((part for said, part in _DISPENSABLE.items() if said in text and part in body), "")
 
 
 def tokens_of(answer: dict[str, Any], asked: str, said: str) -> tuple[int, int, bool]:

@@ -14,11 +14,14 @@ class ModelError(MemsearchError):
         again: whether asking later may help (a limit, a time-out, a server's fault).
         too_long: the question is longer than the model takes.
         billed: it may have cost something all the same (it was at work when it was given up).
+        refused: the part of the question that the model's service does not know, by its name in the request; '' for none.
     """
 
-    def __init__(self, message: str, *, again: bool, too_long: bool = False, billed: bool = False) -> None:
+    def __init__(
+        self, message: str, *, again: bool, too_long: bool = False, billed: bool = False, refused: str = ""
+    ) -> None:
         super().__init__(message)
-        self.again, self.too_long, self.billed = again, too_long, billed
+        self.again, self.too_long, self.billed, self.refused = again, too_long, billed, refused
 
 
 class Reply(msgspec.Struct, frozen=True):
