@@ -8,7 +8,7 @@ import pytest
 from memsearch_engine.llm import providers
 from memsearch_engine.settings import Llm, Provider
 
-from tests.index.provider_fakes import AnthropicFake, Fake, OpenAIChatFake
+from tests.index.provider_fakes import AnthropicFake, Fake, OpenAIChatFake, openai_error
 
 SCHEMA = {
     "type": "object",
@@ -78,3 +78,27 @@ def test_an_openai_answer_that_is_cut_is_not_a_whole_one():
         pytest.raises(providers.ModelError, match="was cut"),
     ):
         ask(fake, "gpt-4o-mini", max_tokens=5)
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        openai_error(400, "Unsupported parameter.", "response_format").body,
+        "unknown field response_format\n",  # what a small server says, in no format at all
+    ],
+    ids=["openai's", "words"],
+)
+def test_a_server_without_schemas_is_asked_once_more_without_one(body):
+    with OpenAIChatFake() as fake:
+        fake.failures.append((400, {}, body))
+        assert ask(fake, "gpt-4o-mini", schema=SCHEMA).text
+        first, second = (request.body for request in fake.requests)
+        assert "response_format" in first and first == second | {"response_format": first["response_format"]}
+
+
+def test_too_many_tokens_are_no_reason_to_ask_again():
+    with OpenAIChatFake() as fake:
+        fake.failures.append((400, {}, "max_tokens is too large: 8192 > 4096, see response limits"))
+        with pytest.raises(providers.ModelError, match="too large"):
+            ask(fake, "gpt-4o-mini", schema=SCHEMA)
+        assert len(fake.requests) == 1
