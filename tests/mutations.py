@@ -31,6 +31,13 @@ TARGETS = {
     "longterm/consolidate": "tests/longterm/test_pipeline.py tests/longterm/test_review.py",
     "longterm/extract": "tests/longterm/test_pipeline.py",
     "secrets/scan": "tests/secrets",
+    "journal/merge": "tests/journal tests/sync/test_git_driver.py tests/sync/test_losses.py",
+    "journal/shared": "tests/sharing",
+    "sharing/copies": "tests/sharing",
+    "sharing/packs": "tests/sharing",
+    "sync/run": "tests/sync",
+    "sync/kept": "tests/sync/test_kept.py",
+    "recall/prompt": "tests/recall",
 }
 #: Changes that mean nothing here: annotations are never evaluated.
 _NO_MEANING = "core/ReplaceBinaryOperator_BitOr_%"

@@ -546,7 +546,7 @@ def test_what_a_search_began_on_stays_open_until_it_has_ended(box):
     began, go_on = threading.Event(), threading.Event()
 
     def search() -> None:
-        with indexer.searching():
+        with indexer.spaces.searching():
             began.set()
             go_on.wait(30)
 
@@ -554,8 +554,8 @@ def test_what_a_search_began_on_stays_open_until_it_has_ended(box):
     try:
         searching.start()
         assert began.wait(10)
-        indexer._after_searches(closed.set)
-        with indexer.searching():  # one that begins later is no reason to wait
+        indexer.spaces.after_searches(closed.set)
+        with indexer.spaces.searching():  # one that begins later is no reason to wait
             assert not closed.wait(0.3)
             go_on.set()
             assert closed.wait(10)

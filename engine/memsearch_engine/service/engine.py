@@ -86,7 +86,7 @@ def _searching(method: Callable[Concatenate[Engine, P], T]) -> Callable[Concaten
 
     @wraps(method)
     def held(self: Engine, *args: P.args, **kwargs: P.kwargs) -> T:
-        with self.indexer.searching():
+        with self.indexer.spaces.searching():
             return method(self, *args, **kwargs)
 
     return held
@@ -187,7 +187,7 @@ class Engine(Keeping):
     ) -> Answer:
         """By both models, where there are two; by the first alone where the second one fails."""
         catalog, said, reads = self.indexer.catalog, self.amendments.said(), self._cross_encoder()
-        second = self.indexer.second
+        second = self.indexer.spaces.second
         if second is not None:
             try:
                 return hybrid.search(catalog, space, scope, parsed, limit, mode, fusion, said, second, reads)
@@ -205,7 +205,7 @@ class Engine(Keeping):
         indexer = self.indexer
         behind = indexer.is_behind(scope)
         try:
-            space = None if behind else indexer.space
+            space = None if behind else indexer.spaces.serving
             answer = self._asked(space, scope, parsed, limit, mode, fusion)
             if behind and answer.mode == "lexical" and mode != "lexical":
                 answer.reason = "the notes are being read into a new index; words were compared"
@@ -231,11 +231,13 @@ class Engine(Keeping):
             row = next(iter(indexer.catalog.by_entry(note)), None)
             project = next((known for known in self._registered() if row and known.id == row.project), project)
             return (
-                chains.matter(indexer.catalog, indexer.space, project, [Hit(1, 1.0, row)], self.amendments.said())
-                if row and indexer.space
+                chains.matter(
+                    indexer.catalog, indexer.spaces.serving, project, [Hit(1, 1.0, row)], self.amendments.said()
+                )
+                if row and indexer.spaces.serving
                 else []
             )
-        space, answer = indexer.space, self._found(parse(query), [project], _TRACED, "hybrid", "weighted")
+        space, answer = indexer.spaces.serving, self._found(parse(query), [project], _TRACED, "hybrid", "weighted")
         if space is None or (answer.hits and answer.mode != "hybrid"):
             raise Unreachable(answer.reason or indexer.problem or "the index is not ready", "memsearch health")
         return chains.matter(indexer.catalog, space, project, answer.hits, self.amendments.said())
@@ -245,7 +247,7 @@ class Engine(Keeping):
         """What notes say otherwise than the agents' own memories, each for one section of those; nothing where that can't be compared."""
         indexer, project = self.indexer, self.project_at(place)
         indexer.ready.wait(min(call.remaining(), _DRY_S))
-        space, catalog = indexer.space, indexer.catalog
+        space, catalog = indexer.spaces.serving, indexer.catalog
         if space is None or not space.is_local:
             return []
         names = catalog.query("SELECT DISTINCT entry_id FROM entries WHERE project=? AND kind='native'", (project.id,))
@@ -289,7 +291,7 @@ class Engine(Keeping):
             return Telling(reason="it says too little, or is no prompt of a person's")
         if dry:
             indexer.ready.wait(min(call.remaining(), _DRY_S))
-        space = indexer.space
+        space = indexer.spaces.serving
         if space is None or indexer.is_behind([project]):
             return Telling(reason=indexer.problem or "the index is not ready yet")
         answer = self._found(query, [project], at_prompt.CONSIDERED, "hybrid", "weighted")
@@ -346,7 +348,7 @@ class Engine(Keeping):
         if not settings.action:
             return Telling(reason="`recall.action` is off")
         adviser = Adviser(
-            self.home, project, self.indexer.catalog, None if self.indexer.is_behind([project]) else self.indexer.space,
+            self.home, project, self.indexer.catalog, None if self.indexer.is_behind([project]) else self.indexer.spaces.serving,
             self.journal.origin, agent, session, self.amendments.said(),
         )  # fmt: skip
         said = input_text(given)
@@ -420,13 +422,13 @@ class Engine(Keeping):
     def _second_model(self, projects: list[Project]) -> SecondModel:
         """How the second model stands, and what it would bring where it is not asked."""
         indexer = self.indexer
-        if indexer.second is not None:
-            held = sum(indexer.second.held(project.collection) for project in distinct(projects))
+        if indexer.spaces.second is not None:
+            held = sum(indexer.spaces.second.held(project.collection) for project in distinct(projects))
             return SecondModel(models.SECOND, asked=True, vectors=held, advice="", fix="")
         notes = max((self._not_english(project) for project in projects), default=0.0)
         queries = self._asked_in_english
         asked = queries.count(False) / len(queries) if len(queries) >= _ENOUGH_QUERIES else 0.0
-        advice = indexer._second_failed
+        advice = indexer.spaces.second_failed
         fix = f"memsearch models pull {models.SECOND}"
         if not advice and max(notes, asked) > _WORTH_A_SECOND and self.settings.search.models != "one":
             what = f"{notes:.0%} of the notes are" if notes >= asked else f"{asked:.0%} of what was searched lately is"
@@ -458,7 +460,7 @@ class Engine(Keeping):
     def health(self, call: Call, place: dict[str, str] | None = None, all_projects: bool = False) -> Health:
         """State of every part, with the command that mends what is broken."""
         projects = self._meant(place, all_projects)
-        indexer, space = self.indexer, self.indexer.space
+        indexer, space = self.indexer, self.indexer.spaces.serving
         rows: list[Indexed] = []
         unread: list[tuple[str, str]] = []
         for project in distinct(projects):
@@ -492,7 +494,7 @@ class Engine(Keeping):
         return Health(
             fingerprint=space.fingerprint if space else "",
             index=indexer.state,
-            building=indexer.next.fingerprint if indexer.next else "",
+            building=indexer.spaces.next.fingerprint if indexer.spaces.next else "",
             second=self._second_model(projects),
             notice=indexer.notice,
             progress=indexer.progress,

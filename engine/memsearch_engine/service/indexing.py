@@ -16,7 +16,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,12 @@ from memsearch_engine.capture import prompts
 from memsearch_engine.capture.ledger import known_folders
 from memsearch_engine.errors import MemsearchError, SettingsError, Unreachable
 from memsearch_engine.home import AgentFolders, Home
-from memsearch_engine.index import embed, models
+from memsearch_engine.index import embed
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import asked_before
 from memsearch_engine.index.milvus import said_by
 from memsearch_engine.index.rows import Failure, IndexResult, Row
-from memsearch_engine.index.space import Space, complete_spaces
+from memsearch_engine.index.space import Space
 from memsearch_engine.index.sync import Scan, scan
 from memsearch_engine.index.watch import Watcher
 from memsearch_engine.journal.origin import Origin
@@ -41,6 +41,7 @@ from memsearch_engine.place import shared_beside
 from memsearch_engine.projects import Project
 from memsearch_engine.registry import Registry
 from memsearch_engine.service.comparing import Comparer
+from memsearch_engine.service.spaces import Spaces
 from memsearch_engine.settings import Embedding, Milvus, Settings, load
 from memsearch_engine.transcripts.evidence import Archive
 
@@ -120,9 +121,7 @@ class Indexer:
 
     Attributes:
         catalog: open for writing; replaced when its file was deleted. ``notice``: what was done to it at the start.
-        space: the vectors that serve, None while they are opened. next: what is built beside it after the model changed.
-        second: those of a model that is asked beside the first one, None where there is none.
-        ready: set once the space is open, or can't be (``problem`` says why).
+        spaces: the vectors, of what serves and what is built. ready: set once those that serve are open, or can't be (``problem`` says why).
         progress: what is being done now, for people.
     """
 
@@ -135,12 +134,7 @@ class Indexer:
             self.settings, self.problem = Settings(), str(error)
         self._read: set[str] = set()  # projects whose files were read since the catalog was opened
         self._open_catalog()
-        self.space: Space | None = None
-        self.next: Space | None = None
-        self.second: Space | None = None
-        self._second_failed = ""  # why it can't be opened
-        self._retired: list[Space] = []
-        self._replaced: list[Space] = []
+        self.spaces = Spaces(home, lambda: self.settings)
         self.ready = threading.Event()
         self.progress: dict[str, Any] = {}
         self.known: dict[str, Project] = {}  # by root
@@ -158,8 +152,6 @@ class Indexer:
         self._without_prompts: list[Project] = []  # whose notes may lack the prompts of their turns
         self._done_before: dict[str, tuple[float, IndexResult]] = {}  # root -> when and what, in the background
         self._lock = threading.RLock()
-        self._searches: set[object] = set()  # those under way
-        self._searched = threading.Condition()
         self.watcher = Watcher(self._on_files, self.settings.watch.debounce_ms / 1000)
         self._thread = threading.Thread(target=self._worker, name="index", daemon=True)
         self._thread.start()
@@ -168,36 +160,8 @@ class Indexer:
         self._jobs.put(None)
         self.watcher.stop()
         self._thread.join(10)
-        for space in (self.space, self.next, self.second, *self._retired, *self._replaced):
-            if space is not None:
-                space.close()
+        self.spaces.close()
         self.catalog.close()
-
-    @contextlib.contextmanager
-    def searching(self) -> Iterator[None]:
-        """Keep the spaces open that serve now, for as long as this lasts, when others take their place. One that is opened again after a
-        failure, or with other settings, is closed at once: its searches fall back to words."""
-        token = object()
-        with self._searched:
-            self._searches.add(token)
-        try:
-            yield
-        finally:
-            with self._searched:
-                self._searches.discard(token)
-                self._searched.notify_all()
-
-    def _after_searches(self, work: Callable[[], None]) -> None:
-        """Do *work* when all searches that are under way now have ended, in a thread of its own."""
-        with self._searched:
-            begun = set(self._searches)
-
-        def wait() -> None:
-            with self._searched:
-                self._searched.wait_for(lambda: begun.isdisjoint(self._searches))
-            work()
-
-        threading.Thread(target=wait, name="closing", daemon=True).start()
 
     @property
     def busy(self) -> bool:
@@ -205,7 +169,7 @@ class Indexer:
 
     @property
     def state(self) -> str:
-        return "ready" if self.space else "broken" if self.problem else "opening"
+        return "ready" if self.spaces.serving else "broken" if self.problem else "opening"
 
     def run(self, project: Project, paths: list[str], force: bool, call: Call) -> IndexResult:
         """Index a project now and wait for it. Returns what was done, also by a background run that was under way."""
@@ -213,7 +177,7 @@ class Indexer:
         job = IndexJob(project, paths, force, call)
         with self._lock:
             self._queued.discard(project.root)  # what waits in the background is done by this run
-            if self.space is None and self.problem and self.ready.is_set():
+            if self.spaces.serving is None and self.problem and self.ready.is_set():
                 self.ready.clear()
                 self._jobs.put(_REOPEN)  # somebody asks: what was away may be back
         self.enqueue(job)
@@ -246,9 +210,8 @@ class Indexer:
         self.catalog.forget_ground(project.id)
         self.catalog.taken_in(project.id, is_so=False)
         self._read.discard(project.id)
-        for space in (self.space, self.next, self.second):
-            if space is not None:
-                space.forget(project.collection)
+        for space in self.spaces:
+            space.forget(project.collection)
 
     def refresh(self, project: Project) -> None:
         """Look at a project's files soon."""
@@ -265,54 +228,32 @@ class Indexer:
                 self._absent[project.root] = now + _ABSENT_S
         if self._renew_catalog():
             self._index_all()
-        if self.space is not None and not self.space.is_current():
+        serving = self.spaces.serving
+        if serving is not None and not serving.is_current():
             self.reopen("the index folder was deleted")
         self._try_again()
-        if self.ready.is_set() and self.space is not None and self._is_second_due():
+        if self.ready.is_set() and self.spaces.serving is not None and self.spaces.is_second_due():
             self._jobs.put(_SECOND)
-
-    def _is_second_due(self) -> bool:
-        """Whether a second model is to be opened or closed."""
-        if self.next is not None or self._replaced:
-            return False  # the first one's change comes first; they may be the same
-        if self.second is not None and (self._second_failed or not self.second.is_current()):
-            return True
-        try:
-            wanted = models.second(self.home, self.settings)
-        except MemsearchError as error:
-            self._second_failed = str(error)
-            return False
-        if wanted is None:
-            self._second_failed = ""
-        return (wanted is None) != (self.second is None) and not self._second_failed
 
     def without_second(self, error: Exception) -> None:
         """The second model failed: it is asked no more until the settings change or the service starts anew."""
         log.error("the second model is asked no more: %s", error, exc_info=error)
-        self._second_failed = f"{type(error).__name__}: {error}"
+        self.spaces.second_failed = f"{type(error).__name__}: {error}"
         self._jobs.put(_SECOND)
 
     def _see_to_second(self) -> None:
         """Open the second model's space, or close it."""
-        if not self._is_second_due():
+        if not self.spaces.is_second_due():
             return
-        if self.second is not None:
-            closing, self.second = self.second, None
-            for work in list(self._works):  # nothing is written to it any more
-                work.spaces = [(space, missing) for space, missing in work.spaces if space is not closing]
-                if not work.left():
-                    self._finish(work)
-            self._after_searches(closing.close)
-            return
-        try:
-            wanted = models.second(self.home, self.settings)
-            if wanted is not None:
-                self.second = Space(self.home, Milvus(), embed.load(self.home, wanted), beside=True)
-                log.info("%s is asked, too", self.second.fingerprint)
+        if self.spaces.second is None:
+            if self.spaces.open_second():
                 self._index_all()
-        except Exception as error:  # the first one serves alone
-            self._second_failed = f"{type(error).__name__}: {error}"
-            log.exception("the second model can't be asked")
+            return
+        closing = self.spaces.close_second()
+        for work in list(self._works):  # nothing is written to it any more
+            work.spaces = [(space, missing) for space, missing in work.spaces if space is not closing]
+            if not work.left():
+                self._finish(work)
 
     def _try_again(self) -> None:
         """Come back by itself from what was away: a server, an embedding service; and follow settings that changed."""
@@ -324,7 +265,7 @@ class Indexer:
         wanted = (self.settings.embedding, self.settings.milvus)
         if self._opened_with is not None and self._opened_with != wanted and self.ready.is_set():
             self.reopen("the settings have changed")
-        elif self.space is None and self.problem and self.ready.is_set() and now >= self._reopen_at:
+        elif self.spaces.serving is None and self.problem and self.ready.is_set() and now >= self._reopen_at:
             self._pause_s = min(_MAX_AGAIN_S, self._pause_s * 2)
             self._reopen_at = now + self._pause_s
             self._jobs.put(_REOPEN)  # searches go on comparing words meanwhile
@@ -355,12 +296,10 @@ class Indexer:
         with self._lock:
             if not self.ready.is_set():
                 return  # it is being opened
-            broken, self.space = self.space, None
+            self.spaces.give_up()
             self.ready.clear()
         log.warning("the index is opened again: %s", why)
         self._reopen_at = time.monotonic() + _AGAIN_S
-        self._retired += [space for space in (broken, self.next) if space is not None]
-        self.next = None
         self._jobs.put(_REOPEN)
         self._index_all()
 
@@ -445,20 +384,20 @@ class Indexer:
                     self._advance(min(self._works, key=_Work.left))
                 elif self._without_prompts:
                     self._look_for_prompts()
-                elif self.space is not None:
-                    self._comparer.step(self.catalog, self.space)
+                elif (serving := self.spaces.serving) is not None:
+                    self._comparer.step(self.catalog, serving)
                 continue
             if job is None:
                 return
             if job is _REOPEN:
                 works, self._works = self._works, []
-                had_none = self.space is None and not self._retired
-                self._retire()
+                had_none = self.spaces.serving is None and not self.spaces.was_given_up
+                self.spaces.retire()
                 self._open_space()
                 self._warm()
                 for work in works:
                     self._begin(work.job)
-                if had_none and self.space is not None:
+                if had_none and self.spaces.serving is not None:
                     self._index_all()
             elif job is _SECOND:
                 self._see_to_second()
@@ -468,7 +407,7 @@ class Indexer:
     @property
     def _may_compare(self) -> bool:
         """Whether notes are to be compared, and the vectors are those that will serve."""
-        return self.next is None and self._comparer.is_due(self.space)
+        return self.spaces.next is None and self._comparer.is_due(self.spaces.serving)
 
     def _is_wanted(self, job: IndexJob) -> bool:
         with self._lock:
@@ -587,26 +526,15 @@ class Indexer:
         self._changed()
 
     def _open_space(self) -> None:
-        """Open what the settings name. Where that has to be built first, the last complete space serves meanwhile."""
+        """Open what the settings name now, or say in ``problem`` why it can't be."""
         start = time.monotonic()
-        wanted = self.settings.embedding
         try:
             self.settings = load(self.home)
-            wanted = self.settings.embedding
-            self._opened_with = (wanted, self.settings.milvus)
-            name = embed.fingerprint_of(self.home, wanted)
-            others = {key: value for key, value in complete_spaces(self.home).items() if key != name}
-            first = Space(self.home, self.settings.milvus, embed.load(self.home, wanted))
-            if first.complete or not others:
-                self.space = first
-            else:
-                old, made_with = next(iter(others.items()))
-                log.info("%s is built, %s serves meanwhile", name, old)
-                self.next = first
-                self.space = self._reopened(made_with)
+            self._opened_with = (self.settings.embedding, self.settings.milvus)
+            name = self.spaces.open()
             self.problem, self._pause_s = "", _AGAIN_S
             log.info("space %s open after %.2f s", name, time.monotonic() - start)
-            self._tidy_server()
+            self.spaces.tidy_server()
         except MemsearchError as error:
             problem = f"{error}" + (f" ({error.hint})" if error.hint else "")
             if problem != self.problem:
@@ -622,81 +550,30 @@ class Indexer:
     def _warm(self) -> None:
         """Load what first searches would wait for, and give back what loading took."""
         for project in distinct(list(self.known.values())):
-            if self.space is not None and self.space.held(project.collection):
+            if (serving := self.spaces.serving) is not None and serving.held(project.collection):
                 with contextlib.suppress(Exception):  # a damaged folder shows itself, and is mended, where it is used
-                    self.space.warm(project.collection)
+                    serving.warm(project.collection)
         give_back_memory()
 
-    def _reopened(self, made_with: Embedding) -> Space | None:
-        """An older complete space; None (words alone serve) where its model is gone."""
-        made_with.api_key = self.settings.embedding.api_key
-        try:
-            return Space(self.home, self.settings.milvus, embed.load(self.home, made_with))
-        except MemsearchError as error:
-            log.warning("the old index can't serve: %s", error)
-            return None
-
     def _settle_spaces(self) -> None:
-        """When everything known has its vectors: note it, and let a finished new space take the old one's place."""
-        target = self.next or self.space
-        if target is None or self._works or not self._jobs.empty() or (target.complete and self.next is None):
+        """Note when everything known has its vectors."""
+        target = self.spaces.next or self.spaces.serving
+        if target is None or self._works or not self._jobs.empty() or (target.complete and self.spaces.next is None):
             return
         projects = distinct(list(self.known.values()))
-        if any(target.missing(self.catalog, project.id) for project in projects):
-            return
-        target.set_complete(self.settings.embedding)
-        if self.next is not None:
-            old, self.space, self.next = self.space, self.next, None
-            log.info("%s takes over", target.fingerprint)
-            if old is not None:
-                self._replaced.append(old)
-                self._after_searches(self._remove_replaced)
+        if not any(target.missing(self.catalog, project.id) for project in projects):
+            self.spaces.complete()
 
     def _prune(self) -> None:
         """Once a day, with everything read and nothing to do: forget vectors that no note uses."""
-        if self.space is None or self.next is not None or not self.space.is_pruning_due():
+        serving, second = self.spaces.serving, self.spaces.second
+        if serving is None or self.spaces.next is not None or not serving.is_pruning_due():
             return
         if not all(project.id in self._read for project in self.registry.all()):
             return
-        gone = sum(space.prune(self.catalog) for space in (self.space, self.second) if space is not None)
+        gone = sum(space.prune(self.catalog) for space in (serving, second) if space is not None)
         if gone:
             log.info("%d vectors of texts that no note has any more went", gone)
-
-    def _retire(self) -> None:
-        """Close spaces that are opened again."""
-        while self._retired:
-            try:
-                self._retired.pop().close()
-            except Exception:  # its server may be gone
-                log.exception("a space was not closed")
-
-    def _remove_replaced(self) -> None:
-        """Close and delete what a new model's space has taken the place of, once the searches that began on it have ended."""
-        while self._replaced:
-            old = self._replaced.pop()
-            self._tidy_server()
-            old.close()
-            stays = {self.space.folder if self.space else None, self._second_folder()}
-            if old.folder not in stays:
-                shutil.rmtree(old.folder, ignore_errors=True)
-
-    def _tidy_server(self) -> None:
-        """Take off a server what no model of this home uses any more, also where a service was killed before it could."""
-        if self.space is None or self.next is not None:
-            return
-        try:
-            if gone := self.space.leave_alone():
-                log.info("off the server: %s", ", ".join(gone))
-        except Exception as error:  # noqa: BLE001 - whatever a server raises: what is left there costs room, no more
-            log.warning("collections of older models stay on the server: %s", said_by(error))
-
-    def _second_folder(self) -> Path | None:
-        """Where the second model's vectors lie: it may have been the only one before."""
-        try:
-            wanted = models.second(self.home, self.settings)
-            return self.home.index / embed.fingerprint_of(self.home, wanted) if wanted else None
-        except MemsearchError:
-            return None
 
     def _read_files(self, job: IndexJob) -> _Work:
         start = time.monotonic()
@@ -733,9 +610,8 @@ class Indexer:
         if project not in self._without_prompts:
             self._without_prompts.append(project)
         work = _Work(job, found, start, [], settings.warnings, self.problem)
-        for space in (self.space, self.next, self.second):
-            if space is not None:
-                self._with_space(work, space)
+        for space in self.spaces:
+            self._with_space(work, space)
         return work
 
     def _longterm(self, project: Project) -> str:
@@ -852,7 +728,7 @@ class Indexer:
 
     def _give_up(self, work: _Work, space: Space, error: Exception) -> None:
         """Words are found all the same; meaning is tried again in a while. Without the second model the first one serves alone."""
-        if space is self.second:
+        if space is self.spaces.second:
             self.without_second(error)
             return
         reason = str(error) if isinstance(error, MemsearchError) else f"{type(error).__name__}: {error}"

@@ -1,0 +1,200 @@
+"""The vector spaces that a service has open: the one that serves, the one that is built beside it, a second model's.
+
+It knows what is opened, which takes whose place and when one may be closed: not before the searches that began on it have ended. It does
+not know what is put into them; that is the index thread's (``indexing``), which alone changes what is open.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from memsearch_engine.errors import MemsearchError
+from memsearch_engine.home import Home
+from memsearch_engine.index import embed, models
+from memsearch_engine.index.milvus import said_by
+from memsearch_engine.index.space import Space, complete_spaces
+from memsearch_engine.settings import Embedding, Milvus, Settings
+
+log = logging.getLogger("memsearch.service")
+
+
+class Spaces:
+    """The spaces of one home, as its *settings* want them at the time.
+
+    Attributes:
+        serving: the vectors that are searched, None while they are opened. next: what is built beside them after the model changed.
+        second: those of a model that is asked beside the first one, None where there is none. second_failed: why it can't be opened.
+    """
+
+    def __init__(self, home: Home, settings: Callable[[], Settings]) -> None:
+        self.home, self._settings = home, settings
+        self.serving: Space | None = None
+        self.next: Space | None = None
+        self.second: Space | None = None
+        self.second_failed = ""
+        self._retired: list[Space] = []  # to be opened again
+        self._replaced: list[Space] = []  # of a model that is no more
+        self._searches: set[object] = set()  # those under way
+        self._searched = threading.Condition()
+
+    def __iter__(self) -> Iterator[Space]:
+        """Those that notes are written to."""
+        return (space for space in (self.serving, self.next, self.second) if space is not None)
+
+    def close(self) -> None:
+        for space in (*self, *self._retired, *self._replaced):
+            space.close()
+
+    # -- while they are searched ----------------------------------------------------------------------------
+
+    @contextlib.contextmanager
+    def searching(self) -> Iterator[None]:
+        """Keep the spaces open that serve now, for as long as this lasts, when others take their place. One that is opened again after a
+        failure, or with other settings, is closed at once: its searches fall back to words."""
+        token = object()
+        with self._searched:
+            self._searches.add(token)
+        try:
+            yield
+        finally:
+            with self._searched:
+                self._searches.discard(token)
+                self._searched.notify_all()
+
+    def after_searches(self, work: Callable[[], None]) -> None:
+        """Do *work* when all searches that are under way now have ended, in a thread of its own."""
+        with self._searched:
+            begun = set(self._searches)
+
+        def wait() -> None:
+            with self._searched:
+                self._searched.wait_for(lambda: begun.isdisjoint(self._searches))
+            work()
+
+        threading.Thread(target=wait, name="closing", daemon=True).start()
+
+    # -- the first model ------------------------------------------------------------------------------------
+
+    def open(self) -> str:
+        """Open what the settings name. Where that has to be built first, the last complete space serves meanwhile. Returns the name of what
+        was opened; raises MemsearchError, and what a store or a model raises."""
+        wanted, milvus = self._settings().embedding, self._settings().milvus
+        name = embed.fingerprint_of(self.home, wanted)
+        others = {key: value for key, value in complete_spaces(self.home).items() if key != name}
+        first = Space(self.home, milvus, embed.load(self.home, wanted))
+        if first.complete or not others:
+            self.serving = first
+        else:
+            old, made_with = next(iter(others.items()))
+            log.info("%s is built, %s serves meanwhile", name, old)
+            self.next = first
+            self.serving = self._reopened(made_with)
+        return name
+
+    def _reopened(self, made_with: Embedding) -> Space | None:
+        """An older complete space; None (words alone serve) where its model is gone."""
+        made_with.api_key = self._settings().embedding.api_key
+        try:
+            return Space(self.home, self._settings().milvus, embed.load(self.home, made_with))
+        except MemsearchError as error:
+            log.warning("the old index can't serve: %s", error)
+            return None
+
+    def give_up(self) -> None:
+        """Serve no more: what is open of the first model is to be opened again. ``retire`` closes it."""
+        self._retired += [space for space in (self.serving, self.next) if space is not None]
+        self.serving = self.next = None
+
+    @property
+    def was_given_up(self) -> bool:
+        return bool(self._retired)
+
+    def retire(self) -> None:
+        """Close what was given up."""
+        while self._retired:
+            try:
+                self._retired.pop().close()
+            except Exception:  # its server may be gone
+                log.exception("a space was not closed")
+
+    def complete(self) -> None:
+        """Everything has its vectors: note it, and let a finished new space take the old one's place."""
+        if (target := self.next or self.serving) is None:
+            return
+        target.set_complete(self._settings().embedding)
+        if self.next is not None:
+            old, self.serving, self.next = self.serving, self.next, None
+            log.info("%s takes over", target.fingerprint)
+            if old is not None:
+                self._replaced.append(old)
+                self.after_searches(self._remove_replaced)
+
+    def _remove_replaced(self) -> None:
+        """Close and delete what a new model's space has taken the place of, once the searches that began on it have ended."""
+        while self._replaced:
+            old = self._replaced.pop()
+            self.tidy_server()
+            old.close()
+            stays = {self.serving.folder if self.serving else None, self._second_folder()}
+            if old.folder not in stays:
+                shutil.rmtree(old.folder, ignore_errors=True)
+
+    def tidy_server(self) -> None:
+        """Take off a server what no model of this home uses any more, also where a service was killed before it could."""
+        if self.serving is None or self.next is not None:
+            return
+        try:
+            if gone := self.serving.leave_alone():
+                log.info("off the server: %s", ", ".join(gone))
+        except Exception as error:  # noqa: BLE001 - whatever a server raises: what is left there costs room, no more
+            log.warning("collections of older models stay on the server: %s", said_by(error))
+
+    # -- the second model -----------------------------------------------------------------------------------
+
+    def is_second_due(self) -> bool:
+        """Whether a second model is to be opened or closed."""
+        if self.next is not None or self._replaced:
+            return False  # the first one's change comes first; they may be the same
+        if self.second is not None and (self.second_failed or not self.second.is_current()):
+            return True
+        try:
+            wanted = models.second(self.home, self._settings())
+        except MemsearchError as error:
+            self.second_failed = str(error)
+            return False
+        if wanted is None:
+            self.second_failed = ""
+        return (wanted is None) != (self.second is None) and not self.second_failed
+
+    def open_second(self) -> bool:
+        """Open the second model's space, if there is one. Where that fails the first one serves alone."""
+        try:
+            if (wanted := models.second(self.home, self._settings())) is None:
+                return False
+            self.second = Space(self.home, Milvus(), embed.load(self.home, wanted), beside=True)
+            log.info("%s is asked, too", self.second.fingerprint)
+            return True
+        except Exception as error:
+            self.second_failed = f"{type(error).__name__}: {error}"
+            log.exception("the second model can't be asked")
+            return False
+
+    def close_second(self) -> Space | None:
+        """Ask the second model no more; its space, which is closed when the searches have ended."""
+        closing, self.second = self.second, None
+        if closing is not None:
+            self.after_searches(closing.close)
+        return closing
+
+    def _second_folder(self) -> Path | None:
+        """Where the second model's vectors lie: it may have been the only one before."""
+        try:
+            wanted = models.second(self.home, self._settings())
+            return self.home.index / embed.fingerprint_of(self.home, wanted) if wanted else None
+        except MemsearchError:
+            return None
