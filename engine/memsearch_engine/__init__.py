@@ -68,7 +68,7 @@ _PUBLIC = {
     "Hunk": "longterm.review",
     "Import": "verbs.archive",
     "ImportPlan": "capture.backfill:Plan",
-    "ImportReport": "capture.backfill:Report",
+    "ImportReport": "capture.backfill",
     "Inbox": "service.answers",
     "IndexResult": "index.rows",
     "KINDS": "search.query",
@@ -114,8 +114,8 @@ _PUBLIC = {
     "Settings": "settings",
     "SettingsError": "errors",
     "Share": "capture.coverage",
-    "shared_author": "journal.shared:author_of",
-    "ShareChange": "sharing.copies:Change",
+    "shared_author": "place:author_of",
+    "ShareChange": "sharing.copies",
     "SharedNote": "sharing.copies",
     "Sharing": "verbs.sharing",
     "shown": "journal.text",
@@ -131,7 +131,7 @@ _PUBLIC = {
     "STOP_WORDS": "index.analyze",
     "Summarize": "settings",
     "Sync": "verbs.sync",
-    "SyncAnswer": "sync.run:Answer",
+    "SyncAnswer": "sync.run",
     "SyncRound": "sync.state:Round",
     "SyncState": "sync.meeting",
     "Talk": "search.sessions",
@@ -181,7 +181,6 @@ if TYPE_CHECKING:
     from memsearch_engine.journal.files import DayFile, count_entries
     from memsearch_engine.journal.history import Change
     from memsearch_engine.journal.model import Anchor, Document, Entry, Waits
-    from memsearch_engine.journal.shared import author_of as shared_author
     from memsearch_engine.journal.text import plain, shown, shown_line
     from memsearch_engine.journal.write import Target
     from memsearch_engine.llm.spend import Spent
@@ -198,6 +197,7 @@ if TYPE_CHECKING:
     from memsearch_engine.native_memories import short as native_path
     from memsearch_engine.native_memories import titles as native_titles
     from memsearch_engine.note import Note
+    from memsearch_engine.place import author_of as shared_author
     from memsearch_engine.projects import Project
     from memsearch_engine.recall.notes import files as files_named
     from memsearch_engine.recall.notes import outcome as outcomes_in

@@ -8,7 +8,6 @@ of memsearch 0.4.23.
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import re
@@ -108,6 +107,8 @@ def _last_of(flat: dict[str, Any], ours: str) -> str:
 
 def collection_of(folder: str) -> str:
     """What memsearch's plugins call the collection of a project's folder (or of ``MEMSEARCH_DIR``): the end of its name tells."""
+    import hashlib
+
     return hashlib.sha256(folder.encode()).hexdigest()[:8]
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
-
 
 def digest(*parts: str | bytes, size: int = 6) -> str:
     """A hex name of ``2 * size`` digits for *parts*; a separator keeps ("ab", "c") and ("a", "bc") apart."""
+    import hashlib  # 3 ms, and what is only looked up has its names already
+
     h = hashlib.blake2b(digest_size=size)
     for part in parts:
         h.update(part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part)

@@ -6,7 +6,7 @@ import msgspec
 
 from memsearch_engine.journal.files import day_of
 from memsearch_engine.journal.model import Anchor, Entry
-from memsearch_engine.journal.shared import author_of
+from memsearch_engine.place import author_of
 
 
 class Note(msgspec.Struct, frozen=True):

@@ -16,6 +16,7 @@ from memsearch_engine.inside import MARKER
 
 _MAX_LINE = 8192
 SHARED_FOLDER = "shared"
+_MAX_AUTHOR = 40
 
 
 def find(cwd: str, home_root: str) -> tuple[str, str, str]:
@@ -47,6 +48,23 @@ def shared_beside(memory: str) -> str:
 def has_notes(memory: str) -> bool:
     """Whether a project has a folder of notes at all."""
     return os.path.isdir(memory) or os.path.isdir(shared_beside(memory))
+
+
+def author_of(path: str) -> str:
+    """Who shared the notes of a file; '' for a file that is not shared, or by nobody who has a name (``author_name``)."""
+    folder, name = os.path.split(os.path.dirname(path))
+    base, between = os.path.split(folder)
+    is_shared = between == SHARED_FOLDER and os.path.basename(base) == MARKER
+    return name if is_shared and author_name(name) == name else ""
+
+
+def author_name(name: str) -> str:
+    """A person's name as that of a folder: one word in small letters; '' where nothing is left of it."""
+    import unicodedata  # a hook asks for no names
+
+    plain = unicodedata.normalize("NFC", name).strip().lower()
+    kept = (char if char.isalnum() or char in "._" or unicodedata.category(char)[0] == "M" else "-" for char in plain)
+    return re.sub("-+", "-", "".join(kept))[:_MAX_AUTHOR].strip("-._")
 
 
 def _ancestors(start: str) -> list[str]:

@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import sqlite3
+from pathlib import Path
 
 import numpy as np
 import pytest
+from memsearch_engine.home import Home
 from memsearch_engine.index import hubness
+from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.hubness import Question, Sample, sampled
 from memsearch_engine.index.rows import Filter
-from memsearch_engine.index.space import Resident
+from memsearch_engine.index.space import Resident, Space
+from memsearch_engine.index.sync import scan
+from memsearch_engine.settings import Milvus, Settings
 
 DIMENSION = 24
 SCALARS = "2026-01-01\x1fcodex\x1fs\x1fturn"
@@ -19,7 +26,8 @@ def rows(numbers) -> list[tuple[str, str, bytes]]:
     """Chunks with a vector each: (id, scalars, bytes), the same for the same number."""
     found = []
     for number in numbers:
-        vector = np.random.default_rng(number).normal(size=DIMENSION).astype(np.float32) + 0.4
+        seed = int.from_bytes(str(number).encode()[-7:])
+        vector = np.random.default_rng(seed).normal(size=DIMENSION).astype(np.float32) + 0.4
         chunk_id = hashlib.sha256(str(number).encode()).hexdigest()[:16]
         found.append((chunk_id, SCALARS, (vector / np.linalg.norm(vector)).tobytes()))
     return found
@@ -117,3 +125,61 @@ def test_what_stands_apart_takes_no_place_among_the_nearest():
     asked = Question(vectors[0])
     assert [name for name, _ in held.nearest(asked, 3, Filter())] == ["c5"]
     assert {name for name, _ in held.nearest(asked, 3, Filter(kinds=("native",)))} <= {f"c{n}" for n in range(5)}
+
+
+class Notes:
+    """A project's notes in a space of random vectors."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.home = folder / "notes", Home(folder / "home").ensure()
+        self.folder.mkdir()
+        self.catalog = Catalog(self.home.cache_db, writable=True)
+
+    fingerprint, dimension = "random", DIMENSION
+
+    def passages(self, texts: list[str], cancelled=lambda: False) -> np.ndarray:
+        return np.stack([np.frombuffer(rows([text])[0][2], np.float32) for text in texts])
+
+    def write(self, count: int) -> None:
+        told = (f"### {n // 60:02d}:{n % 60:02d}\n- note number {n:04d}\n" for n in range(count))
+        (self.folder / "2026-01-01.md").write_text("\n".join(told))
+        scan(self.catalog, "p", [str(self.folder)], Settings(), memory=str(self.folder))
+
+    def start(self, compared: list[int]) -> int:
+        """How many notes a start finds out of, how special they are. What it says is the same as if all were found anew."""
+        with contextlib.closing(Space(self.home, Milvus(), self, beside=True)) as space:
+            compared.clear()
+            space.warm("p")
+            found = sum(compared) - 40  # the sample's own notes
+            held = space._resident_of("p")
+            kept = [(str(name), SCALARS, vector.tobytes()) for name, vector in zip(held.ids, held.matrix)]
+            assert by_id(held) == by_id(Resident(kept, DIMENSION))
+            space.embed(space.missing(self.catalog, "p"))
+            space.reconcile(self.catalog, "p", "p")
+        return found
+
+
+def test_how_special_a_note_is_is_kept_and_found_at_a_start_of_new_ones_alone(tmp_path, monkeypatch):
+    """At 100,000 notes it takes a second, for which a first search would wait."""
+    monkeypatch.setattr(hubness, "SAMPLE", 40)
+    monkeypatch.setattr("memsearch_engine.index.space._WORTH_KEEPING", 1)
+    compared: list[int] = []
+    special = Sample.special
+    monkeypatch.setattr(
+        Sample, "special", lambda self, ids, vectors: compared.append(len(vectors)) or special(self, ids, vectors)
+    )
+    notes = Notes(tmp_path)
+    notes.write(120)
+    notes.start(compared)
+    assert [notes.start(compared) for _ in range(2)] == [120, 0]
+    notes.write(121)
+    assert [notes.start(compared) for _ in range(3)] == [0, 1, 0]
+    database = next(notes.home.index.glob("*/vectors.db"))
+    for older in (
+        "UPDATE stored SET scalars='another' WHERE chunk_id LIKE 'sample %'",  # notes of the sample have changed since
+        "ALTER TABLE stored DROP COLUMN special",  # a version before this one
+    ):
+        with contextlib.closing(sqlite3.connect(database, isolation_level=None)) as db:
+            db.execute(older)
+        assert [notes.start(compared) for _ in range(2)] == [121, 0]
+    notes.catalog.close()

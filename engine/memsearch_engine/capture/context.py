@@ -23,9 +23,10 @@ from memsearch_engine.ids import digest
 from memsearch_engine.journal.files import DayFile, count_entries, read_end
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, UNTRUSTED, Entry
 from memsearch_engine.journal.origin import Origin
-from memsearch_engine.journal.shared import WRITTEN, author_of, list_dated, told_as
+from memsearch_engine.journal.shared import WRITTEN, list_dated, told_as
 from memsearch_engine.journal.text import plain
 from memsearch_engine.llm.tokens import estimate
+from memsearch_engine.place import author_of
 from memsearch_engine.secrets.scan import redact
 
 _FENCE = re.compile(r"<memsearch-memory\b[^>]*>.*?</memsearch-memory>\s*", re.S)

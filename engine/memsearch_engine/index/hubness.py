@@ -12,6 +12,7 @@ top", Mu and Viswanath 2018).
 
 from __future__ import annotations
 
+import hashlib
 import heapq
 import math
 from collections.abc import Iterable
@@ -72,7 +73,11 @@ class Question(NamedTuple):
 
 
 class Sample:
-    """A collection's sample, to tell how special its chunks are, and what all have in common."""
+    """A collection's sample, to tell how special its chunks are, and what all have in common.
+
+    Attributes:
+        name: another one where ``special`` would say something else.
+    """
 
     def __init__(
         self, ids: list[str], vectors: np.ndarray, scripts: list[str] = [], ordinary: dict[str, np.ndarray] | None = None  # noqa: B006
@@ -97,6 +102,8 @@ class Sample:
         if ids:
             self._mean = -float(self._special.mean()) / _WEIGHT
             self._special += _WEIGHT * self._mean
+        of = [*ids, f"{_WEIGHT} {_NEAREST}"]
+        self.name = hashlib.blake2b("\n".join(of).encode() + vectors.tobytes(), digest_size=12).hexdigest()
 
     def special(self, ids: Iterable[str], vectors: np.ndarray) -> np.ndarray:
         """What each chunk's cosine to a query is corrected by: below 0 for what is nearer to the sample than the sample's own notes are

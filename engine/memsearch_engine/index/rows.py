@@ -9,7 +9,7 @@ import msgspec
 
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.journal.model import Anchor
-from memsearch_engine.journal.shared import author_of
+from memsearch_engine.place import author_of
 
 T = TypeVar("T")
 

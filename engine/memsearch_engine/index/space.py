@@ -34,7 +34,7 @@ _LAYOUT = 1
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS vectors (text_hash TEXT PRIMARY KEY, vector BLOB NOT NULL);
 CREATE TABLE IF NOT EXISTS stored (
-  collection TEXT NOT NULL, chunk_id TEXT NOT NULL, scalars TEXT NOT NULL, text_hash TEXT NOT NULL DEFAULT '',
+  collection TEXT NOT NULL, chunk_id TEXT NOT NULL, scalars TEXT NOT NULL, text_hash TEXT NOT NULL DEFAULT '', special REAL,
   PRIMARY KEY (collection, chunk_id)) WITHOUT ROWID;
 """
 Progress = Callable[[int, int], None]
@@ -43,6 +43,8 @@ _SCALARS, _BETWEEN = 4, "\x1f"  # day, agent, session, kind; where vectors of a 
 #: A server orders by cosine alone: of so many times the hits that are wanted, the best are taken.
 _SERVER_OVERFETCH = 4
 _PRUNE_S = 86_400.0
+_SAMPLE_OF = "SELECT scalars FROM stored WHERE collection='' AND chunk_id='sample ' || ?"
+_WORTH_KEEPING = 2_000
 _KEPT_UNUSED, _WORTH_PRUNING = 2_000, 500
 _COMPLETE = "complete.json"
 
@@ -63,14 +65,20 @@ class Resident:
     """A project's vectors in memory: a matrix, the scalar fields to sort rows out by, and how special each vector is."""
 
     def __init__(
-        self, rows: list[tuple[str, str, bytes]], dimension: int, ordinary: dict[str, np.ndarray] | None = None
+        self,
+        rows: list[tuple[str, str, bytes]],
+        dimension: int,
+        ordinary: dict[str, np.ndarray] | None = None,
+        kept: tuple[str, list[float | None]] = ("", []),
     ) -> None:
         """
         Args:
             rows: (chunk id, scalars joined by 0x1f, float32 bytes).
             ordinary: of ``Sample``; scalars then end with the script.
+            kept: how special each row was found to be, as far as it was, and by the sample of which name.
         """
         self._ordinary = ordinary
+        self._kept_by, self._kept = kept[0], np.array(kept[1], np.float32)  # not a number where it is not known
         self.ids = np.array([row[0] for row in rows], dtype=object)
         self._places: dict[str, int] | None = None
         self._special: np.ndarray | None = None
@@ -127,8 +135,30 @@ class Resident:
     def special(self) -> np.ndarray:
         """What each row's cosine is corrected by, for its hubness: float32 of shape (rows,), made when it is first asked for."""
         if self._special is None:
-            self._special = self.sample.special(self.ids, self.matrix)
+            special, new = self._kept.copy(), self._unkept
+            if len(new) == len(self.ids):
+                special = self.sample.special(self.ids, self.matrix)
+            elif len(new):
+                special[new] = self.sample.special(self.ids[new], self.matrix[new])
+            self._special = special
         return self._special
+
+    @property
+    def _unkept(self) -> np.ndarray:
+        """The places of the rows of which is not kept how special they are, or another sample said so."""
+        if self._kept_by != self.sample.name or len(self._kept) != len(self.ids):
+            return np.arange(len(self.ids))
+        return np.flatnonzero(np.isnan(self._kept))
+
+    @property
+    def to_keep(self) -> list[tuple[float, str]]:
+        """(how special, chunk id) of the rows of which that is not kept."""
+        new = self._unkept
+        return list(zip(self.special[new].tolist(), self.ids[new].tolist()))
+
+    def are_kept(self) -> None:
+        """How special they all are is kept now."""
+        self._kept_by, self._kept = self.sample.name, self.special
 
     @property
     def apart(self) -> np.ndarray:
@@ -182,10 +212,14 @@ class Resident:
 class Space:
     """One open space. All writes come from one thread; searches may come from any."""
 
-    def __init__(self, home: Home, milvus: Milvus, embedder: Embedder, *, beside: bool = False) -> None:
+    def __init__(
+        self, home: Home, milvus: Milvus, embedder: Embedder, *, beside: bool = False, later: bool = False
+    ) -> None:
         """
         Args:
             beside: it serves beside another one, which has the store: here are vectors alone.
+            later: Milvus Lite is not opened yet (0.4 s), but by ``open_store``, which comes before anything is written: vectors are
+                compared in memory all the same, and words by the catalog.
         """
         self._beside = beside
         self.embedder = embedder
@@ -202,15 +236,18 @@ class Space:
         self._samples: dict[str, Sample] = {}
         self._behind: set[str] = set()  # collections that don't hold what the notes say, whatever their number of rows
         self._compared: set[str] = set()  # with the ledger, since this was opened
+        self.store: Store = Nowhere()
         try:
             self._forget_other_lengths()
-            self.store = self._open_store()
+            self._check_ledger()
         except sqlite3.DatabaseError:  # damaged pages behind a sound header
             self._db.close()
             _remove(self.folder / "vectors.db")
             self._db = self._open_vectors()
             self._inode = (self.folder / "vectors.db").stat().st_ino
-            self.store = self._open_store()
+            self._check_ledger()
+        if not later or milvus.uri:
+            self.open_store()
 
     def _open_vectors(self) -> sqlite3.Connection:
         path = self.folder / "vectors.db"
@@ -222,11 +259,9 @@ class Space:
             _remove(path)
             return _connect(path)
 
-    def _open_store(self) -> Store:
-        """Open Milvus; a Lite folder that is damaged is thrown away and filled again from the vectors."""
-        home, milvus = self._home, self._milvus
-        folder = self.folder / "milvus.db"
-        target = "beside" if self._beside else milvus.uri or "lite"
+    def _check_ledger(self) -> None:
+        """What it says of another store, or of one that is gone, is not so."""
+        target = "beside" if self._beside else self._milvus.uri or "lite"
         with self._lock:
             row = self._db.execute("SELECT scalars FROM stored WHERE collection='' AND chunk_id='target'").fetchone()
             if row and row[0] != target:
@@ -234,19 +269,30 @@ class Space:
             self._db.execute(
                 "INSERT OR REPLACE INTO stored (collection, chunk_id, scalars) VALUES ('', 'target', ?)", (target,)
             )
-            if target == "lite" and not folder.exists():
-                self._db.execute("DELETE FROM stored WHERE collection<>''")
+            if target == "lite" and not (self.folder / "milvus.db").exists():
+                self._forget_stored()
+
+    def _forget_stored(self) -> None:
+        """The store is empty: all is to be written again."""
+        with self._lock:
+            self._db.execute("DELETE FROM stored WHERE collection<>''")
+            self._resident.clear()
+            self._samples.clear()
+
+    def open_store(self) -> None:
+        """Open Milvus; a Lite folder that is damaged is thrown away and filled again from the vectors. Raises Unreachable."""
         if self._beside:
-            return Nowhere()
+            return
+        milvus, folder = self._milvus, self.folder / "milvus.db"
+        socket = self._home.milvus_socket(self.fingerprint)
         try:
-            return open_store(folder, home.milvus_socket(self.fingerprint), milvus.uri, milvus.token, self._name)
+            self.store = open_store(folder, socket, milvus.uri, milvus.token, self._name)
         except Exception:
             if milvus.uri or not folder.exists():
                 raise
             _remove(folder)
-            with self._lock:
-                self._db.execute("DELETE FROM stored WHERE collection<>''")
-            return open_store(folder, home.milvus_socket(self.fingerprint))
+            self._forget_stored()
+            self.store = open_store(folder, socket)
 
     def _forget_other_lengths(self) -> None:
         """A model can change under its name: vectors of another length than it makes now are of no use, nor what was stored of them."""
@@ -290,12 +336,11 @@ class Space:
                 _remove(self.folder / "vectors.db")
                 self._db = _connect(self.folder / "vectors.db")
                 self._inode = (self.folder / "vectors.db").stat().st_ino
-            self._db.execute("DELETE FROM stored WHERE collection<>''")
-            self._resident.clear()
-            self._samples.clear()
+            self._forget_stored()
             if not self._milvus.uri:
                 _remove(self.folder / "milvus.db")
-            self.store = self._open_store()
+            self._check_ledger()
+            self.open_store()
 
     @property
     def _name(self) -> str:
@@ -623,13 +668,36 @@ class Space:
         with self._lock:
             held = self._resident.get(collection)
             if held is None:
-                rows = self._db.execute(
-                    "SELECT s.chunk_id, s.scalars, v.vector FROM stored s JOIN vectors v ON v.text_hash = s.text_hash"
-                    " WHERE s.collection=?",
+                found = self._db.execute(
+                    "SELECT s.chunk_id, s.scalars, v.vector, s.special FROM stored s"
+                    " JOIN vectors v ON v.text_hash = s.text_hash WHERE s.collection=?",
                     (collection,),
                 ).fetchall()
-                held = self._resident[collection] = Resident(rows, self.embedder.dimension, self._ordinary)
+                rows, special = [row[:3] for row in found], [row[3] for row in found]
+                by = self._db.execute(_SAMPLE_OF, (collection,)).fetchone()
+                kept = (by[0] if by else "", special)
+                held = self._resident[collection] = Resident(rows, self.embedder.dimension, self._ordinary, kept)
             return held
+
+    def _keep_special(self, collection: str) -> None:
+        """Keep how special a project's rows are where that took long to find: it is what a start with many rows waits for. On the thread
+        that writes."""
+        resident = self._resident_of(collection)
+        new = resident.to_keep
+        if len(new) < _WORTH_KEEPING:
+            return
+        with self._lock:
+            self._db.execute("BEGIN")
+            self._db.executemany(
+                "UPDATE stored SET special=? WHERE collection=? AND chunk_id=?",
+                [(special, collection, chunk_id) for special, chunk_id in new],
+            )
+            self._db.execute(
+                "INSERT OR REPLACE INTO stored (collection, chunk_id, scalars) VALUES ('', 'sample ' || ?, ?)",
+                (collection, resident.sample.name),
+            )
+            self._db.execute("COMMIT")
+        resident.are_kept()
 
     def cosines(self, collection: str, question: Question, chunk_ids: Iterable[str]) -> dict[str, Near]:
         """How near chunks are, from the kept vectors."""
@@ -672,7 +740,7 @@ class Space:
     def warm(self, collection: str) -> None:
         """Load what the first search of a project would wait for."""
         if not self.store.compares_vectors:
-            _ = self._resident_of(collection).special
+            self._keep_special(collection)
         if self.ranks_words(collection):
             self.bm25(collection, ["warm"], 1, Filter())
 
@@ -704,4 +772,8 @@ def _connect(path: Path) -> sqlite3.Connection:
             f"{_SCHEMA} INSERT INTO vectors (text_hash, vector) SELECT text_hash, vector FROM old; DROP TABLE old; PRAGMA user_version={_LAYOUT}; COMMIT;"
         )
     db.executescript(f"{_SCHEMA} PRAGMA user_version={_LAYOUT};")
+    if not db.execute("SELECT count(*) FROM pragma_table_info('stored') WHERE name='special'").fetchone()[0]:
+        db.execute(
+            "ALTER TABLE stored ADD COLUMN special REAL"
+        )  # a version before this one may come back and not know it
     return db

@@ -17,6 +17,7 @@ from memsearch_engine.ids import digest
 from memsearch_engine.journal import shared
 from memsearch_engine.journal.files import list_files, read_day
 from memsearch_engine.journal.model import RELEASED, Entry
+from memsearch_engine.place import author_of
 from memsearch_engine.state import complaining, connect
 
 #: How a note came to be: what capture wrote may be brought up to date as its turn grows.
@@ -84,7 +85,7 @@ class Origin:
         self._adopt(memory)
         known = self._known(entries)
         found = [entry for entry in entries if key_of(entry.raw) not in known]
-        if found and shared.author_of(path) and shared.is_in(path, memory):
+        if found and author_of(path) and shared.is_in(path, memory):
             let_in = shared.committed(path, memory)
             found = [entry for entry in found if shared.with_lf(entry.raw) not in let_in]
         return {entry.id for entry in found}

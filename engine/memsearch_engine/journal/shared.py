@@ -9,24 +9,20 @@ What this home did not write is known here by what the last commit has; git is n
 from __future__ import annotations
 
 import os
-import re
-import unicodedata
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
 
 from memsearch_engine.ids import digest
-from memsearch_engine.inside import MARKER
 from memsearch_engine.journal.files import DayFile, Listing, list_files
 from memsearch_engine.journal.parse import parse
-from memsearch_engine.place import SHARED_FOLDER, find, shared_beside
+from memsearch_engine.place import SHARED_FOLDER, author_of, find, shared_beside
 from memsearch_engine.repository import at_commit, head_of
 
 #: Marks of a shared note.
 COPY_OF, SHARED, REVIEW = "copy-of", "shared", "review"
 #: How this home came by a shared note (``Origin``): its owner shared it, or imported it with a pack.
 WRITTEN, IMPORTED = "shared", "imported"
-_MAX_AUTHOR = 40
 
 
 def is_in(path: str, memory: str) -> bool:
@@ -77,21 +73,6 @@ def list_dated(memory: str) -> list[DayFile]:
     """The dated ones of both folders, newest first."""
     found = (file for file in list_notes(memory).files if file.day)
     return sorted(found, key=lambda file: (file.day, file.path), reverse=True)
-
-
-def author_of(path: str) -> str:
-    """Who shared the notes of a file; '' for a file that is not shared, or by nobody who has a name (``author_name``)."""
-    folder, name = os.path.split(os.path.dirname(path))
-    base, between = os.path.split(folder)
-    is_shared = between == SHARED_FOLDER and os.path.basename(base) == MARKER
-    return name if is_shared and author_name(name) == name else ""
-
-
-def author_name(name: str) -> str:
-    """A person's name as that of a folder: one word in small letters; '' where nothing is left of it."""
-    plain = unicodedata.normalize("NFC", name).strip().lower()
-    kept = (char if char.isalnum() or char in "._" or unicodedata.category(char)[0] == "M" else "-" for char in plain)
-    return re.sub("-+", "-", "".join(kept))[:_MAX_AUTHOR].strip("-._")
 
 
 def path_for(memory: str, author: str, day: str) -> str:

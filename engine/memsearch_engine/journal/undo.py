@@ -19,7 +19,7 @@ from memsearch_engine.journal.history import Change, History
 from memsearch_engine.journal.model import Document, Entry
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.parse import parse
-from memsearch_engine.journal.shared import author_of
+from memsearch_engine.place import author_of
 
 
 class Undoable:

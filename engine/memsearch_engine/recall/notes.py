@@ -14,9 +14,10 @@ from memsearch_engine.index.rows import Row
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.model import Document, Entry
 from memsearch_engine.journal.origin import Origin
-from memsearch_engine.journal.shared import WRITTEN, author_of
+from memsearch_engine.journal.shared import WRITTEN
 from memsearch_engine.journal.text import plain
 from memsearch_engine.llm.tokens import estimate
+from memsearch_engine.place import author_of
 from memsearch_engine.search.linked import Amendment
 
 _LIST_SIGN = re.compile(r"^\s*[-*+]\s+")

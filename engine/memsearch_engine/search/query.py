@@ -17,7 +17,7 @@ import msgspec
 from memsearch_engine.agents import registry
 from memsearch_engine.index.rows import Filter, Row
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, UNTRUSTED, branch_said
-from memsearch_engine.journal.shared import author_name
+from memsearch_engine.place import author_name
 
 AGENTS = registry.names()
 _AGENT_NAMES = {other: agent.name for agent in registry.everyone() for other in agent.also_called}

@@ -15,7 +15,8 @@ from memsearch_engine.index.rows import CatalogBroken
 from memsearch_engine.journal.files import day_of
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.parse import parse
-from memsearch_engine.journal.shared import author_of, belongs, list_notes
+from memsearch_engine.journal.shared import belongs, list_notes
+from memsearch_engine.place import author_of
 from memsearch_engine.projects import Project
 
 if TYPE_CHECKING:

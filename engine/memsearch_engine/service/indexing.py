@@ -534,16 +534,23 @@ class Indexer:
             name = self.spaces.open()
             self.problem, self._pause_s = "", _AGAIN_S
             log.info("space %s open after %.2f s", name, time.monotonic() - start)
+            self.ready.set()  # searches that wait need no more
+            self._changed()
+            self._warm()
+            self.spaces.open_stores()
             self.spaces.tidy_server()
         except MemsearchError as error:
             problem = f"{error}" + (f" ({error.hint})" if error.hint else "")
             if problem != self.problem:
                 log.error("no meaning: %s", problem)
             self.problem = problem
+            self.spaces.give_up()
         except Exception as error:
             self.problem = f"{type(error).__name__}: {error}"
             log.exception("the index can't be opened")
+            self.spaces.give_up()
         finally:
+            self.spaces.retire()
             self.ready.set()
             self._changed()
 

@@ -81,12 +81,12 @@ class Spaces:
     # -- the first model ------------------------------------------------------------------------------------
 
     def open(self) -> str:
-        """Open what the settings name. Where that has to be built first, the last complete space serves meanwhile. Returns the name of what
-        was opened; raises MemsearchError, and what a store or a model raises."""
+        """Open what the settings name, but for Milvus Lite. Where that has to be built first, the last complete space serves meanwhile.
+        Returns the name of what was opened; raises MemsearchError, and what a store or a model raises."""
         wanted, milvus = self._settings().embedding, self._settings().milvus
         name = embed.fingerprint_of(self.home, wanted)
         others = {key: value for key, value in complete_spaces(self.home).items() if key != name}
-        first = Space(self.home, milvus, embed.load(self.home, wanted))
+        first = Space(self.home, milvus, embed.load(self.home, wanted), later=True)
         if first.complete or not others:
             self.serving = first
         else:
@@ -100,10 +100,16 @@ class Spaces:
         """An older complete space; None (words alone serve) where its model is gone."""
         made_with.api_key = self._settings().embedding.api_key
         try:
-            return Space(self.home, self._settings().milvus, embed.load(self.home, made_with))
+            return Space(self.home, self._settings().milvus, embed.load(self.home, made_with), later=True)
         except MemsearchError as error:
             log.warning("the old index can't serve: %s", error)
             return None
+
+    def open_stores(self) -> None:
+        """Open what ``open`` has left for later: Milvus Lite, without which can be searched, but nothing written. Raises Unreachable."""
+        for space in (self.serving, self.next):
+            if space is not None and space.is_local:
+                space.open_store()
 
     def give_up(self) -> None:
         """Serve no more: what is open of the first model is to be opened again. ``retire`` closes it."""

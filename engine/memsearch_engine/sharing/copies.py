@@ -31,7 +31,7 @@ from memsearch_engine.journal.shared import COPY_OF, REVIEW, SHARED, WRITTEN
 from memsearch_engine.journal.text import CleanText, plain, shown_line
 from memsearch_engine.journal.write import Target, target_of
 from memsearch_engine.memory import Memory
-from memsearch_engine.place import shared_beside
+from memsearch_engine.place import author_name, author_of, shared_beside
 from memsearch_engine.search.query import is_expired
 from memsearch_engine.secrets.scan import redact
 
@@ -109,7 +109,7 @@ class Copy(NamedTuple):
 def author(memory: Memory, name: str = "") -> str:
     """Under which name this owner shares: *name*, the setting, else what git calls him, else the login. Raises UsageError."""
     said = name or memory.settings.share.author or repository.user_name(memory.place.common_dir) or getpass.getuser()
-    found = shared.author_name(said)
+    found = author_name(said)
     if not found:
         raise UsageError(f"{said!r} is no name for a folder", "memsearch config set share.author ana")
     return found
@@ -158,7 +158,7 @@ def plan(
         # where it stands already: one without a day of its own has that of its first sharing
         to = places.get(shared.shared_id(entry.id)) or shared.path_for(memory.place.memory, by, day)
         why = _refused(memory, path, entry)
-        if not why and not for_pack and (other := shared.author_of(to)) != by:
+        if not why and not for_pack and (other := author_of(to)) != by:
             why = f"it is shared as {other}: `memsearch share --withdraw {entry.id[:8]}` first"
         if why:
             found.append(Planned(entry.id, entry.title, day, by, to, ShareChange.REFUSED, why))
@@ -187,7 +187,7 @@ def write(memory: Memory, planned: list[Planned]) -> list[str]:
 def put(memory: Memory, planned: Planned, how: str, batch: str) -> None:
     """Write one copy, which is then known to have come by *how*."""
     base = folder(memory)
-    if shared.author_of(planned.path) and os.path.dirname(os.path.dirname(planned.path)) == base:
+    if author_of(planned.path) and os.path.dirname(os.path.dirname(planned.path)) == base:
         if any(map(os.path.islink, (os.path.dirname(planned.path), planned.path))):
             raise UsageError(f"{planned.path} is a link", "shared notes are files of the project's own")
         (entry,) = parse("\n".join(planned.lines).encode()).entries
@@ -228,7 +228,7 @@ def listed(memory: Memory) -> list[SharedNote]:
     wanted = {entry.marks.get(COPY_OF, "") for _, entries in read for entry in entries if entry.raw in mine}
     notes = own_notes(memory, wanted - {""})
     for file, entries in read:
-        by, folder_of = shared.author_of(file.path), memory.memory_of(file.path)
+        by, folder_of = author_of(file.path), memory.memory_of(file.path)
         waiting = {entry.id: why for entry, why, _ in held_back(origin, folder_of, entries, file.path)}
         committed = shared.committed(file.path, folder_of)
         for entry in entries:
@@ -247,7 +247,7 @@ def listed(memory: Memory) -> list[SharedNote]:
 def _files(memory: Memory) -> Iterator[tuple[DayFile, list[Entry]]]:
     """The shared files with their entries. One that can't be read is left out: `doctor` names it."""
     for file in memory.files():
-        if shared.author_of(file.path):
+        if author_of(file.path):
             with contextlib.suppress(OSError):
                 yield file, memory.read(file)
 
@@ -258,7 +258,7 @@ def own_notes(memory: Memory, names: set[str]) -> dict[str, Entry]:
     for file in memory.files() if names else ():
         if names <= found.keys():
             break
-        if not shared.author_of(file.path):
+        if not author_of(file.path):
             with contextlib.suppress(OSError):
                 found.update((entry.id, entry) for entry in memory.read(file) if entry.id in names)
     return found
@@ -296,7 +296,7 @@ def withdraw(memory: Memory, names: Iterable[str]) -> list[tuple[str, Entry]]:
 
 def _refused(memory: Memory, path: str, entry: Entry) -> str:
     """Why a note can't be shared; '' where it can."""
-    if shared.author_of(path):
+    if author_of(path):
         return "it is shared already"
     if not memory.project_of(path):
         return "it is no note of this project"

@@ -27,6 +27,7 @@ from memsearch_engine.journal.shared import COPY_OF, IMPORTED, REVIEW, SHARED
 from memsearch_engine.journal.text import shown_line
 from memsearch_engine.journal.undo import read_day_file
 from memsearch_engine.memory import Memory
+from memsearch_engine.place import author_name, author_of
 from memsearch_engine.secrets.scan import redact
 from memsearch_engine.sharing.copies import (
     Copy,
@@ -110,9 +111,9 @@ def pack(memory: Memory, path: str, notes: Iterable[tuple[str, str, list[str]]])
 def everything(memory: Memory) -> list[tuple[str, str, list[str]]]:
     """All that is shared in this project, as ``pack`` takes it; without what has two texts."""
     return [
-        (shared.author_of(file.path), file.day, lines_of(_parts(entry, memory)))
+        (author_of(file.path), file.day, lines_of(_parts(entry, memory)))
         for file in memory.files()
-        if shared.author_of(file.path)
+        if author_of(file.path)
         for entry in memory.read(file)
         if CONFLICT not in entry.marks and CONFLICT_OF not in entry.marks
     ]
@@ -221,7 +222,7 @@ def _planned(memory: Memory, packed: _Packed) -> Planned:
     if len(entries) != 1 or entries[0].level != 3 or "id" not in entries[0].marks:
         return Planned("", title, day, "", "", ShareChange.REFUSED, "it is not one note")
     (entry,) = entries
-    if not packed.author or shared.author_name(packed.author) != packed.author:
+    if not packed.author or author_name(packed.author) != packed.author:
         return Planned(entry.id, title, day, "", "", ShareChange.REFUSED, "its author has no name")
     path = shared.path_for(memory.place.memory, packed.author, day)
     lines = lines_of(_parts(entry, memory))

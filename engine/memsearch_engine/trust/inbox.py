@@ -16,9 +16,9 @@ from memsearch_engine.errors import Conflict, MemsearchError, NotFound
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.model import RELEASED, UNTRUSTED, Entry, Waits
 from memsearch_engine.journal.origin import key_of
-from memsearch_engine.journal.shared import author_of
 from memsearch_engine.journal.write import Target
 from memsearch_engine.memory import Memory
+from memsearch_engine.place import author_of
 from memsearch_engine.projects import locate
 from memsearch_engine.repository import authors_of
 from memsearch_engine.transcripts.model import Turn

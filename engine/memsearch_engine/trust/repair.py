@@ -19,11 +19,11 @@ import msgspec
 from memsearch_engine.ids import digest
 from memsearch_engine.journal.files import day_of, read_day
 from memsearch_engine.journal.model import CONFLICT_OF, Entry
-from memsearch_engine.journal.shared import author_of
 from memsearch_engine.journal.undo import day_name
 from memsearch_engine.journal.unmangle import unmangled
 from memsearch_engine.journal.write import Target
 from memsearch_engine.memory import Memory
+from memsearch_engine.place import author_of
 
 Kind = Literal["stub", "error", "echo", "prompt", "duplicate", "vanished", "merged", "returned"]
 _MIN_CHARACTERS = 5

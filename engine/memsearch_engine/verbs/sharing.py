@@ -9,9 +9,9 @@ from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.sync import is_ignored_by_git
 from memsearch_engine.journal.files import day_of, read_day
 from memsearch_engine.journal.model import Entry
-from memsearch_engine.journal.shared import author_of
 from memsearch_engine.memory import Memory
 from memsearch_engine.note import Note
+from memsearch_engine.place import author_of
 from memsearch_engine.search.query import parse
 from memsearch_engine.sharing import copies, packs
 from memsearch_engine.sharing.copies import Planned, ShareChange, SharedNote
