@@ -134,7 +134,7 @@ def test_without_a_model_the_notes_own_lines_stand_under_what_they_tell(notes: B
 def test_over_the_budget_what_is_said_often_goes_before_what_is_said_once(notes: Box):
     for n in range(60):
         when = day(20 + n % 30)
-        notes.ok("add", f"Added {n} unit tests for Service{n}, all green", "--day", when)
+        memory(notes).add(f"Added {n} unit tests for Service{n}, all green", day=when)
     text = outline(pick(memory(notes)).notes, 200)
     assert "8 hours" in text and "crashed" in text and text.count("unit tests") < 5
 
@@ -179,7 +179,7 @@ def test_secrets_go_neither_out_nor_in_and_what_comes_back_is_harmless(notes: Bo
 
 def test_more_than_a_model_reads_at_once_is_read_day_by_day_and_then_the_parts(notes: Box, model: MockModel):
     for n in range(40):
-        notes.ok("add", f"Decided matter {n}: " + "word " * 60, "--day", day(30 + n % 8))
+        memory(notes).add(f"Decided matter {n}: " + "word " * 60, day=day(30 + n % 8))
     notes.ok("config", "set", "compact.part_tokens", "1000")
     notes.ok("config", "set", "compact.answer_tokens", "200")
     would = notes.ok("compact", "--llm-provider", "mine", "--dry-run", "--json").json["would"]
@@ -293,7 +293,7 @@ def test_an_answer_that_was_cut_is_taken_and_not_paid_twice(notes: Box):
 def test_notes_stand_in_a_prompt_once_and_long_answers_don_t_outgrow_the_plan(notes: Box, model: MockModel):
     assert "more than once" in notes.run("compact", "--llm-provider", "mine", "--prompt", "{chunks} {chunks}").err
     for n in range(30):
-        notes.ok("add", f"Decided matter {n}: " + "word " * 60, "--day", day(30 + n % 6))
+        memory(notes).add(f"Decided matter {n}: " + "word " * 60, day=day(30 + n % 6))
     notes.ok("config", "set", "compact.part_tokens", "1000")
     notes.ok("config", "set", "compact.answer_tokens", "20000")
     model.answer = lambda request: "- a long answer\n" * 2000  # type: ignore[attr-defined]

@@ -137,6 +137,7 @@ def test_sessions_and_agents_are_told(box, memory):
     assert "since then: app/cache.py was removed" in answers.open_note(memory, gone, 0, 2000).memory
 
 
+@pytest.mark.slow
 def test_it_is_done_by_itself_when_the_repository_changes(box, repo, memory):
     box.ready()
     memory.index()
@@ -160,6 +161,7 @@ def test_without_a_service_and_without_a_repository(box, memory, monkeypatch):
     assert found.code == 5 and "no git repository" in found.json["projects"][0]["problem"]
 
 
+@pytest.mark.slow
 def test_it_can_be_switched_off(box, memory):
     box.ok("config", "set", "indexing.references", "false")
     box.ready()

@@ -122,6 +122,7 @@ def test_nothing_is_asked_of_nobody_and_not_twice_for_the_same_notes(box, memory
     assert living.run(box.home, settings, memory.project, "project", clock=later).state == "review"
 
 
+@pytest.mark.slow
 def test_the_service_does_it_by_itself_where_that_is_enabled(box, memory, model):
     box.ok("config", "set", "plugins.codex.project_review.enabled", "true")
     box.ok("config", "set", "plugins.codex.project_review.provider", "mine")

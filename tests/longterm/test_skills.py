@@ -169,6 +169,7 @@ def test_nothing_foreign_gets_in(box, memory, model):
     assert skills.validated("evil-one", text) == []
 
 
+@pytest.mark.slow
 def test_nobody_is_asked_unasked(box, memory, model):
     with pytest.raises(SettingsError):
         Skills(memory).distill()

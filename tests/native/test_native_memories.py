@@ -219,6 +219,7 @@ def test_they_are_found_by_who_asks_for_them_alone(box: Box, auto: Path):
     assert refused.code == 2 and (box.project / "CLAUDE.md").read_text() == "The kiosk in Oslo runs Alpine.\n"
 
 
+@pytest.mark.slow
 def test_what_agents_write_is_found_without_a_word_to_us_and_what_they_delete_is_gone(box: Box, auto: Path):
     box.fill()
     box.index()

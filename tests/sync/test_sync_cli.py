@@ -169,6 +169,7 @@ def test_a_scrub_takes_the_secret_out_of_the_remote_and_says_what_its_history_ho
     )
 
 
+@pytest.mark.slow
 def test_the_service_meets_the_others_by_itself_and_before_it_sleeps(boxes: tuple[Box, Box], tmp_path: Path):
     one, two = boxes
     remote = tmp_path / "remote.git"

@@ -6,6 +6,7 @@ import re
 from datetime import date
 
 import pytest
+from memsearch_engine import Memory
 
 from tests.conftest import Box
 
@@ -59,7 +60,7 @@ def test_what_can_t_be_done_is_said_and_goes_on(box, line):
 
 def test_long_lists_come_in_pages_and_notes_are_written_pinned_and_copied(box):
     for number in range(1, 18):
-        box.ok("add", f"note number {number}", "--day", f"2026-01-{number:02d}")
+        Memory(box.project, home=box.home).add(f"note number {number}", day=f"2026-01-{number:02d}")
     said = talk(
         box,
         "days",

@@ -134,11 +134,23 @@ def _end_starting(home: Home, wait_s: float) -> bool:
             if own and os.path.realpath(process.environ().get("MEMSEARCH_HOME", "")) == os.path.realpath(home.root):
                 process.terminate()
                 starting.append(process)
-    _, left = psutil.wait_procs(starting, wait_s)
+    end = time.monotonic() + wait_s
+    while (left := [process for process in starting if _is_alive(process)]) and time.monotonic() < end:
+        time.sleep(0.02)  # of another's child nothing tells that it has ended
     for process in left:
         with contextlib.suppress(psutil.Error):
             process.kill()
     return bool(starting)
+
+
+def _is_alive(process: psutil.Process) -> bool:
+    """Whether it runs: one that has ended may stand in the table for as long as nobody asks for its exit code."""
+    import psutil
+
+    try:
+        return bool(process.is_running() and process.status() != psutil.STATUS_ZOMBIE)
+    except psutil.Error:
+        return False
 
 
 def _is_service(process: psutil.Process) -> bool:
