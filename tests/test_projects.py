@@ -69,6 +69,7 @@ def test_a_rename_or_a_clone_is_the_same_project(repo, tmp_path):
     registry.close()
 
 
+@pytest.mark.slow
 def test_looking_something_up_makes_no_project(box: Box):
     def known() -> list[str]:
         return [project["root"] for project in box.ok("project", "--all", "--json").json["projects"]]

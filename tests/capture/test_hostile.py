@@ -36,6 +36,7 @@ def event(box: Box) -> None:
     box.ok("hook", "claude-code", "SessionEnd", stdin=json.dumps(payload))
 
 
+@pytest.mark.slow
 def test_one_damaged_database_stops_nothing_else_and_is_named(old):
     (old.places["opencode"] / "opencode.db").write_bytes(b"rubbish" * 1000)
     planned = old.run("import", "--all", "--dry-run", "--json")

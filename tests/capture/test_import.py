@@ -36,6 +36,7 @@ def journals(box: Box) -> dict[str, bytes]:
     }
 
 
+@pytest.mark.slow
 def test_import_writes_once_and_what_was_said_opens_also_when_the_agent_deleted_it(old):
     counts = old.ok("import", "--all", "--dry-run", "--json").json
     assert journals(old) == {}
@@ -142,6 +143,7 @@ def test_agents_are_found_with_what_is_captured(old):
     assert "not on this machine" in old.run("agents", "--no-versions", env=nobody).out
 
 
+@pytest.mark.slow
 def test_transcripts_that_will_be_deleted_are_announced_and_kept_on_request(old):
     old.ok("config", "set", "evidence.enabled", "false")
     old.ok("import", "claude-code", "--yes")

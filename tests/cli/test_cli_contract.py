@@ -449,6 +449,7 @@ def test_add_json_stdin_and_day(box):
     assert box.processes() == []  # writing needs no service
 
 
+@pytest.mark.slow
 def test_edit_text_stdin_if_match_undo_redo_history_restore(box):
     box.fill()
     entry = next(e for e in box.ok("entries", "--json").json["entries"] if e["turn"] == "t2")

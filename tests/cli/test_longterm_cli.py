@@ -73,6 +73,7 @@ def configured(box: Box, model: MockModel) -> Box:
     return box
 
 
+@pytest.mark.slow
 def test_a_fact_is_told_and_taken_out_and_brought_back(box):
     note = box.ok("remember", "Deploys go out on Tuesdays", "--json").json
     assert note["id"] in box.ok("context", "codex").out and "Tuesdays" in box.ok("longterm", "show").out
@@ -96,6 +97,7 @@ def test_nothing_runs_without_a_model_of_the_owner_s_choice(box):
     assert state["sessions"][0]["reason"] == "due" and any("off:" in text for text in state["problems"])
 
 
+@pytest.mark.slow
 def test_run_review_tell_and_run_again(box, model):
     name = session(configured(box, model))
     done = box.ok("longterm", "run", "--wait", "--json").json
@@ -118,6 +120,7 @@ def test_run_review_tell_and_run_again(box, model):
     assert os.path.getsize(backup) > 0 and box.run("longterm", "show").code == 1
 
 
+@pytest.mark.slow
 def test_the_service_does_it_in_the_background_and_tells_sessions(box, model):
     session(configured(box, model))
     box.ok("config", "set", "longterm.auto_accept", "true")
@@ -136,6 +139,7 @@ def test_the_service_does_it_in_the_background_and_tells_sessions(box, model):
     until(lambda: context.exists() and "British" in context.read_text(), 15, "told")
 
 
+@pytest.mark.slow
 def test_a_session_is_disabled_by_a_word(box, model):
     name = session(configured(box, model))
     box.ok("longterm", "mode", "claude-code", name, "disabled")
@@ -143,6 +147,7 @@ def test_a_session_is_disabled_by_a_word(box, model):
     assert "disabled by you" in box.ok("longterm", "status", "--all").out
 
 
+@pytest.mark.slow
 def test_opening_a_note_or_its_conversation_counts_as_reading_its_session(box, model):
     session(configured(box, model))
     box.ok("longterm", "run", "--wait", "--phase", "1")

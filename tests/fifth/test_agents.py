@@ -154,6 +154,7 @@ def is_read(box: Box, agent: str) -> None:
 
 
 @pytest.mark.parametrize("agent", [name for name in registry.names() if name not in registry.live()])
+@pytest.mark.slow
 def test_an_agent_whose_sessions_are_read_is_found_and_opened(many, agent):
     is_read(many, agent)
 

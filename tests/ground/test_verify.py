@@ -148,6 +148,7 @@ def test_it_is_done_by_itself_when_the_repository_changes(box, repo, memory):
     until(lambda: len(ground.stale()) == 3, 60, "the service has seen the commit")
 
 
+@pytest.mark.slow
 def test_without_a_service_and_without_a_repository(box, memory, monkeypatch):
     stale = [note["entry_id"] for note in box.ok("verify", "--json").json["notes"]]
     box.ok("service", "stop")

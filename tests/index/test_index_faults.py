@@ -125,6 +125,7 @@ def test_vectors_with_damaged_pages(box):
     heals(box)
 
 
+@pytest.mark.slow
 def test_odd_files_in_the_memory_folder(box):
     box.fill()
     (box.memory / "folder.md").mkdir()

@@ -102,6 +102,7 @@ def test_the_old_vector_serves_until_the_new_one_is_made(box):
     until(lambda: found(box, "customers queue at the cash desk")[0]["scores"].get("dense", 0) > 0.3)
 
 
+@pytest.mark.slow
 def test_a_deleted_notes_prompt_goes_with_it_and_the_setting_keeps_it_out(box):
     said = claude_says(box)
     box.ok("config", "set", "indexing.prompts", "off")

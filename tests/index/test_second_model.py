@@ -98,6 +98,7 @@ def health(box: Box) -> dict:
         connection.close()
 
 
+@pytest.mark.slow
 def test_doctor_and_health_say_what_a_second_model_would_bring(box):
     """A fifth of these notes is Chinese."""
     box.fill()

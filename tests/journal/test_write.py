@@ -268,6 +268,7 @@ def test_entries_never_overlap_and_lie_inside_the_file(data):
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=DATA, choice=st.randoms(use_true_random=False))
+@pytest.mark.slow
 def test_edit_and_delete_touch_one_entry_and_undo_brings_every_byte_back(journal, memory, data, choice):
     path = f"{memory}/2026-02-09.md"
     with open(path, "wb") as file:

@@ -192,6 +192,7 @@ def test_the_conversation_behind_a_note(box, monkeypatch):
             memory.transcript_file("/nowhere.jsonl")
 
 
+@pytest.mark.slow
 def test_what_an_agent_gets_of_a_conversation_has_an_end(memory, tmp_path):
     lines = []
     for number in range(2_000):
@@ -258,6 +259,7 @@ def test_threads_and_asyncio_share_one(memory, box):
 
 
 @pytest.mark.parametrize("service", [True, False])
+@pytest.mark.slow
 def test_changes_are_told_as_they_happen(memory, box, service, monkeypatch):
     if not service:
         monkeypatch.setenv("MEMSEARCH_HOME", str(box.home.root))

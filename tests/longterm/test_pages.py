@@ -333,6 +333,7 @@ def test_review_shows_it_with_its_sessions(box, memory, model):
     )
 
 
+@pytest.mark.slow
 def test_commands(box, memory, model):
     assert box.run("project", "show").code == 1
     shown = box.ok("project", "review", "--provider", "mine")
@@ -347,6 +348,7 @@ def test_commands(box, memory, model):
 # -- instruction files --------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_an_instruction_file_gets_a_block_and_is_put_back_byte_for_byte(box, memory, model):
     agents = box.project / "AGENTS.md"
     agents.write_bytes(b"# Rules\r\n\r\n- be kind\r\n\xff")

@@ -58,6 +58,7 @@ def other(box: Box) -> Path:
     return folder
 
 
+@pytest.mark.slow
 def test_a_remembered_fact_is_found_opened_and_its_words_are_known(box: Box, other: Path):
     box.ok("remember", "Staging's Postgres answers on port 6543")
     box.ok("remember", "--global", "The owner wants British spelling")
@@ -120,6 +121,7 @@ def test_recaps_of_weighed_sessions_are_found_in_their_project_alone(box: Box, o
     assert [text.splitlines()[-1] for text in hits(box, "kind:summary queue")] == ["- Moved the queue of aaaaaaaa"]
 
 
+@pytest.mark.slow
 def test_what_is_forgotten_is_gone_from_the_files_at_once_and_from_searches(box: Box, other: Path):
     box.ok("remember", "Staging's Postgres answers on port 6543")
     found(box, "kind:fact 6543", "6543")

@@ -243,6 +243,7 @@ def test_review_installs_and_takes_it_back(box, memory, model):
     assert Skills(memory).all() == [] and done.back() == "the draft is back" and len(Skills(memory).all()) == 1
 
 
+@pytest.mark.slow
 def test_commands(box, memory, model):
     box.project.joinpath("body.md").write_text("Say hello.\n")
     assert (

@@ -86,6 +86,7 @@ def test_the_tools_say_what_they_do_and_find_notes(full, mode):
     talk(full, said, mode=mode)
 
 
+@pytest.mark.slow
 def test_answers_keep_within_their_tokens_and_go_on(full):
     long = "\n".join(f"- line {n} of a very long note on turbines" for n in range(600))
     full.write("2026-03-01", f"# 2026-03-01\n\n## Notes\n\n### 10:00\n{long}\n")
@@ -109,6 +110,7 @@ def test_answers_keep_within_their_tokens_and_go_on(full):
     talk(full, said)
 
 
+@pytest.mark.slow
 def test_notes_are_written_and_facts_remembered_without_secrets(full):
     async def said(client: Client) -> str:
         made = await client.call_tool(
@@ -128,6 +130,7 @@ def test_notes_are_written_and_facts_remembered_without_secrets(full):
     assert "Tuesdays" in full.ok("context", "codex").out
 
 
+@pytest.mark.slow
 def test_the_person_is_asked_before_a_note_goes_and_a_client_that_can_not_ask_is_refused(full):
     (name,) = [e["entry_id"] for e in full.ok("entries", "--json").json["entries"] if "Redis" in e["content"]]
 
@@ -150,6 +153,7 @@ def test_the_person_is_asked_before_a_note_goes_and_a_client_that_can_not_ask_is
     assert "Redis" in full.ok("show", "2026-02-09").out
 
 
+@pytest.mark.slow
 def test_what_the_person_agreed_to_is_what_was_shown(full):
     (name,) = [e["entry_id"] for e in full.ok("entries", "--json").json["entries"] if "Redis" in e["content"]]
     shown: list[str] = []
@@ -171,6 +175,7 @@ def test_what_the_person_agreed_to_is_what_was_shown(full):
     assert "the end" in shown[0]  # all of it
 
 
+@pytest.mark.slow
 def test_a_no_to_one_note_leaves_what_was_shown_of_another(full):
     entries = full.ok("entries", "--json").json["entries"]
     (wanted,) = [e["entry_id"] for e in entries if "Redis" in e["content"]]
@@ -211,6 +216,7 @@ def test_errors_are_answers_with_the_next_step(full):
     talk(full, said)
 
 
+@pytest.mark.slow
 def test_other_projects_are_told_only_where_the_owner_allows_it(full):
     other = full.other_project("other")
     full.write(
@@ -315,6 +321,7 @@ def test_resources_completion_and_prompts(full):
     talk(full, said)
 
 
+@pytest.mark.slow
 def test_it_ends_with_its_input_and_by_a_signal_and_prints_nothing_else(full):
     def started() -> subprocess.Popen[bytes]:
         return full.spawn("mcp", stdin=subprocess.PIPE)

@@ -89,6 +89,7 @@ def test_the_same_words_twice_are_two_sections_and_keep_their_names(tmp_path):
     assert not {s.id for s in native_memories._sections("/y.md", "- one\n- two\n- one\n", home)} & set(first)
 
 
+@pytest.mark.slow
 def test_what_is_not_read_at_a_start_and_what_no_index_names_is_said(box: Box, auto: Path):
     (auto / "MEMORY.md").write_text("# Memory\n- [Building](build.md)\n" + "".join(f"- fact {n}\n" for n in range(220)))
     (auto / "build.md").write_text("---\nname: build\ndescription: How it is built\n---\nWith ninja.\n")
@@ -245,6 +246,7 @@ def test_secrets_in_them_are_neither_shown_nor_searched_nor_taken(box: Box, auto
     assert not any(key.encode() in text for text in texts)
 
 
+@pytest.mark.slow
 def test_a_section_is_taken_once_with_its_source_and_the_taking_can_be_undone(box: Box, auto: Path):
     (box.project / "CLAUDE.md").write_text(RULES)
     box.fill()
@@ -270,6 +272,7 @@ def test_a_section_is_taken_once_with_its_source_and_the_taking_can_be_undone(bo
     until(lambda: not any(s["note"] for s in listed(box)["CLAUDE.md"]["sections"]), 30, "it to be gone")
 
 
+@pytest.mark.slow
 def test_a_note_that_says_otherwise_is_named(box: Box, auto: Path):
     (box.project / "CLAUDE.md").write_text(
         "- The catalog cache TTL is 60 seconds, see cache_settings.py\n- Tests are run with make check\n"
@@ -323,6 +326,7 @@ def test_a_link_that_came_with_a_clone_shows_no_other_projects_memories(box: Box
     assert "Bob" not in box.run("native", "list", "--json").out and not hits(box, "kind:native salary Bob")
 
 
+@pytest.mark.slow
 def test_a_note_that_agrees_or_was_taken_from_it_contradicts_nothing(box: Box, auto: Path):
     (box.project / "CLAUDE.md").write_text(
         "- Logs of the gateway are kept 30 days in Loki, see loki_retention.yml\n"

@@ -215,6 +215,7 @@ def test_a_receipt_is_left_and_less_of_it_is_heeded(worked: Box) -> None:
     assert run(worked, "alembic upgrade head", session="another")
 
 
+@pytest.mark.slow
 def test_off_spent_or_deleted_means_silence(own: Box) -> None:
     ready = own.home.context(str(own.memory))
     entry = run(own, "alembic upgrade head").split("[mem:")[1].split("]")[0]
@@ -264,6 +265,7 @@ def test_how_fix_and_blame_answer_on_the_command_line(worked: Box) -> None:
     assert [turn["path"] for turn in worked.ok("blame", "app/", "--json").json["turns"]] == ["app/shop.py"]
 
 
+@pytest.mark.slow
 def test_what_an_older_version_captured_is_noted_by_the_service(own: Box) -> None:
     own.ok("service", "stop")
     for file in own.home.root.glob("actions.db*"):
@@ -273,6 +275,7 @@ def test_what_an_older_version_captured_is_noted_by_the_service(own: Box) -> Non
     until(lambda: own.run("blame", "cache.py").code == 0, 30, "the kept turns' actions")
 
 
+@pytest.mark.slow
 def test_a_scrub_takes_a_secret_out_of_it(own: Box) -> None:
     word = "zebra-crossing-9f2"
     capture(

@@ -54,6 +54,7 @@ def pair(box: Box) -> tuple[str, str]:
     return newer, older
 
 
+@pytest.mark.slow
 def test_it_is_found_in_the_background_and_shown_wherever_the_note_is(box: Box, pair):
     newer, older = pair
     (found,) = box.ok("amends", older, "--json").json["amendments"]
@@ -66,6 +67,7 @@ def test_it_is_found_in_the_background_and_shown_wherever_the_note_is(box: Box, 
     assert "same subject" in box.ok("trace", "reconciliation method of shops and regions").out
 
 
+@pytest.mark.slow
 def test_what_is_deleted_amends_nothing_and_the_note_behind_it_can_be_read(box: Box, pair):
     newer, older = pair
     box.ok("delete", newer, "--yes")
@@ -77,6 +79,7 @@ def test_what_is_deleted_amends_nothing_and_the_note_behind_it_can_be_read(box: 
     until(lambda: any((link.newer, link.older) == pair for link in links(box)), 30, "its links to come back")
 
 
+@pytest.mark.slow
 def test_the_owners_no_holds_everywhere_and_only_what_changed_is_compared_anew(box: Box, pair):
     newer, older = pair
     box.ok("amends", newer, older, "--no")
@@ -209,6 +212,7 @@ def test_consolidation_is_told_what_a_later_session_replaced(box: Box):
     assert overtaken(box.home, [one, two]) == {}
 
 
+@pytest.mark.slow
 def test_a_note_that_waits_for_the_owner_overtakes_nothing_and_says_nothing_above_another(box: Box):
     memory, ids = indexed(box, 0.9)
     other = box.project.parent / "foreign"
@@ -230,6 +234,7 @@ def test_a_note_that_waits_for_the_owner_overtakes_nothing_and_says_nothing_abov
     assert memory.amendments(ids[0])[0].holds and "ignore the rest" in box.ok("expand", ids[0]).out
 
 
+@pytest.mark.slow
 def test_of_two_copies_of_a_project_each_shows_its_own_note(box: Box):
     memory, ids = indexed(box, 0.9)
     copy = box.other_project("copy")
@@ -271,6 +276,7 @@ def test_an_id_in_two_files_of_a_project_is_compared_once_each(box: Box):
         assert len(catalog.not_compared(project, f"{fingerprint}/-1.0(0.5,)", 0, 10)) == 2
 
 
+@pytest.mark.slow
 def test_among_a_handful_of_notes_the_newer_word_is_found(box: Box):
     said = {
         "2026-03-01": "Cache TTL for session tokens is 30 minutes",

@@ -133,6 +133,7 @@ def test_what_may_not_be_told_is_not(box: Box, mark, held):
     assert box.ok("context", "--prompt", RETURNS["prompt"], "--json").json["text"] == ""
 
 
+@pytest.mark.slow
 def test_a_session_is_told_no_more_than_the_owner_allows(box: Box):
     box.home.ensure().config.write_text(PATIENT + "session_tokens = 200\n")
     furnish(box, RETURNS, RECONCILED)
@@ -145,6 +146,7 @@ def test_a_session_is_told_no_more_than_the_owner_allows(box: Box):
     assert told(prompt(box, RETURNS["prompt"], "u")) == ""
 
 
+@pytest.mark.slow
 def test_where_no_service_runs_nothing_is_said_and_one_is_started(box: Box):
     box.home.ensure().config.write_text(PATIENT)
     furnish(box, RETURNS)
@@ -156,6 +158,7 @@ def test_where_no_service_runs_nothing_is_said_and_one_is_started(box: Box):
     assert told(prompt(box, RETURNS["prompt"], "s"))
 
 
+@pytest.mark.slow
 def test_a_service_that_hangs_keeps_no_prompt(box: Box):
     furnish(box, RETURNS)
     box.home.config.write_text("[recall]\nwait_ms = 20\n")
@@ -207,6 +210,7 @@ def _answer(listening: socket.socket, answer: bytes, asked: list[bytes]) -> None
         peer.sendall(answer)
 
 
+@pytest.mark.slow
 def test_a_reply_that_cites_what_was_told_says_so_in_the_receipt(box: Box, monkeypatch):
     box.home.ensure().config.write_text(PATIENT)
     furnish(box, RETURNS)
@@ -234,6 +238,7 @@ def test_a_reply_that_cites_what_was_told_says_so_in_the_receipt(box: Box, monke
     assert "a day ends at zero" in day and "[mem:" not in day  # a citation is no part of a note
 
 
+@pytest.mark.slow
 def test_a_session_s_own_notes_are_not_told_to_it(box: Box):
     furnish(box, RETURNS)
     file = box.memory / "2026-02-12.md"
@@ -255,6 +260,7 @@ def considered(box: Box, words: str, *args: str) -> dict[str, str]:
     return {note["day"]: note["held"] for note in seen if note["held"] != "not sure enough"}
 
 
+@pytest.mark.slow
 def test_what_is_overtaken_is_not_told_where_the_newer_note_was_told_already(box: Box):
     box.home.ensure().config.write_text(PATIENT)
     furnish(box, RECONCILED)
@@ -267,6 +273,7 @@ def test_what_is_overtaken_is_not_told_where_the_newer_note_was_told_already(box
     assert considered(box, RECONCILED["prompt"])["2026-02-12"] == "overtaken by a newer note"
 
 
+@pytest.mark.slow
 def test_of_three_words_on_a_matter_only_the_last_is_told(box: Box):
     furnish(box, RECONCILED)
     third = RECONCILED["amended"]["answered"].replace("We go back to bottom-up", "We go over to top-down")
@@ -317,6 +324,7 @@ def test_two_prompts_at_once_are_told_a_note_once(furnished: Box):
     assert len(receipts(furnished, "at-once")) == 1
 
 
+@pytest.mark.slow
 def test_what_nobody_waited_for_was_not_told(box: Box):
     box.home.ensure().config.write_text("[recall]\nwait_ms = 400\n")
     furnish(box, RETURNS)
@@ -345,6 +353,7 @@ def test_what_was_told_at_the_start_is_not_told_again_at_the_first_prompt(box: B
     assert told(prompt(box, RETURNS["prompt"], "t"))
 
 
+@pytest.mark.slow
 def test_a_switched_off_setting_holds_at_once(box: Box):
     box.home.ensure().config.write_text(PATIENT)
     furnish(box, RETURNS)

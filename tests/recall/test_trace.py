@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from tests.conftest import Box
 from tests.recall.corpus import case, furnish
 
@@ -27,6 +29,7 @@ def test_what_nothing_amends_stands_alone_and_nothing_is_found_where_nothing_is(
     assert empty.code == 1 and "nothing found" in empty.err
 
 
+@pytest.mark.slow
 def test_the_owners_word_on_what_amends_what_outweighs_theirs_and_is_taken_back(box: Box):
     """Told at a prompt, in a search and in the trace, in a service that runs all the while."""
     furnish(box, RETURNS, RECONCILED)

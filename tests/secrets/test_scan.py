@@ -61,6 +61,7 @@ def test_only_the_secret_goes(case):
     assert not [kept for kept in case["keep"] if kept not in clean]
 
 
+@pytest.mark.slow
 def test_our_own_rules_stand_alone_where_the_library_has_no_wheel(monkeypatch):
     monkeypatch.setattr(scan, "_betterleaks", lambda text: [])
     missed = [

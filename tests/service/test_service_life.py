@@ -38,6 +38,7 @@ def start(box: Box, *before: str) -> subprocess.Popen[bytes]:
     return subprocess.Popen(argv, env=box.env, cwd=box.root)
 
 
+@pytest.mark.slow
 def test_starts_on_demand_and_stop_leaves_nothing(box):
     box.fill()
     assert box.run("service", "status", "--json").json["running"] is False
@@ -100,6 +101,7 @@ def test_ten_launched_at_once_are_one(box):
             process.wait(10)
 
 
+@pytest.mark.slow
 def test_ten_commands_at_once_start_one_service(box):
     box.fill()
     running = [box.spawn("search", "redis", "--json") for _ in range(10)]
@@ -183,6 +185,7 @@ def test_a_long_home_refuses_a_socket_folder_that_somebody_else_prepared(tmp_pat
         shutil.rmtree(folder)
 
 
+@pytest.mark.slow
 def test_sigterm_leaves_no_process_and_no_socket(box):
     box.fill()
     box.index()
@@ -212,6 +215,7 @@ def test_who_waits_when_it_stops_is_answered(box, how):
     assert answers and answers[0]["version"] > version
 
 
+@pytest.mark.slow
 def test_a_command_right_after_sigterm_works(box):
     """The old service holds the lock for a moment; who comes meanwhile must not be told that nothing starts."""
     box.fill()

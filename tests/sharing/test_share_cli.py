@@ -39,6 +39,7 @@ def boxes(tmp_path: Path) -> Iterator[tuple[Box, Box]]:
         launch.stop(box.home)
 
 
+@pytest.mark.slow
 def test_a_note_goes_through_a_pull_request_to_the_other_s_search_and_sessions(boxes: tuple[Box, Box]):
     ana, ben = boxes
     assert "nothing is shared" in ana.ok("share").out
@@ -85,6 +86,7 @@ def test_what_git_would_pass_over_is_said(boxes: tuple[Box, Box]):
     assert "nothing is shared" in ana.ok("share").out
 
 
+@pytest.mark.slow
 def test_many_by_filter_under_a_name_and_with_a_day(boxes: tuple[Box, Box]):
     ana, _ = boxes
     for text in ("Staging runs Postgres 16", "The queue is Redis"):

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import Box
 from tests.mcp.test_mcp import talk
 from tests.recall.corpus import case, furnish, prepared, told
@@ -23,6 +25,7 @@ def commit_as_shared(box: Box, day: str) -> Path:
     return shared
 
 
+@pytest.mark.slow
 def test_at_a_prompt_and_before_an_action_it_is_said_whose_word_it_is(box: Box):
     git(box.project, "init", "-q", "-b", "main")
     git(box.project, "commit", "-q", "--allow-empty", "-m", "first")

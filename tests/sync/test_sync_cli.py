@@ -41,6 +41,7 @@ def boxes(tmp_path: Path) -> Iterator[tuple[Box, Box]]:
         launch.stop(box.home)
 
 
+@pytest.mark.slow
 def test_two_machines_find_each_other_by_their_project_not_by_its_path(boxes: tuple[Box, Box], tmp_path: Path):
     one, two = boxes
     one.ok("add", "Staging runs Postgres 16")
@@ -102,6 +103,7 @@ def test_offline_nothing_is_asked(box: Box):
     assert done.code == 3 and "offline" in done.err
 
 
+@pytest.mark.slow
 def test_a_folder_without_git_is_attached_by_its_owner(tmp_path: Path):
     remote = str(bare(tmp_path / "remote.git"))
     one, two = Box(tmp_path / "one"), Box(tmp_path / "two")
@@ -139,6 +141,7 @@ def test_an_encrypted_remote_is_begun_with_a_key_and_joined_with_its_copy(boxes:
     assert not any(b"From the second" in data for data in tree(remote).values())
 
 
+@pytest.mark.slow
 def test_a_scrub_takes_the_secret_out_of_the_remote_and_says_what_its_history_holds(
     boxes: tuple[Box, Box], tmp_path: Path
 ):

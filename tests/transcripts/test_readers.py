@@ -331,6 +331,7 @@ _OBJECT = st.fixed_dictionaries({"type": st.sampled_from(_KINDS)}, optional={
 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(lines=st.lists(_OBJECT | _JSON, max_size=8), cut=st.integers(0, 40))
+@pytest.mark.slow
 def test_no_shape_of_line_is_fatal(tmp_path_factory, lines, cut):
     data = "\n".join(json.dumps(line) for line in lines).encode()
     file = tmp_path_factory.mktemp("fuzz") / "rollout-f.jsonl"
@@ -369,6 +370,7 @@ _RECORD = st.fixed_dictionaries({}, optional={
 
 @settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(lines=st.lists(_RECORD | _PARTS, max_size=8), cut=st.integers(0, 40))
+@pytest.mark.slow
 def test_no_shape_of_record_is_fatal(tmp_path_factory, lines, cut):
     data = "\n".join(json.dumps(line) for line in lines).encode()
     file = tmp_path_factory.mktemp("fuzz") / "session-f.jsonl"
@@ -391,6 +393,7 @@ def test_no_shape_of_record_is_fatal(tmp_path_factory, lines, cut):
         max_size=5,
     )
 )
+@pytest.mark.slow
 def test_no_shape_of_row_is_fatal(tmp_path_factory, messages):
     path = tmp_path_factory.mktemp("fuzz") / "opencode.db"
     db = sqlite3.connect(path)

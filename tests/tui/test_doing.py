@@ -43,6 +43,7 @@ async def typed(pilot, text: str) -> None:
 # -- new notes ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_new_note_is_written_today_stood_on_and_undone(world):
     app = world.app()
 
@@ -60,6 +61,7 @@ def test_a_new_note_is_written_today_stood_on_and_undone(world):
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_a_new_note_that_is_left_is_a_draft_and_one_of_another_day_goes_there(world):
     app = world.app()
 
@@ -101,6 +103,7 @@ def test_of_all_projects_a_new_note_goes_beside_the_one_under_the_cursor(world):
 # -- marks ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_marks_are_set_from_one_menu_and_taken_back(world):
     app = world.app()
 
@@ -273,6 +276,7 @@ def test_tab_completes_and_never_leaves_the_box(world):
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_past_searches_come_back_with_up_and_kept_ones_from_their_list(world):
     app = world.app()
 
@@ -329,6 +333,7 @@ def _long_conversation(world, turns: int = 100) -> None:
             out.write(_line("assistant", f"t{number}", [{"type": "text", "text": answer}]))
 
 
+@pytest.mark.slow
 def test_words_are_found_over_all_turns_and_a_turn_by_its_number(world):
     _long_conversation(world)
     app = world.app()

@@ -95,6 +95,7 @@ def test_words_answer_while_typing_and_escape_restores_the_place(world):
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_the_best_hit_is_under_the_cursor_until_a_hand_moves_it(world):
     """Every key brings other hits; a cursor that nobody moved stays on the first of them."""
     app = world.app()
@@ -183,6 +184,7 @@ def test_a_click_takes_the_row_under_the_pointer_and_a_second_one_opens_it(world
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_days_are_gone_through_with_brackets_and_found_by_date(world):
     app = world.app()
 
@@ -297,6 +299,7 @@ def test_a_new_note_above_does_not_move_what_is_read(world):
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_what_a_search_or_a_conversation_has_changed_is_in_the_list_afterwards(world):
     app = world.app()
 
@@ -317,6 +320,7 @@ def test_what_a_search_or_a_conversation_has_changed_is_in_the_list_afterwards(w
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_a_search_shows_the_line_that_has_its_words_and_colours_the_days_of_its_hits(world):
     with world.day().open("a") as other:
         other.write("\n### 16:00\n- The importer is faster now\n- It retries with a frobnicator in between\n")
@@ -490,6 +494,7 @@ def test_an_append_next_door_while_editing_is_kept(world):
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_a_draft_is_offered_after_a_crash(world):
     app = world.app()
 
@@ -694,6 +699,7 @@ def test_what_was_hidden_is_not_drawn_for_another_width(world):
     assert widths and min(width for width in widths if width) > 40
 
 
+@pytest.mark.slow
 def test_hits_are_shown_by_the_conversation_that_they_come_from(world):
     app = world.app()
 

@@ -22,6 +22,7 @@ def many(world):
 
 
 @pytest.mark.parametrize("indexed", [False, True])
+@pytest.mark.slow
 def test_a_filter_shows_all_that_it_admits_under_their_days(many, indexed):
     app = many.app()
     if indexed:
@@ -93,6 +94,7 @@ def test_a_mistyped_filter_is_named_and_its_value_is_no_mistyped_word(many, word
         assert not answer.corrected
 
 
+@pytest.mark.slow
 def test_what_is_to_be_said_of_a_query_is_said_in_full_once_typing_rests(many):
     app = many.app()
     app.library.memory.index()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 
+import pytest
 from memsearch_engine import Memory
 from memsearch_engine.index.catalog import Catalog, Link
 from memsearch_engine.index.sync import scan
@@ -44,6 +45,7 @@ def test_a_turn_leads_to_its_memory_and_back(world):
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_many_are_pinned_exported_and_deleted_together(world):
     app = world.app()
 
@@ -130,6 +132,7 @@ def test_projects_can_be_walked_between(world, tmp_path):
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_the_rail_leads_to_what_it_names_and_goes_with_the_project(world, tmp_path, monkeypatch):
     other = tmp_path / "api" / ".memsearch" / "memory"
     other.mkdir(parents=True)

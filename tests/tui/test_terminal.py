@@ -63,6 +63,7 @@ def day(desk: Box) -> Path:
     return desk.memory / "2026-11-21.md"
 
 
+@pytest.mark.slow
 def test_found_by_meaning_opened_at_its_turn_edited_deleted_undone(desk):
     desk.ready()
     before = day(desk).read_bytes()
@@ -94,6 +95,7 @@ def test_found_by_meaning_opened_at_its_turn_edited_deleted_undone(desk):
     assert day(desk).read_bytes() == before
 
 
+@pytest.mark.slow
 def test_a_terminal_that_can_do_nothing_gets_the_commands(desk):
     app = Terminal(desk)
     app.see("2026-11-21")
@@ -105,6 +107,7 @@ def test_a_terminal_that_can_do_nothing_gets_the_commands(desk):
 
 
 @pytest.mark.parametrize("size", [(24, 80), (60, 200)])
+@pytest.mark.slow
 def test_it_opens_in_every_size(desk, size):
     app = Terminal(desk, size=size)
     app.see("21 Nov")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from datetime import timedelta
 
+import pytest
 from memsearch_engine import Home, Memory
 
 from memsearch_tui.app import MemsearchApp
@@ -21,6 +22,7 @@ def said(app) -> str:
     return str(app.screen.query_one("#status").content)
 
 
+@pytest.mark.slow
 def test_review_opens_the_turn_and_escape_comes_back_to_the_row(world):
     day = world.day()
     text = day.read_text()
