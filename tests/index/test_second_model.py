@@ -84,10 +84,15 @@ def test_a_new_note_is_framed_as_the_others_are(world):
 
 def test_what_both_models_say_of_a_candidate():
     first, second = Near(0.5, -0.1), Near(0.3, 0.0)
-    assert Meant(first).score(True) == pytest.approx(0.4) and Meant(first).score(False) == pytest.approx(0.02)
-    assert Meant(first, second).score(True) == pytest.approx(0.6 * 0.4 + 0.4 * 0.3)
-    assert Meant(first, second).score(False) == pytest.approx(0.05 * 0.4 + 0.3)
-    assert Meant(None, second).score(True) == pytest.approx(0.3) and Meant().score(True) == 0.0
+    assert Meant(first).score(True, True) == pytest.approx(0.4) and Meant(first).score(False, True) == pytest.approx(
+        0.02
+    )
+    assert Meant(first, second).score(True, True) == pytest.approx(0.6 * 0.4 + 0.4 * 0.3)
+    # across languages a note is less near than within one
+    assert Meant(first, second).score(True, False) == pytest.approx(0.6 * 0.4 + 0.8 * 0.3)
+    for note_is_spoken in (True, False):
+        assert Meant(first, second).score(False, note_is_spoken) == pytest.approx(0.05 * 0.4 + 0.3)
+    assert Meant(None, second).score(True, True) == pytest.approx(0.3) and Meant().score(True, True) == 0.0
 
 
 def health(box: Box) -> dict:
@@ -133,6 +138,8 @@ def test_it_is_asked_as_soon_as_it_is_here(box):
     )
     hits = box.ok("search", "登录测试为什么不稳定", "--json", "--mode", "dense").json["hits"]
     assert "flaky login" in hits[0]["content"]  # asked in Chinese, noted in English
+    hits = box.ok("search", "did we rewrite the blue green rollout", "--json").json["hits"]
+    assert "蓝绿" in hits[0]["content"]  # and the other way round
     assert [row["beside"] for row in box.ok("models", "--json").json["models"] if row["name"].startswith("multi")] == [
         True
     ]

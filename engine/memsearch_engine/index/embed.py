@@ -108,7 +108,7 @@ def load(home: Home, settings: Embedding) -> Embedder:
 
 def speaks(embedder: Embedder, text: str) -> bool:
     """Whether the model can be expected to understand the script of *text*."""
-    if getattr(getattr(embedder, "model", None), "languages", "") != "English":
+    if text.isascii() or getattr(getattr(embedder, "model", None), "languages", "") != "English":
         return True
     letters = [char for char in text if char.isalpha()]
     return sum(char.isascii() for char in letters) >= 0.7 * len(letters)

@@ -7,7 +7,8 @@ this query could score, half by coverage, how much of what was asked it has at a
 led astray by a list that is sure of nothing: a BM25 hit on one common word adds next to nothing, however high its rank.
 
 With a second model beside the first (``search.models``), meaning is what both say of a candidate; of a query in a script that the first
-one does not speak, nearly what the second says alone.
+one does not speak, nearly what the second says alone. To a note in such a script, a query in another one is near for the second model
+alone, and for it less near than to notes in its own: there its word weighs twice as much.
 """
 
 from __future__ import annotations
@@ -53,8 +54,10 @@ _WORDS_WEIGHT, _NAMES_WEIGHT = 0.5, 1.0
 _NAME = re.compile(r"\w[_./:@#-]\w|[a-z][A-Z]|\d{2}|[A-Z]{2}|`")
 #: A model that knows only English says little about other scripts.
 _FOREIGN_DENSE_WEIGHT = 0.05
-#: How the first and a second model share in the meaning: where the first one speaks the query's script, and where it doesn't.
-_SHARES = {True: (0.6, 0.4), False: (_FOREIGN_DENSE_WEIGHT, 1.0)}
+#: How the first and a second model share in the meaning: where the first one speaks the query's script, where that but not the note's, and
+#: where it does not speak the query's.
+_SHARES, _FOREIGN_NOTE, _FOREIGN_QUERY = (0.6, 0.4), (0.6, 0.8), (_FOREIGN_DENSE_WEIGHT, 1.0)
+_SCRIPT_FROM = 200  # characters of a note that tell its script
 #: Hits that a cross-encoder reads again.
 _READ_AGAIN = 20
 #: So much of the notes a second model must know before it is asked.
@@ -69,14 +72,14 @@ class Meant(NamedTuple):
     first: Near | None = None
     second: Near | None = None
 
-    def score(self, speaks: bool) -> float:
+    def score(self, query_is_spoken: bool, note_is_spoken: bool) -> float:
         """
         Args:
-            speaks: whether the first one speaks the query's script.
+            query_is_spoken, note_is_spoken: whether the first one speaks their scripts.
         """
         if self.second is None:
-            return self.first.score * (1.0 if speaks else _FOREIGN_DENSE_WEIGHT) if self.first else 0.0
-        first, second = _SHARES[speaks]
+            return self.first.score * (1.0 if query_is_spoken else _FOREIGN_DENSE_WEIGHT) if self.first else 0.0
+        first, second = _FOREIGN_QUERY if not query_is_spoken else _SHARES if note_is_spoken else _FOREIGN_NOTE
         return first * (self.first.score if self.first else self.second.score) + second * self.second.score
 
 
@@ -162,7 +165,10 @@ def _fused(
         by_one |= _cosines(one, projects, compared - by_one.keys())
     is_spoken = speaks(space.embedder, query.text)
     dense = {key: Meant(*(by_one.get(key) for by_one in near)) for key in set().union(*near)}
-    meant = {key: found.score(is_spoken) for key, found in dense.items()}
+    foreign: set[Key] = set()
+    if len(asked) > 1:
+        foreign = {key for key, row in rows.items() if not speaks(space.embedder, row.embedded[:_SCRIPT_FROM])}
+    meant = {key: found.score(is_spoken, key not in foreign) for key, found in dense.items()}
     in_list = {key: score for key, score in meant.items() if key in listed}
     ranks = {name: _ranks(found) for name, found in (("dense", in_list), ("bm25", words)) if found}
     rows = {key: row for key, row in rows.items() if query.admits(row, today)}
@@ -198,7 +204,7 @@ def _fused(
             vectors = _vectors(space, projects, hits[:NEWEST_AMONG])
             newest_first(query, hits, vectors, terms, said, _amending(catalog, hits[:NEWEST_AMONG]))
         understood = list(enumerate(asked))[0 if is_spoken else 1 :]
-        _rate(hits, covered, understood, {project.id: project for project in projects}, dense)
+        _rate(hits, covered, understood, {project.id: project for project in projects}, dense, foreign)
     hits = hits[:limit]
     for hit in hits:  # only for what is shown: it reads the whole text
         hit.reasons = [*_reasons(hit, terms), *hit.reasons]
@@ -291,15 +297,16 @@ def _amending(catalog: Catalog, hits: list[Hit]) -> dict[tuple[str, str], float]
 
 def _rate(
     hits: list[Hit], covered: dict[Key, float], asked: list[tuple[int, Asked]], projects: dict[str, Project],
-    dense: dict[Key, Meant],
+    dense: dict[Key, Meant], foreign: Set[Key],
 ) -> None:  # fmt: skip
-    """Say how sure each hit is. ``asked``: the models that speak the query's script, by their place in ``Meant``."""
+    """Say how sure each hit is. ``asked``: the models that speak the query's script, by their place in ``Meant``; ``foreign``: the notes
+    of which the first one does not speak the script."""
     typical: dict[tuple[str, int], Typical] = {}
     for hit in hits:
         key = hit.row.project, hit.row.chunk_id
         hit.scores["coverage"] = round(covered[key], 4)
         lies: list[float] = []  # above the project's other notes, to each model
-        for number, (of, question) in asked:
+        for number, (of, question) in asked[1:] if key in foreign and len(asked) > 1 else asked:
             near = dense[key][number] if key in dense else None
             if near is None:
                 continue
@@ -309,7 +316,7 @@ def _rate(
             lies.append(typical[name].above(near.score))
         if lies:
             hit.scores["above"] = round(
-                sum(share * one for share, one in zip(_SHARES[True], lies)) if len(lies) > 1 else lies[0], 3
+                sum(share * one for share, one in zip(_SHARES, lies)) if len(lies) > 1 else lies[0], 3
             )
     confidence.rate(hits)
 
