@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import subprocess
 from pathlib import Path
 
 import pytest
-from memsearch_engine import state
+from memsearch_engine import inside, state
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.place import find
@@ -109,3 +110,24 @@ def test_a_home_that_was_removed_under_a_running_service_is_not_made_again(tmp_p
     with pytest.raises(Unreachable, match="can't be used"), state.using(home, ""):
         raise AssertionError("opened a database in a folder that is gone")
     assert not home.root.exists()
+
+
+def test_a_project_s_settings_keep_their_mode_and_a_failed_write_leaves_nothing(box, monkeypatch):
+    """`.memsearch.toml` is committed: a teammate has to be able to read it."""
+    file = box.project / ".memsearch.toml"
+    file.write_text("# ours\n")
+    file.chmod(0o644)
+    inside.put(str(file), b"# new\n")
+    assert file.read_bytes() == b"# new\n" and stat.S_IMODE(file.stat().st_mode) == 0o644
+    monkeypatch.setattr(os, "replace", lambda *a, **k: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(OSError, match="No space"):
+        inside.put(str(file), b"# newer\n")
+    assert file.read_bytes() == b"# new\n" and [entry.name for entry in box.project.iterdir()] == [file.name]
+    monkeypatch.undo()
+    outside = box.root / "outside.toml"
+    outside.write_text("theirs")
+    file.unlink()
+    file.symlink_to(outside)
+    with pytest.raises(OSError, match="leads out"):
+        inside.put(str(file), b"# ours\n")
+    assert outside.read_text() == "theirs"

@@ -133,11 +133,7 @@ def note_indexed(folder: str) -> None:
         now = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
         state |= dict.fromkeys(("updated_at", "last_completed_at", "last_success_at"), now)
         state |= {"status": "ok", "last_error": None, "failed_files": []}
-        with inside.folder_of(path) as (opened, name):
-            made = f".{name}.{os.getpid()}.tmp"
-            with open(inside.open_in(opened, made, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "w", encoding="utf-8") as out:
-                json.dump(state, out, indent=2)
-            os.replace(made, name, src_dir_fd=opened, dst_dir_fd=opened)
+        inside.put(path, json.dumps(state, indent=2).encode())
 
 
 def urges_its_upgrade(home: Path, version: str) -> bool:

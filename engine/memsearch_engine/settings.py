@@ -585,8 +585,6 @@ def _pop_nested(table: Any, parts: list[str]) -> None:
 def _write(file: Path, values: dict[str, Any]) -> None:
     """Put keys into a TOML file (None: take them out), keeping what else stands in it, comments too. Links in a project lead nowhere
     else."""
-    import secrets
-
     import tomlkit  # only here: 40 ms
 
     try:
@@ -609,11 +607,7 @@ def _write(file: Path, values: dict[str, Any]) -> None:
         else:
             table[name] = value
     try:
-        with inside.folder_of(str(file)) as (folder, name):
-            temporary = f".{name}.{secrets.token_hex(6)}.tmp"
-            with open(inside.open_in(folder, temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as out:
-                out.write(tomlkit.dumps(document).encode("utf-8"))
-            os.replace(temporary, name, src_dir_fd=folder, dst_dir_fd=folder)
+        inside.put(str(file), tomlkit.dumps(document).encode("utf-8"))
     except OSError as error:
         if error.errno == errno.EPERM:  # a link that leads elsewhere
             raise SettingsError(f"{file} can't be written: {error.strerror}") from error
