@@ -125,16 +125,21 @@ def read(path: str | os.PathLike[str], max_bytes: int = MAX_NOTES) -> bytes:
         return file.read(max_bytes + 1)
 
 
-def put(path: str, data: bytes) -> None:
-    """Have a file of a project hold *data*, with the mode that it had (0600 for a new one): whoever reads it sees the old text or the new
-    one, whole. For small files of ours; notes are written by ``journal/disk.py``, which compares first. Raises OSError."""
+def put(path: str, data: bytes, *, private: bool = False) -> None:
+    """Have a file of a project hold *data*: whoever reads it sees the old text or the new one, whole. For small files of ours; notes are
+    written by ``journal/disk.py``, which compares first. Raises OSError.
+
+    Args:
+        private: only its owner may read it from now on. Else it keeps its mode; a new one is private.
+    """
     with folder_of(path) as (folder, name):
         made = f".{name}.{os.urandom(6).hex()}.tmp"
         try:
             with open(open_in(folder, made, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as out:
                 out.write(data)
                 with contextlib.suppress(FileNotFoundError):
-                    os.fchmod(out.fileno(), stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode))
+                    old = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                    os.fchmod(out.fileno(), 0o600 if private else stat.S_IMODE(old.st_mode))
             os.replace(made, name, src_dir_fd=folder, dst_dir_fd=folder)
         except BaseException:
             with contextlib.suppress(OSError):

@@ -544,7 +544,7 @@ def set_values(home: Home, raw: dict[str, str]) -> dict[str, Any]:
             raise SettingsError(f"unknown setting `{key}`", "`memsearch config list` shows them all")
         values[key] = _parse_value(key, text, hint)
     home.ensure()
-    _write(Path(os.path.realpath(home.config)), values)  # the owner may keep it elsewhere
+    _write(Path(os.path.realpath(home.config)), values, private=True)  # the owner may keep it elsewhere
     return values
 
 
@@ -565,7 +565,7 @@ def unset(home: Home, key: str) -> None:
     if key not in dialect.KEYS and _hint(key) is None:
         raise SettingsError(f"unknown setting `{key}`", "`memsearch config list` shows them all")
     if home.config.exists():
-        _write(Path(os.path.realpath(home.config)), {key: None})
+        _write(Path(os.path.realpath(home.config)), {key: None}, private=True)
 
 
 def _parts(key: str) -> list[str]:
@@ -582,9 +582,9 @@ def _pop_nested(table: Any, parts: list[str]) -> None:
     table.pop(parts[-1], None)
 
 
-def _write(file: Path, values: dict[str, Any]) -> None:
+def _write(file: Path, values: dict[str, Any], *, private: bool = False) -> None:
     """Put keys into a TOML file (None: take them out), keeping what else stands in it, comments too. Links in a project lead nowhere
-    else."""
+    else. ``private``: it may hold keys."""
     import tomlkit  # only here: 40 ms
 
     try:
@@ -607,7 +607,7 @@ def _write(file: Path, values: dict[str, Any]) -> None:
         else:
             table[name] = value
     try:
-        inside.put(str(file), tomlkit.dumps(document).encode("utf-8"))
+        inside.put(str(file), tomlkit.dumps(document).encode("utf-8"), private=private)
     except OSError as error:
         if error.errno == errno.EPERM:  # a link that leads elsewhere
             raise SettingsError(f"{file} can't be written: {error.strerror}") from error
