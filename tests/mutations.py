@@ -68,7 +68,7 @@ def mutate(name: str, tests: str, sample: int, chance: random.Random) -> int:
             ROOT, copy, ignore=shutil.ignore_patterns(".git", ".venv", "__pycache__", ".*_cache", "screenshots")
         )
         session, config = Path(temporary) / "session.sqlite", Path(temporary) / "config.toml"
-        command = f"{sys.executable} -m pytest -x -q -p no:cacheprovider {tests}"
+        command = f"{sys.executable} -m pytest -x -q -p no:cacheprovider -m not(agents) {tests}"
         config.write_text(
             f'[cosmic-ray]\nmodule-path = "engine/memsearch_engine/{name}.py"\ntimeout = {_MIN_S}\n'
             f'test-command = "{command}"\n[cosmic-ray.distributor]\nname = "local"\n',

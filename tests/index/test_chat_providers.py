@@ -81,24 +81,32 @@ def test_an_openai_answer_that_is_cut_is_not_a_whole_one():
 
 
 @pytest.mark.parametrize(
-    "body",
+    "status, body",
     [
-        openai_error(400, "Unsupported parameter.", "response_format").body,
-        "unknown field response_format\n",  # what a small server says, in no format at all
+        (400, openai_error(400, "Unsupported parameter.", "response_format").body),
+        (422, "unknown field response_format\n"),  # what a small server says, in no format at all
+        (500, 'response_format type must be one of "text" or "json_object"'),
     ],
-    ids=["openai's", "words"],
+    ids=["openai's", "words", "a fault"],
 )
-def test_a_server_without_schemas_is_asked_once_more_without_one(body):
+def test_a_server_without_schemas_is_asked_once_more_without_one(status, body):
     with OpenAIChatFake() as fake:
-        fake.failures.append((400, {}, body))
+        fake.failures.append((status, {}, body))
         assert ask(fake, "gpt-4o-mini", schema=SCHEMA).text
         first, second = (request.body for request in fake.requests)
         assert "response_format" in first and first == second | {"response_format": first["response_format"]}
 
 
-def test_too_many_tokens_are_no_reason_to_ask_again():
+@pytest.mark.parametrize(
+    "said",
+    [
+        "max_tokens is too large: 8192 > 4096, see response limits",
+        "'max_tokens' or 'max_completion_tokens' is too large: 8192. This model's maximum context length is 4096 tokens",
+    ],
+)
+def test_too_many_tokens_are_no_reason_to_ask_again(said):
     with OpenAIChatFake() as fake:
-        fake.failures.append((400, {}, "max_tokens is too large: 8192 > 4096, see response limits"))
+        fake.failures.append((400, {}, said))
         with pytest.raises(providers.ModelError, match="too large"):
             ask(fake, "gpt-4o-mini", schema=SCHEMA)
         assert len(fake.requests) == 1

@@ -6,10 +6,12 @@ import importlib.util
 
 import numpy as np
 import pytest
-from memsearch_engine.index.hubness import Near, Question
-from memsearch_engine.index.rows import Filter
+from memsearch_engine.index.hubness import Near, Question, Typical
+from memsearch_engine.index.rows import Filter, Row
 from memsearch_engine.index.space import Resident
-from memsearch_engine.search.hybrid import Meant
+from memsearch_engine.projects import Project
+from memsearch_engine.search.hits import Hit
+from memsearch_engine.search.hybrid import Meant, _rate
 
 from tests.conftest import Box, until
 
@@ -93,6 +95,48 @@ def test_what_both_models_say_of_a_candidate():
     for note_is_spoken in (True, False):
         assert Meant(first, second).score(False, note_is_spoken) == pytest.approx(0.05 * 0.4 + 0.3)
     assert Meant(None, second).score(True, True) == pytest.approx(0.3) and Meant().score(True, True) == 0.0
+
+
+def test_how_sure_a_hit_is_in_a_script_that_the_first_model_does_not_speak():
+    class Space:
+        def typical(self, collection: str, question: Question) -> Typical:
+            return Typical(0.0, 1.0)
+
+    def above(meant: Meant, *foreign: tuple[str, str]) -> float:
+        row = Row(
+            1,
+            "c",
+            "- x",
+            "x",
+            1,
+            1,
+            0,
+            "e",
+            "h",
+            "p",
+            "2026-02-01",
+            "10:00",
+            "",
+            "",
+            "",
+            "note",
+            "",
+            3,
+            "x",
+            [],
+            {},
+            "",
+        )
+        hit = Hit(1, 1.0, row, {}, {}, [])
+        asked = [(0, (Space(), Question(np.ones(2)))), (1, (Space(), Question(np.ones(2))))]
+        project = Project("p", "p", "p", "/p", "/p/.memsearch/memory")
+        _rate([hit], {("p", "c"): 0.5}, asked, {"p": project}, {("p", "c"): meant}, set(foreign))
+        return hit.scores["above"]
+
+    both = Meant(Near(0.1, 0.0), Near(0.5, 0.0))
+    assert above(both) == pytest.approx(0.6 * 0.1 + 0.4 * 0.5)
+    assert above(both, ("p", "c")) == pytest.approx(0.5)
+    assert above(Meant(Near(0.1, 0.0)), ("p", "c")) == pytest.approx(0.1)  # the second one has not read it yet
 
 
 def health(box: Box) -> dict:

@@ -57,7 +57,6 @@ def sandbox(request, tmp_path_factory):
     box.clean()
 
 
-@pytest.mark.slow
 def test_recall_in_a_read_only_sandbox(sandbox):
     box, prefix, entry = sandbox
     before = sorted(map(str, box.root.rglob("*")))

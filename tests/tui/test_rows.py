@@ -80,7 +80,6 @@ def test_a_row_says_that_its_conversation_is_gone(world):
     drive(world.app(), gone)
 
 
-@pytest.mark.slow
 def test_nothing_of_it_is_read_on_the_event_loop(world, monkeypatch):
     asked: list[tuple[str, bool]] = []
     for name in ("entry", "evidence", "standing_of", "days", "project_names", "standing"):

@@ -41,6 +41,7 @@ PRESETS = {
     "mistral": ("https://api.mistral.ai/v1", "mistral-embed", 64),
     "ollama": ("http://127.0.0.1:11434/v1", "nomic-embed-text", 32),
 }
+_ASCII_LETTER = re.compile(r"[a-zA-Z]")
 #: Where the services' contracts differ from OpenAI's, as their API references have it: the word for a wished dimension, whether
 #: ``encoding_format`` may say "float", and what tells a question from a passage.
 _DIMENSION = {"voyage": "output_dimension", "mistral": "output_dimension"}
@@ -110,8 +111,7 @@ def speaks(embedder: Embedder, text: str) -> bool:
     """Whether the model can be expected to understand the script of *text*."""
     if text.isascii() or getattr(getattr(embedder, "model", None), "languages", "") != "English":
         return True
-    letters = [char for char in text if char.isalpha()]
-    return sum(char.isascii() for char in letters) >= 0.7 * len(letters)
+    return len(_ASCII_LETTER.findall(text)) >= 0.7 * sum(map(str.isalpha, text))
 
 
 def ordinary(embedder: Embedder) -> dict[str, np.ndarray] | None:

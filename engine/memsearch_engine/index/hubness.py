@@ -25,6 +25,7 @@ _NEAREST = 10
 #: How much of the nearness to notes in general is taken off (chosen on tests/evaluation and three other sets).
 _WEIGHT = 0.4
 _ROWS = 2_048
+_FORMULA = f"1 {_WEIGHT} {_NEAREST}"  # of ``Sample.special``: what was kept by another one is found anew
 _MIN_DEVIATION = 0.08
 #: A handful of notes, two of them on one matter, deviates widely. Where a note is compared with few, the deviation is drawn towards that
 #: of ordinary notes as if there were so many more of them.
@@ -102,8 +103,10 @@ class Sample:
         if ids:
             self._mean = -float(self._special.mean()) / _WEIGHT
             self._special += _WEIGHT * self._mean
-        of = [*ids, f"{_WEIGHT} {_NEAREST}"]
-        self.name = hashlib.blake2b("\n".join(of).encode() + vectors.tobytes(), digest_size=12).hexdigest()
+        of = hashlib.blake2b("\n".join([*ids, _FORMULA]).encode() + vectors.tobytes(), digest_size=12)
+        for script, common in sorted((self._common or {}).items()):
+            of.update(script.encode() + common.tobytes())
+        self.name = of.hexdigest()
 
     def special(self, ids: Iterable[str], vectors: np.ndarray) -> np.ndarray:
         """What each chunk's cosine to a query is corrected by: below 0 for what is nearer to the sample than the sample's own notes are

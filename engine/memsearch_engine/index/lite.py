@@ -14,6 +14,7 @@ from typing import Any
 
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.index.milvus import Milvus, said_by
+from memsearch_engine.index.store import StoreBusy
 
 #: The most chunks of a project whose words it compares.
 WORDS_MOST = 5_000
@@ -39,8 +40,11 @@ class Lite(Milvus):
         try:
             uri = self._serve(folder, socket)
         except Exception as error:
+            from milvus_lite.exceptions import DataDirLockedError
+
             self._stop()
-            raise Unreachable(f"{what} can't be opened: {said_by(error)}", hint) from error
+            kind = StoreBusy if isinstance(error, DataDirLockedError) else Unreachable
+            raise kind(f"{what} can't be opened: {said_by(error)}", hint) from error
         super().__init__(uri, "", what, hint)
 
     def _serve(self, folder: Path, socket: Path) -> str:

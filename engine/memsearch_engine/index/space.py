@@ -7,11 +7,12 @@ a kill at any point costs a repeated, idempotent write.
 
 from __future__ import annotations
 
+import contextlib
 import shutil
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +25,7 @@ from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import Embedder, ordinary
 from memsearch_engine.index.hubness import SAMPLE, Near, Question, Sample, Typical, sampled
 from memsearch_engine.index.rows import APART, Filter
-from memsearch_engine.index.store import Nowhere, Store, StoreRow, open_store
+from memsearch_engine.index.store import Nowhere, Store, StoreBusy, StoreRow, open_store
 from memsearch_engine.migrate import Database, write_ahead
 from memsearch_engine.settings import Embedding, Milvus
 
@@ -44,7 +45,7 @@ _SCALARS, _BETWEEN = 4, "\x1f"  # day, agent, session, kind; where vectors of a 
 _SERVER_OVERFETCH = 4
 _PRUNE_S = 86_400.0
 _SAMPLE_OF = "SELECT scalars FROM stored WHERE collection='' AND chunk_id='sample ' || ?"
-_WORTH_KEEPING = 2_000
+_WORTH_KEEPING = 2_000  # rows: fewer are compared in the time that writing them takes
 _KEPT_UNUSED, _WORTH_PRUNING = 2_000, 500
 _COMPLETE = "complete.json"
 
@@ -218,7 +219,7 @@ class Space:
         """
         Args:
             beside: it serves beside another one, which has the store: here are vectors alone.
-            later: Milvus Lite is not opened yet (0.4 s), but by ``open_store``, which comes before anything is written: vectors are
+            later: opening Milvus Lite (0.4 s) is left to ``open_store``, which has to be called before anything is written: vectors are
                 compared in memory all the same, and words by the catalog.
         """
         self._beside = beside
@@ -280,13 +281,15 @@ class Space:
             self._samples.clear()
 
     def open_store(self) -> None:
-        """Open Milvus; a Lite folder that is damaged is thrown away and filled again from the vectors. Raises Unreachable."""
-        if self._beside:
+        """Open Milvus, if it is not; a Lite folder that is damaged is thrown away and filled again from the vectors. Raises Unreachable."""
+        if self._beside or not isinstance(self.store, Nowhere):
             return
         milvus, folder = self._milvus, self.folder / "milvus.db"
         socket = self._home.milvus_socket(self.fingerprint)
         try:
             self.store = open_store(folder, socket, milvus.uri, milvus.token, self._name)
+        except StoreBusy:
+            raise
         except Exception:
             if milvus.uri or not folder.exists():
                 raise
@@ -310,6 +313,19 @@ class Space:
             self._db.execute(
                 "INSERT OR REPLACE INTO stored (collection, chunk_id, scalars) VALUES ('', 'dimension', ?)", (now,)
             )
+
+    @contextlib.contextmanager
+    def _transaction(self) -> Iterator[None]:
+        """What is written in it stands whole or not at all; with the lock."""
+        with self._lock:
+            self._db.execute("BEGIN")
+            try:
+                yield
+            except BaseException:
+                if self._db.in_transaction:  # a full disk has ended it
+                    self._db.execute("ROLLBACK")
+                raise
+            self._db.execute("COMMIT")
 
     def close(self) -> None:
         self.store.close()
@@ -340,6 +356,7 @@ class Space:
             if not self._milvus.uri:
                 _remove(self.folder / "milvus.db")
             self._check_ledger()
+            self.store = Nowhere()
             self.open_store()
 
     @property
@@ -449,10 +466,9 @@ class Space:
         unused = [rowid for rowid, text_hash in rows if text_hash not in used][_KEPT_UNUSED:]
         if len(unused) < _WORTH_PRUNING:
             return 0
-        with self._lock:
-            self._db.execute("BEGIN")
+        with self._transaction():
             self._db.executemany("DELETE FROM vectors WHERE rowid=?", [(rowid,) for rowid in unused])
-            self._db.execute("COMMIT")
+        with self._lock:
             self._db.execute("VACUUM")
         return len(unused)
 
@@ -473,13 +489,11 @@ class Space:
         for start in range(0, len(items), size):
             batch = items[start : start + size]
             vectors = self.embedder.passages([text for _, text in batch], cancelled)
-            with self._lock:
-                self._db.execute("BEGIN")
+            with self._transaction():
                 self._db.executemany(
                     "INSERT OR REPLACE INTO vectors (text_hash, vector) VALUES (?,?)",
                     [(hash_, vector.tobytes()) for (hash_, _), vector in zip(batch, vectors)],
                 )
-                self._db.execute("COMMIT")
             done += len(vectors)
             if progress:
                 progress(done, len(items))
@@ -533,8 +547,7 @@ class Space:
             self.store.upsert(collection, rows)
         if new or gone:
             self.store.flush(collection)
-            with self._lock:
-                self._db.execute("BEGIN")
+            with self._transaction():
                 self._db.executemany(
                     "DELETE FROM stored WHERE collection=? AND chunk_id=?", [(collection, c) for c in gone]
                 )
@@ -542,7 +555,7 @@ class Space:
                     "INSERT OR REPLACE INTO stored (collection, chunk_id, scalars, text_hash) VALUES (?,?,?,?)",
                     [(collection, c, scalars[c], wanted[c][0]) for c in new],
                 )
-                self._db.execute("COMMIT")
+            with self._lock:
                 self._samples.pop(collection, None)
                 if held_rows := self._resident.get(collection):
                     added = [(c, scalars[c], vectors[wanted[c][0]].tobytes()) for c in new]
@@ -592,6 +605,7 @@ class Space:
         self._behind.add(collection)
         with self._lock:
             self._db.execute("DELETE FROM stored WHERE collection=?", (collection,))
+            self._db.execute("DELETE FROM stored WHERE collection='' AND chunk_id='sample ' || ?", (collection,))
             self._resident.pop(collection, None)
             self._samples.pop(collection, None)
 
@@ -686,8 +700,7 @@ class Space:
         new = resident.to_keep
         if len(new) < _WORTH_KEEPING:
             return
-        with self._lock:
-            self._db.execute("BEGIN")
+        with self._transaction():
             self._db.executemany(
                 "UPDATE stored SET special=? WHERE collection=? AND chunk_id=?",
                 [(special, collection, chunk_id) for special, chunk_id in new],
@@ -696,7 +709,6 @@ class Space:
                 "INSERT OR REPLACE INTO stored (collection, chunk_id, scalars) VALUES ('', 'sample ' || ?, ?)",
                 (collection, resident.sample.name),
             )
-            self._db.execute("COMMIT")
         resident.are_kept()
 
     def cosines(self, collection: str, question: Question, chunk_ids: Iterable[str]) -> dict[str, Near]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
+from memsearch_engine.errors import Unreachable
 from memsearch_engine.index.rows import Filter
 
 if TYPE_CHECKING:
@@ -69,8 +70,13 @@ class Store(Protocol):
     def close(self) -> None: ...
 
 
+class StoreBusy(Unreachable):
+    """Its files are open elsewhere: nothing is wrong with them."""
+
+
 class Nowhere:
-    """No store: a second model's vectors, which lie in its space's own table and are compared in memory."""
+    """No store: beside a second model's vectors, which lie in its space's own table and are compared in memory; and where the first one's
+    is not open yet."""
 
     is_shared = False
     compares_vectors = False
@@ -116,7 +122,7 @@ def open_store(folder: Path, socket: Path, uri: str = "", token: str = "", name:
         uri, token: a Milvus server or Zilliz Cloud. name: of the collection there.
 
     Raises:
-        Unreachable: it can't be opened.
+        StoreBusy: another one has it open. Unreachable: it can't be opened.
     """
     if uri:
         from memsearch_engine.index.server import Server

@@ -25,10 +25,16 @@ __all__ = ["ModelError", "Reply", "complete", "configured", "post", "tokens_of"]
 
 _BASES = {"openai": "https://api.openai.com/v1", "anthropic": "https://api.anthropic.com/v1"}
 _RETRIABLE = (408, 409, 425, 429, 500, 502, 503, 504, 529)
+_OTHER_REASONS = (
+    401,
+    403,
+    408,
+    429,
+)  # whatever their words name; some servers answer a field that they don't know with 500
 _MAX_ANSWER = 4 * 1024 * 1024
 _MORE_ROOM = 4  # times the tokens that an answer was cut at, the second time
-#: What an error names -> the part of a request that is refused. Of ``max_tokens`` a server says what to write instead; without that it may
-#: only be too many.
+#: What an error names -> the field of a request that is refused. Of ``max_tokens`` a server says what to write instead; where it does not,
+#: they may only be too many.
 _DISPENSABLE = {"response_format": "response_format", "max_completion_tokens": "max_tokens"}
 _TOO_LONG = re.compile(
     r"context.{0,20}(?:length|window)|maximum context|too (?:long|many tokens)|prompt is too long", re.I
@@ -149,7 +155,7 @@ def post(provider: Provider, body: dict[str, Any], timeout_s: float) -> dict[str
         text = error.read(500).decode("utf-8", "replace")
         too_long = error.code in (400, 413) and bool(_TOO_LONG.search(text))
         message = f"{url} answered {error.code}: {text[:200]}"
-        refused = _refused(text, body) if error.code in (400, 422) else ""
+        refused = "" if too_long or error.code in _OTHER_REASONS else _refused(text, body)
         raise ModelError(message, again=error.code in _RETRIABLE, too_long=too_long, refused=refused) from error
     except (OSError, ValueError, http.client.HTTPException) as error:
         again, late = not isinstance(error, http.client.InvalidURL), isinstance(error, TimeoutError)

@@ -14,7 +14,7 @@ class ModelError(MemsearchError):
         again: whether asking later may help (a limit, a time-out, a server's fault).
         too_long: the question is longer than the model takes.
         billed: it may have cost something all the same (it was at work when it was given up).
-        refused: the part of the question that the model's service does not know, by its name in the request; '' for none.
+        refused: the field of the request that the service does not know; '' for none.
     """
 
     def __init__(

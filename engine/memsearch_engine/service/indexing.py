@@ -136,6 +136,7 @@ class Indexer:
         self._open_catalog()
         self.spaces = Spaces(home, lambda: self.settings)
         self.ready = threading.Event()
+        self._opening = True  # also after ``ready``: what can be searched already is not open for writing yet
         self.progress: dict[str, Any] = {}
         self.known: dict[str, Project] = {}  # by root
         self._jobs: queue.Queue[IndexJob | None] = queue.Queue()
@@ -177,7 +178,7 @@ class Indexer:
         job = IndexJob(project, paths, force, call)
         with self._lock:
             self._queued.discard(project.root)  # what waits in the background is done by this run
-            if self.spaces.serving is None and self.problem and self.ready.is_set():
+            if self.spaces.serving is None and self.problem and not self._opening:
                 self.ready.clear()
                 self._jobs.put(_REOPEN)  # somebody asks: what was away may be back
         self.enqueue(job)
@@ -265,7 +266,7 @@ class Indexer:
         wanted = (self.settings.embedding, self.settings.milvus)
         if self._opened_with is not None and self._opened_with != wanted and self.ready.is_set():
             self.reopen("the settings have changed")
-        elif self.spaces.serving is None and self.problem and self.ready.is_set() and now >= self._reopen_at:
+        elif self.spaces.serving is None and self.problem and not self._opening and now >= self._reopen_at:
             self._pause_s = min(_MAX_AGAIN_S, self._pause_s * 2)
             self._reopen_at = now + self._pause_s
             self._jobs.put(_REOPEN)  # searches go on comparing words meanwhile
@@ -294,8 +295,8 @@ class Indexer:
     def reopen(self, why: str) -> None:
         """Close the space and open it again, on the index thread; searches compare words meanwhile."""
         with self._lock:
-            if not self.ready.is_set():
-                return  # it is being opened
+            if self._opening or not self.ready.is_set():
+                return  # it is being opened, or will be
             self.spaces.give_up()
             self.ready.clear()
         log.warning("the index is opened again: %s", why)
@@ -304,7 +305,9 @@ class Indexer:
         self._index_all()
 
     def failed(self, space: Space | None, error: Exception) -> None:
-        """A search met an error of the store: open it again, and say what a server said."""
+        """A search met an error of the store: open it again, and say what a server said. One that serves no more was closed under it."""
+        if space is not None and space not in (self.spaces.serving, self.spaces.second):
+            return
         if space is None or space.is_local:
             log.exception("search fell back to words")
             self.reopen(f"{type(error).__name__}: {error}")
@@ -375,6 +378,7 @@ class Indexer:
         wait for twenty thousand in another. With nothing else to do, older notes get the prompts of their turns, and all are compared."""
         self._open_space()
         self._warm()
+        give_back_memory()
         self._see_to_second()
         while not self._stopping.is_set():
             try:
@@ -395,6 +399,7 @@ class Indexer:
                 self.spaces.retire()
                 self._open_space()
                 self._warm()
+                give_back_memory()
                 for work in works:
                     self._begin(work.job)
                 if had_none and self.spaces.serving is not None:
@@ -527,17 +532,18 @@ class Indexer:
 
     def _open_space(self) -> None:
         """Open what the settings name now, or say in ``problem`` why it can't be."""
-        start = time.monotonic()
+        start, self._opening = time.monotonic(), True
         try:
             self.settings = load(self.home)
             self._opened_with = (self.settings.embedding, self.settings.milvus)
             name = self.spaces.open()
-            self.problem, self._pause_s = "", _AGAIN_S
             log.info("space %s open after %.2f s", name, time.monotonic() - start)
-            self.ready.set()  # searches that wait need no more
-            self._changed()
+            if not self.problem:  # else it may fail again in a moment
+                self.ready.set()  # searches that wait need no more
+                self._changed()
             self._warm()
             self.spaces.open_stores()
+            self.problem, self._pause_s = "", _AGAIN_S
             self.spaces.tidy_server()
         except MemsearchError as error:
             problem = f"{error}" + (f" ({error.hint})" if error.hint else "")
@@ -551,6 +557,7 @@ class Indexer:
             self.spaces.give_up()
         finally:
             self.spaces.retire()
+            self._opening = False
             self.ready.set()
             self._changed()
 
@@ -560,7 +567,6 @@ class Indexer:
             if (serving := self.spaces.serving) is not None and serving.held(project.collection):
                 with contextlib.suppress(Exception):  # a damaged folder shows itself, and is mended, where it is used
                     serving.warm(project.collection)
-        give_back_memory()
 
     def _settle_spaces(self) -> None:
         """Note when everything known has its vectors."""

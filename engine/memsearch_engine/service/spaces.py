@@ -1,7 +1,7 @@
 """The vector spaces that a service has open: the one that serves, the one that is built beside it, a second model's.
 
 It knows what is opened, which takes whose place and when one may be closed: not before the searches that began on it have ended. It does
-not know what is put into them; that is the index thread's (``indexing``), which alone changes what is open.
+not know what is put into them; that is the index thread's (``indexing``), which alone opens any. Whoever finds one broken gives it up.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Spaces:
 
     Attributes:
         serving: the vectors that are searched, None while they are opened. next: what is built beside them after the model changed.
-        second: those of a model that is asked beside the first one, None where there is none. second_failed: why it can't be opened.
+        second: those of a model that is asked beside the first one, None where there is none. second_failed: why it is not asked.
     """
 
     def __init__(self, home: Home, settings: Callable[[], Settings]) -> None:
@@ -37,6 +37,7 @@ class Spaces:
         self.next: Space | None = None
         self.second: Space | None = None
         self.second_failed = ""
+        self._giving_up = threading.Lock()
         self._retired: list[Space] = []  # to be opened again
         self._replaced: list[Space] = []  # of a model that is no more
         self._searches: set[object] = set()  # those under way
@@ -82,7 +83,9 @@ class Spaces:
 
     def open(self) -> str:
         """Open what the settings name, but for Milvus Lite. Where that has to be built first, the last complete space serves meanwhile.
-        Returns the name of what was opened; raises MemsearchError, and what a store or a model raises."""
+        Returns the name of what was opened; raises MemsearchError, and what a store or a model raises. What was open is closed first."""
+        self.give_up()
+        self.retire()
         wanted, milvus = self._settings().embedding, self._settings().milvus
         name = embed.fingerprint_of(self.home, wanted)
         others = {key: value for key, value in complete_spaces(self.home).items() if key != name}
@@ -97,24 +100,34 @@ class Spaces:
         return name
 
     def _reopened(self, made_with: Embedding) -> Space | None:
-        """An older complete space; None (words alone serve) where its model is gone."""
+        """An older complete space; None (words alone serve) where it can't be opened: its model may be gone."""
         made_with.api_key = self._settings().embedding.api_key
         try:
             return Space(self.home, self._settings().milvus, embed.load(self.home, made_with), later=True)
-        except MemsearchError as error:
+        except Exception as error:  # noqa: BLE001 - it only serves until the new one is built, which comes first
             log.warning("the old index can't serve: %s", error)
             return None
 
     def open_stores(self) -> None:
-        """Open what ``open`` has left for later: Milvus Lite, without which can be searched, but nothing written. Raises Unreachable."""
-        for space in (self.serving, self.next):
-            if space is not None and space.is_local:
-                space.open_store()
+        """Open what ``open`` has left for later: Milvus Lite. Searching works without it, writing does not. Raises Unreachable."""
+        serving, new = self.serving, self.next
+        if new is not None:
+            new.open_store()
+        if serving is not None:
+            try:
+                serving.open_store()
+            except Exception as error:
+                if new is None:
+                    raise
+                log.warning("the old index can't serve: %s", error)
+                self.serving = None
+                serving.close()
 
     def give_up(self) -> None:
         """Serve no more: what is open of the first model is to be opened again. ``retire`` closes it."""
-        self._retired += [space for space in (self.serving, self.next) if space is not None]
-        self.serving = self.next = None
+        with self._giving_up:
+            self._retired += [space for space in (self.serving, self.next) if space is not None]
+            self.serving = self.next = None
 
     @property
     def was_given_up(self) -> bool:
@@ -122,9 +135,11 @@ class Spaces:
 
     def retire(self) -> None:
         """Close what was given up."""
-        while self._retired:
+        with self._giving_up:
+            retired, self._retired = self._retired, []
+        for space in retired:
             try:
-                self._retired.pop().close()
+                space.close()
             except Exception:  # its server may be gone
                 log.exception("a space was not closed")
 

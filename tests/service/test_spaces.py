@@ -1,0 +1,148 @@
+"""Which vectors serve while Milvus Lite is opened, can't be, or is broken meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from memsearch_engine.errors import Unreachable
+from memsearch_engine.home import Home
+from memsearch_engine.index.rows import Filter
+from memsearch_engine.index.space import Space
+from memsearch_engine.index.store import StoreBusy
+from memsearch_engine.registry import Registry
+from memsearch_engine.service import indexing, spaces
+from memsearch_engine.service.indexing import Indexer
+from memsearch_engine.service.spaces import Spaces
+from memsearch_engine.settings import Embedding, Milvus, Settings
+
+from tests.conftest import until
+
+
+class Tiny:
+    """An embedder of no meaning."""
+
+    dimension = 8
+
+    def __init__(self, name: str) -> None:
+        self.fingerprint = name
+
+    def passages(self, texts: list[str], cancelled=lambda: False) -> np.ndarray:
+        return np.ones((len(texts), self.dimension), np.float32)
+
+    def query(self, text: str) -> np.ndarray:
+        return self.passages([text])[0]
+
+
+@pytest.fixture
+def home(box, monkeypatch) -> Home:
+    monkeypatch.setattr(spaces.embed, "load", lambda home, wanted: Tiny(wanted.model or "new"))
+    monkeypatch.setattr(spaces.embed, "fingerprint_of", lambda home, wanted: wanted.model or "new")
+    return Home(box.home.root).ensure()
+
+
+@pytest.fixture
+def stores(monkeypatch) -> dict[str, Exception]:
+    """Space -> why its store can't be opened."""
+    broken: dict[str, Exception] = {}
+    really = Space.open_store
+
+    def open_store(space: Space) -> None:
+        if space.fingerprint in broken:
+            raise broken[space.fingerprint]
+        really(space)
+
+    monkeypatch.setattr(Space, "open_store", open_store)
+    return broken
+
+
+@contextlib.contextmanager
+def indexer(home: Home, states: list[str] | None = None) -> Iterator[Indexer]:
+    with contextlib.closing(Registry(home)) as registry:
+        made = Indexer(home, registry, threading.Event(), lambda: None)
+        if states is not None:
+            made._changed = lambda: states.append(made.state)
+        try:
+            yield made
+        finally:
+            made.close()
+
+
+def is_open(of: Indexer) -> bool:
+    return of.ready.is_set() and not of._opening
+
+
+def test_a_new_model_is_built_also_where_the_old_one_s_store_can_t_be_opened(home, stores):
+    with contextlib.closing(Space(home, Milvus(), Tiny("old"))) as old:
+        old.set_complete(Embedding(model="old"))
+    stores["old"] = Unreachable("broken")
+    with contextlib.closing(Spaces(home, Settings)) as open_now:
+        open_now.open()
+        assert open_now.serving and open_now.serving.fingerprint == "old"  # its vectors can be searched meanwhile
+        open_now.open_stores()
+        assert open_now.serving is None and open_now.next and open_now.next.fingerprint == "new"
+        open_now.complete()
+        assert open_now.serving and open_now.serving.fingerprint == "new" and open_now.next is None
+
+
+def test_a_store_that_can_t_be_opened_is_tried_later_and_later_and_never_called_ready(home, stores):
+    stores["new"] = Unreachable("the disk is full")
+    states: list[str] = []
+    with indexer(home) as made:
+        until(lambda: is_open(made))
+        assert (made.state, made.problem) == ("broken", "the disk is full") and made.spaces.serving is None
+        made._changed = lambda: states.append(made.state)
+        pauses = []
+        for _ in range(3):
+            made._reopen_at, before = 0.0, len(states)
+            made._try_again()
+            until(lambda before=before: len(states) > before)
+            pauses.append(made._pause_s)
+        assert pauses == [2 * indexing._AGAIN_S, 4 * indexing._AGAIN_S, 8 * indexing._AGAIN_S]
+        assert set(states) == {"broken"}
+        stores.clear()
+        made._reopen_at = 0.0
+        made._try_again()
+        until(lambda: made.state == "ready")
+        until(lambda: not made._opening)
+        assert made.problem == "" and made._pause_s == indexing._AGAIN_S
+
+
+def test_what_breaks_while_it_is_being_opened_is_not_opened_twice(home, monkeypatch):
+    """A search may come before Milvus Lite is open. Of two that had it open, one would throw away the other's files."""
+    go_on, waits, made = threading.Event(), threading.Event(), []
+    really, start = Space.open_store, Space.__init__
+
+    def open_store(space: Space) -> None:
+        waits.set()
+        assert go_on.wait(30)
+        really(space)
+
+    monkeypatch.setattr(Space, "open_store", open_store)
+    monkeypatch.setattr(Space, "__init__", lambda self, *a, **k: made.append(self) or start(self, *a, **k))
+    with indexer(home) as opened:
+        assert waits.wait(30) and opened.ready.wait(30)
+        serving = opened.spaces.serving
+        assert serving is not None and serving.nearest("p", serving.ask("words"), 3, Filter()) == []
+        opened.failed(serving, sqlite3.DatabaseError("malformed"))
+        opened.reopen("the settings have changed")
+        assert opened.spaces.serving is serving and opened.ready.is_set()
+        go_on.set()
+        until(lambda: is_open(opened))
+        assert len(made) == 1 and opened.spaces.serving is serving
+        opened.failed(serving, sqlite3.DatabaseError("malformed"))  # and now it is
+        until(lambda: len(made) == 2 and is_open(opened))
+        opened.failed(serving, sqlite3.ProgrammingError("closed"))  # a search that had begun on it
+        assert len(made) == 2 and opened.spaces.serving is made[1]
+
+
+def test_files_that_another_one_has_open_are_left_alone(home):
+    with contextlib.closing(Space(home, Milvus(), Tiny("new"))) as first:
+        first._ensure("p")
+        with pytest.raises(StoreBusy):
+            Space(home, Milvus(), Tiny("new"))
+        assert first.store.count("p") == 0 and (first.folder / "milvus.db").is_dir()
