@@ -19,6 +19,7 @@ from memsearch_engine.index.space import Space
 from memsearch_engine.index.sync import scan
 from memsearch_engine.projects import locate
 from memsearch_engine.registry import Registry
+from memsearch_engine.search import chains
 from memsearch_engine.settings import load
 
 
@@ -53,8 +54,17 @@ def main(home_root: str, root: str) -> None:
     space = Space(home, settings.milvus, Random(embed.fingerprint_of(home, settings.embedding), dimension))
     space.embed(space.missing(catalog, project.id))
     space.reconcile(catalog, project.id, project.collection)
+    compared(catalog, space, project.id)
     space.close()
     catalog.close()
+
+
+def compared(catalog: Catalog, space: Space, project: str) -> None:
+    """Leave the notes as those of a home in use are: compared with each other, which takes the service minutes once when it rests."""
+    after = 0
+    while rows := catalog.not_compared(project, chains.judge(space), after, 1000):
+        catalog.put_links(rows, chains.judge(space), [])
+        after = rows[-1].id
 
 
 if __name__ == "__main__":
