@@ -1,6 +1,7 @@
 """Which of many old chats answers a question, on files that you bring: ``python -m tests.evaluation.sessions FILE …``.
 
-Reads the JSON of LongMemEval (each question with its own haystack of sessions) and of LoCoMo (conversations with questions about them);
+Reads the JSON of LongMemEval (each question with its own haystack of sessions), of LoCoMo (conversations with questions about them) and of
+BEAM (long conversations in sessions, with questions by ability; one file with a list of its rows);
 their licences keep them out of this repository. The chats are written as Claude Code writes its transcripts, imported without a model,
 indexed with the default one and searched; a session is as good as its best note. Prints how often the right session (any of them) is
 first and among the first five, and the mean reciprocal rank, by kind of question.
@@ -9,6 +10,7 @@ first and among the first five, and the mean reciprocal rank, by kind of questio
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import statistics
 import tempfile
@@ -50,14 +52,18 @@ def main() -> None:
 
 
 def haystacks(data: list[dict[str, Any]]) -> Iterator[Haystack]:
-    """Raises ValueError for what is neither of the two formats."""
+    """Raises ValueError for what is none of the three formats."""
     for number, item in enumerate(data):
         if "haystack_sessions" in item:
             yield _longmemeval(item)
         elif "conversation" in item and "qa" in item:
             yield _locomo(item, str(item.get("sample_id", number)))
+        elif "chat" in item and "probing_questions" in item:
+            yield _beam(item, str(item.get("conversation_id", number)))
         else:
-            raise ValueError(f"item {number} is neither LongMemEval's nor LoCoMo's: it has {', '.join(item)}")
+            raise ValueError(
+                f"item {number} is neither LongMemEval's nor LoCoMo's nor BEAM's: it has {', '.join(item)}"
+            )
 
 
 def _longmemeval(item: dict[str, Any]) -> Haystack:
@@ -86,6 +92,42 @@ def _locomo(item: dict[str, Any], name: str) -> Haystack:
         if right & said.keys():  # questions without an answer have none
             questions.append((f"category {asked.get('category', '')}", asked["question"], right))
     return Haystack(name, said, questions)
+
+
+def _beam(item: dict[str, Any], name: str) -> Haystack:
+    """Messages are known by a number; what a question rests on names some, in lists or by kind, and nothing where there is no answer."""
+    said, holds = {}, {}
+    for number, messages in enumerate(_beam_sessions(item["chat"]), 1):
+        said[f"session_{number}"] = list(_pairs([(turn["role"] == "user", turn["content"]) for turn in messages]))
+        holds[f"session_{number}"] = {turn.get("id") for turn in messages}
+    by_ability = item["probing_questions"]
+    if isinstance(by_ability, str):  # its publisher wrote Python's own notation
+        by_ability = ast.literal_eval(by_ability)
+    questions = []
+    for ability, asked in by_ability.items():
+        for one in asked:
+            wanted = set(_numbers(one.get("source_chat_ids")))
+            if right := {session for session, ids in holds.items() if wanted & ids}:
+                questions.append((ability, one["question"], right))
+    return Haystack(name, said, questions)
+
+
+def _beam_sessions(value: Any) -> Iterator[list[dict[str, Any]]]:
+    """Each session's messages: a list of them, or the ``turns`` of a batch; the longest conversations have them by plan."""
+    if isinstance(value, list) and value and all(isinstance(one, dict) and "role" in one for one in value):
+        yield value
+    elif isinstance(value, dict) and "turns" in value:
+        yield [message for messages in _beam_sessions(value["turns"]) for message in messages]
+    else:
+        for below in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            yield from _beam_sessions(below)
+
+
+def _numbers(value: Any) -> Iterator[int]:
+    if isinstance(value, int):
+        yield value
+    for below in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+        yield from _numbers(below)
 
 
 def _pairs(lines: list[tuple[bool, str]]) -> Iterator[tuple[str, str]]:

@@ -33,6 +33,35 @@ LOCOMO = [
 ]  # fmt: skip
 
 
+_CHAT = [
+    [{"role": "user", "id": 1, "content": "I want to learn the cello."}, {"role": "assistant", "id": 2, "content": "Rent one for a year first."}],
+    [{"role": "user", "id": 3, "content": "The recital is on the ninth of June in the old mill."}, {"role": "assistant", "id": 4, "content": "Three weeks to go, then."}],
+]  # fmt: skip
+_PROBES = {
+    "temporal_reasoning": [{"question": "When is my recital?", "source_chat_ids": {"first": [3]}}],
+    "abstention": [{"question": "What is my teacher's name?"}],
+}
+BEAM = [{"conversation_id": "7", "chat": _CHAT, "probing_questions": str(_PROBES)}]
+
+
+@pytest.mark.parametrize(
+    "chat",
+    [
+        _CHAT,
+        [{"batch_number": n, "turns": [messages]} for n, messages in enumerate(_CHAT)],
+        [{"plan-1": [_CHAT[0]]}, {"plan-2": [_CHAT[1]]}],
+    ],
+    ids=["sessions", "batches", "plans"],
+)
+def test_beam_is_read_in_each_of_its_sizes(chat):
+    (found,) = sessions.haystacks([BEAM[0] | {"chat": chat}])
+    assert found.chats == {
+        "session_1": [("I want to learn the cello.", "Rent one for a year first.")],
+        "session_2": [("The recital is on the ninth of June in the old mill.", "Three weeks to go, then.")],
+    }
+    assert found.questions == [("temporal_reasoning", "When is my recital?", {"session_2"})]
+
+
 def test_both_formats_are_read():
     (long,) = sessions.haystacks(LONGMEMEVAL)
     assert list(long.chats) == ["s1", "s2", "s3"] and long.questions == [
@@ -48,7 +77,9 @@ def test_both_formats_are_read():
 
 @pytest.mark.slow
 def test_the_right_chat_is_ranked_by_its_best_note(capsys):
-    ranks = sessions.ask(sessions.haystacks([*LONGMEMEVAL, *LOCOMO]))
-    assert [(kind, place) for kind, place, _ in ranks] == [("single-session-user", 1), ("category 1", 1)]
-    sessions.table([*ranks, ("category 1", 0, 3.0), ("category 1", 4, 3.0)])
+    ranks = sessions.ask(sessions.haystacks([*LONGMEMEVAL, *LOCOMO, *BEAM]))
+    assert [(kind, place) for kind, place, _ in ranks] == [
+        ("single-session-user", 1), ("category 1", 1), ("temporal_reasoning", 1),
+    ]  # fmt: skip
+    sessions.table([*ranks[:2], ("category 1", 0, 3.0), ("category 1", 4, 3.0)])
     assert capsys.readouterr().out.splitlines()[1].split() == ["category", "1", "3", "0.333", "0.667", "0.417"]
