@@ -325,6 +325,9 @@ def test_two_sessions_at_once_and_the_other_agent_finds_it(lab: Lab):
     clients = ("claude", "codex", "opencode")
     lab.have(*clients)
     lab.ok("plugins", "install", *(CLIENTS[client][0] for client in clients))
+    lab.client(
+        str(lab.bin / "opencode"), "session", "list"
+    )  # it makes its database: two first starts at once fail over that
     say = 'Question {n} <<{{"sleep": 1, "say": "{client} answers number {n}."}}>>'
     turns = [(client, n) for client in clients for n in range(2)]
     sessions = at_once(*((lab.turn, client, say.format(client=client, n=n)) for client, n in turns))

@@ -16,6 +16,7 @@ import hashlib
 import heapq
 import math
 from collections.abc import Iterable
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -74,11 +75,7 @@ class Question(NamedTuple):
 
 
 class Sample:
-    """A collection's sample, to tell how special its chunks are, and what all have in common.
-
-    Attributes:
-        name: another one where ``special`` would say something else.
-    """
+    """A collection's sample, to tell how special its chunks are, and what all have in common."""
 
     def __init__(
         self, ids: list[str], vectors: np.ndarray, scripts: list[str] = [], ordinary: dict[str, np.ndarray] | None = None  # noqa: B006
@@ -103,10 +100,14 @@ class Sample:
         if ids:
             self._mean = -float(self._special.mean()) / _WEIGHT
             self._special += _WEIGHT * self._mean
-        of = hashlib.blake2b("\n".join([*ids, _FORMULA]).encode() + vectors.tobytes(), digest_size=12)
+
+    @cached_property
+    def name(self) -> str:
+        """Another one where ``special`` would say something else. Asked at a start alone: it reads all vectors."""
+        of = hashlib.blake2b("\n".join([*self.ids, _FORMULA]).encode() + self._vectors.tobytes(), digest_size=12)
         for script, common in sorted((self._common or {}).items()):
             of.update(script.encode() + common.tobytes())
-        self.name = of.hexdigest()
+        return of.hexdigest()
 
     def special(self, ids: Iterable[str], vectors: np.ndarray) -> np.ndarray:
         """What each chunk's cosine to a query is corrected by: below 0 for what is nearer to the sample than the sample's own notes are

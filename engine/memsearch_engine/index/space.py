@@ -147,7 +147,7 @@ class Resident:
     @property
     def _unkept(self) -> np.ndarray:
         """The places of the rows of which is not kept how special they are, or another sample said so."""
-        if self._kept_by != self.sample.name or len(self._kept) != len(self.ids):
+        if len(self._kept) != len(self.ids) or self._kept_by != self.sample.name:
             return np.arange(len(self.ids))
         return np.flatnonzero(np.isnan(self._kept))
 

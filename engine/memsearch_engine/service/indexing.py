@@ -396,7 +396,6 @@ class Indexer:
             if job is _REOPEN:
                 works, self._works = self._works, []
                 had_none = self.spaces.serving is None and not self.spaces.was_given_up
-                self.spaces.retire()
                 self._open_space()
                 self._warm()
                 give_back_memory()
