@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from memsearch_engine.home import Home
+from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.hubness import Near, Question, Typical
 from memsearch_engine.index.rows import Filter, Row
-from memsearch_engine.index.space import Resident
+from memsearch_engine.index.space import Resident, Space
+from memsearch_engine.index.sync import scan
 from memsearch_engine.projects import Project
 from memsearch_engine.search.hits import Hit
-from memsearch_engine.search.hybrid import Meant, _rate
+from memsearch_engine.search.hybrid import Meant, _rate, search
+from memsearch_engine.search.query import parse
+from memsearch_engine.settings import Milvus, Settings
 
 from tests.conftest import Box, until
 
@@ -194,3 +201,38 @@ def test_it_is_asked_as_soon_as_it_is_here(box):
     assert "second" not in box.ok("search", "登录测试", "--json", "--explain").json["hits"][0]["scores"]
     box.ok("config", "set", "search.models", "auto")
     until(lambda: health(box)["second"]["vectors"] == 6, 60, "its vectors were kept")
+
+
+class Scripted:
+    """An embedder that finds the query as near to each note as it is told."""
+
+    dimension = 4
+
+    def __init__(self, name: str, english: float, chinese: float, languages: str = "") -> None:
+        self.fingerprint, self.model = name, SimpleNamespace(languages=languages, one_way=False)
+        self._query = np.array([english, chinese, (1 - english**2 - chinese**2) ** 0.5, 0], np.float32)
+
+    def query(self, text: str) -> np.ndarray:
+        return self._query
+
+    def passages(self, texts: list[str], cancelled=lambda: False) -> np.ndarray:
+        return np.stack([np.eye(4, dtype=np.float32)[int("缺货" in text)] for text in texts])
+
+
+def test_a_note_that_only_the_second_model_can_read_comes_before_one_that_both_find_so_so(tmp_path):
+    notes = tmp_path / "notes"
+    notes.mkdir()
+    (notes / "2026-02-01.md").write_text("### 10:00\n- 芯片缺货，暂不更换\n\n### 11:00\n- Moved the warehouse labels\n")
+    home = Home(tmp_path / "home").ensure()
+    project = Project("p", "p", "p", str(tmp_path), str(notes))
+    with (
+        contextlib.closing(Catalog(home.cache_db, writable=True)) as catalog,
+        contextlib.closing(Space(home, Milvus(), Scripted("first", 0.3, 0.1, "English"))) as first,
+        contextlib.closing(Space(home, Milvus(), Scripted("second", 0.3, 0.45), beside=True)) as second,
+    ):
+        scan(catalog, "p", [str(notes)], Settings(), memory=str(notes))
+        for space in (first, second):
+            space.embed(space.missing(catalog, "p"))
+            space.reconcile(catalog, "p", "p")
+        titles = [hit.title for hit in search(catalog, first, [project], parse("shortage"), 5, second=second).hits]
+    assert titles == ["芯片缺货，暂不更换", "Moved the warehouse labels"]
