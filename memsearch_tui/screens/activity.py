@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-import asyncio
 from datetime import datetime
 from typing import Any, ClassVar
 
 from textual.binding import Binding, BindingType
 
+from memsearch_tui.aside import away
 from memsearch_tui.counted import many
 from memsearch_tui.library import Library
 from memsearch_tui.screens.text import LiveScreen
@@ -28,7 +28,7 @@ class ActivityScreen(LiveScreen):
         """Do it in a thread, say what came of it, and read again."""
 
         async def work() -> None:
-            said = await asyncio.to_thread(self._library.retry)
+            said = await away(self._library.retry)
             self.notify(said, markup=False, timeout=5)
             await self.reload()
 

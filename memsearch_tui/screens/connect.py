@@ -41,6 +41,7 @@ class ConnectScreen(Screen[None]):
         self._memory = library.memory
         self._agents: dict[str, Agent] = {}
         self._list = LineList(self._row, moved=self._moved, empty=["looking for agents …"], id="cases")
+        self._status = Static("", id="status", markup=False)
         self._detail = TextView(id="evidence")
         self._stop: threading.Event | None = None
 
@@ -48,7 +49,7 @@ class ConnectScreen(Screen[None]):
         with Container(id="review"):
             yield self._list
             yield self._detail
-        yield Static("", id="status", markup=False)
+        yield self._status
         yield Keys()
 
     async def on_mount(self) -> None:
@@ -57,8 +58,7 @@ class ConnectScreen(Screen[None]):
         await self._read()
 
     def say(self, text: str) -> None:
-        if self.is_mounted:
-            self.query_one("#status", Static).update(text)
+        self._status.update(text)
 
     def _complain(self, error: Exception) -> None:
         self.notify(f"{error}. {getattr(error, 'hint', '')}", severity="error", timeout=8)

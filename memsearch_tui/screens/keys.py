@@ -42,10 +42,11 @@ class KeysScreen(Screen[None]):
                 if item.id and item.description:
                     self._defaults.setdefault(item.id, []).append(item)
         self._list = LineList(self._row, id="keys")
+        self._status = Static("", id="status", markup=False)
 
     def compose(self) -> ComposeResult:
         yield self._list
-        yield Static("", id="status", markup=False)
+        yield self._status
         yield Keys()
 
     def on_mount(self) -> None:
@@ -113,9 +114,7 @@ class KeysScreen(Screen[None]):
             app.settings.tui.keys = keys  # type: ignore[attr-defined]
             app.set_keymap(keys)
             self._list.refresh()
-            self.query_one("#status", Static).update(
-                f"{self._description(name)}: {key or 'the default again'} · kept in the settings"
-            )
+            self._status.update(f"{self._description(name)}: {key or 'the default again'} · kept in the settings")
 
         def failed(error: Exception) -> None:
             self.notify(str(error), severity="error")

@@ -40,13 +40,14 @@ class RelatedScreen(Screen[Item]):
         self._library, self._item, self._entry = library, item, entry
         self.found: list[Related] = []
         self._list = LineList(self._row, empty=["looking …"])
+        self._status = Static("", id="status", markup=False)
         self._answers: list[
             list[tuple[str, str, bool | None]]
         ] = []  # (newer, older, what was said before), the last one last
 
     def compose(self) -> ComposeResult:
         yield self._list
-        yield Static("", id="status", markup=False)
+        yield self._status
         yield Keys()
 
     def on_mount(self) -> None:
@@ -81,7 +82,7 @@ class RelatedScreen(Screen[Item]):
         """Say whether the note under the cursor amends those that it is said to amend."""
         key = self._list.key
         if key is None or not self.found[key].amends:
-            self.query_one("#status", Static).update("Of this one it is not said that it amends another.")
+            self._status.update("Of this one it is not said that it amends another.")
             return
         found = self.found[key]
         answer: list[tuple[str, str, bool | None]] = [(found.item.entry_id, older, yes) for older in found.amends]
@@ -99,7 +100,7 @@ class RelatedScreen(Screen[Item]):
 
         def done(before: list[tuple[str, str, bool | None]]) -> None:
             then(before)
-            self.query_one("#status", Static).update(told)
+            self._status.update(told)
             self.run_worker(self._look(), group="related")
 
         def failed(error: Exception) -> None:

@@ -53,13 +53,14 @@ class ReviewScreen(Screen[Item]):
         self._decided: list[tuple[int, Case, Callable[[], str] | None]] = before._decided if before else []
         self._at: str | None = before.at if before else None
         self._list = LineList(self._row, moved=self._moved, id="cases")
+        self._status = Static("", id="status", markup=False)
         self._detail = TextView(id="evidence")
 
     def compose(self) -> ComposeResult:
         with Container(id="review"):
             yield self._list
             yield self._detail
-        yield Static("", id="status", markup=False)
+        yield self._status
         yield Keys()
 
     async def on_mount(self) -> None:
@@ -76,7 +77,7 @@ class ReviewScreen(Screen[Item]):
         return self._list.key
 
     def say(self, text: str) -> None:
-        self.query_one("#status", Static).update(text)
+        self._status.update(text)
 
     def _complain(self, error: Exception) -> None:
         self.notify(str(error), severity="error", timeout=8)

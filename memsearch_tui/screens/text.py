@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Any, ClassVar
 
 from memsearch_engine import MemsearchError, all_agents
@@ -12,6 +12,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding, BindingType
 from textual.screen import Screen
 
+from memsearch_tui.aside import away
 from memsearch_tui.counted import many
 from memsearch_tui.library import Library
 from memsearch_tui.widgets.footer import Keys
@@ -75,16 +76,16 @@ class TextScreen(Screen[None]):
     def __init__(self, title: str, rows: list[Row]) -> None:
         super().__init__()
         self._title, self._rows = title, rows
+        self._view = TextView()
 
     def compose(self) -> ComposeResult:
-        yield TextView()
+        yield self._view
         yield Keys()
 
     def on_mount(self) -> None:
-        view = self.query_one(TextView)
-        view.border_title = self._title
-        view.show(self._rows)
-        view.focus()
+        self._view.border_title = self._title
+        self._view.show(self._rows)
+        self._view.focus()
 
     def action_leave(self) -> None:
         self.dismiss(None)
@@ -117,8 +118,8 @@ class LiveScreen(TextScreen):
         self.run_worker(self.reload(), exclusive=True, group="read")
 
     async def reload(self) -> None:
-        self._rows = await asyncio.to_thread(self._read)
-        self.query_one(TextView).show(self._rows, keep_place=True)
+        self._rows = await away(self._read)
+        self._view.show(self._rows, keep_place=True)  # it may have been left meanwhile: then nobody sees it
 
 
 class HealthScreen(LiveScreen):
@@ -150,7 +151,7 @@ class HealthScreen(LiveScreen):
 
     async def _bring(self, name: str) -> None:
         try:
-            await asyncio.to_thread(self._library.bring_model, name)
+            await away(partial(self._library.bring_model, name))
             self.notify(f"{name} is here: the notes are read by it in the background")
         except MemsearchError as error:
             self.notify(f"{error}\n{error.hint}", severity="error", timeout=12)

@@ -19,7 +19,7 @@ from memsearch_tui.library import Library, Standing
 from memsearch_tui.screens.activity import ActivityScreen
 from memsearch_tui.screens.projects import ProjectsScreen
 from memsearch_tui.screens.review import ReviewScreen
-from memsearch_tui.screens.text import HelpScreen, TextScreen
+from memsearch_tui.screens.text import HelpScreen, LiveScreen, TextScreen
 from memsearch_tui.widgets.lines import LineList, TextView
 from memsearch_tui.widgets.query import FilterSuggester
 from tests.tui.test_flows import drive, settled, shown, titles
@@ -217,6 +217,23 @@ def test_help_opens_over_health_and_activity_with_their_keys_and_not_over_itself
         assert titles(app)
 
     drive(app, steps, (120, 80))
+
+
+def test_what_is_read_for_a_screen_that_was_left_meanwhile_harms_nothing(world):
+    app = world.app()
+
+    async def steps(pilot):
+        for key in ("f3", "f4"):
+            await pilot.press(key)
+            screen = app.screen
+            assert isinstance(screen, LiveScreen)
+            await pilot.press("escape")
+            await settled(pilot)
+            assert not screen.is_running
+            await screen.reload()
+        assert titles(app)
+
+    drive(app, steps, (120, 40))
 
 
 SECRET = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
