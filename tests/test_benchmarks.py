@@ -18,6 +18,7 @@ SMALL = {
     "index.py": "--chunks 120 --days 5 --times 1 --changes 1",
     "longterm.py": "--memories 20 --jobs 10",
     "mcp_servers.py": "--servers 2 --chunks 100",
+    "prompts.py": "--voices data --noise 5",
     "quality.py": "--routine 10 --sample 10",
     "redaction.py": "",
     "second_model.py": "--chunks 150 --requests 3",

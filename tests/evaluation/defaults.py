@@ -67,6 +67,7 @@ def _set(module: object, name: str, value: object) -> Callable[[], contextlib.Ab
 
 CHANGES: dict[str, Callable[[], contextlib.AbstractContextManager[object]]] = {
     "what a note is near to anyway taken off": _set(hubness, "_WEIGHT", 1e-9),
+    "a bound to what being unlike others adds": _set(hubness, "_MOST", 9.0),
     "coverage beside BM25": _set(hybrid, "_coverage", lambda catalog, rows, idf: dict.fromkeys(rows, 0.0)),
     "what was asked, before the note": _as_it_is,
     "more weight for words where a name is asked": _set(hybrid, "_NAMES_WEIGHT", 0.5),

@@ -127,6 +127,25 @@ def test_what_stands_apart_takes_no_place_among_the_nearest():
     assert {name for name, _ in held.nearest(asked, 3, Filter(kinds=("native",)))} <= {f"c{n}" for n in range(5)}
 
 
+def test_what_is_unlike_all_others_does_not_come_first_for_that_whatever_is_asked():
+    random = np.random.default_rng(3)
+
+    def vector(*parts: tuple[int, float], noise: float) -> np.ndarray:
+        mixed = noise * random.normal(size=DIMENSION) / DIMENSION**0.5
+        for axis, share in parts:
+            mixed[axis] += share
+        return (mixed / np.linalg.norm(mixed)).astype(np.float32)
+
+    vectors = {f"routine{i:03d}": vector((0, 1.0), noise=0.3) for i in range(500)}
+    vectors["matter"] = vector((0, 0.4), (1, 0.8), noise=0.0)
+    vectors["another language"] = vector((2, 1.0), noise=0.0)
+    held = Resident([(name, SCALARS, one.tobytes()) for name, one in vectors.items()], DIMENSION)
+    near = held.cosines(Question(vector((1, 0.6), (2, 0.3), (3, 0.7), noise=0.0)), ["matter", "another language"])
+    assert near["another language"].cosine + 0.15 < near["matter"].cosine
+    assert near["another language"].special == pytest.approx(near["matter"].special)
+    assert near["another language"].special > 0.1
+
+
 class Notes:
     """A project's notes in a space of random vectors."""
 
@@ -150,7 +169,7 @@ class Notes:
         with contextlib.closing(Space(self.home, Milvus(), self, beside=True)) as space:
             compared.clear()
             space.warm("p")
-            found = sum(compared) - 40  # the sample's own notes
+            found = sum(compared)
             held = space._resident_of("p")
             kept = [(str(name), SCALARS, vector.tobytes()) for name, vector in zip(held.ids, held.matrix)]
             assert by_id(held) == by_id(Resident(kept, DIMENSION))

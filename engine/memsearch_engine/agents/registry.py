@@ -9,6 +9,7 @@ it is asked for. Standard library only: hooks ask, and count milliseconds.
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from types import ModuleType
 from typing import NamedTuple
@@ -98,7 +99,13 @@ def live() -> tuple[str, ...]:
 
 def agent(name: str) -> Agent:
     """The facts of an agent. Raises KeyError where none is called so."""
-    found: Agent = import_module(PACKAGES[name]).AGENT
+    return _facts(PACKAGES[name])
+
+
+@cache
+def _facts(package: str) -> Agent:
+    """Kept, since every anchor that is read asks for all of them."""
+    found: Agent = import_module(package).AGENT
     return found
 
 
@@ -127,6 +134,7 @@ def part(name: str, which: str) -> ModuleType | None:
 
 def owner(kind: str, path: str) -> str:
     """Whose an anchor is that names no agent: the one with its mark in the path before those that take any; '' where nobody's."""
-    theirs = [one for one in everyone() if one.anchor_path and one.anchor_path in path and kind in one.anchor.split()]
-    theirs += [one for one in everyone() if kind and kind == one.anchor and not one.anchor_path]
+    known = everyone()
+    theirs = [one for one in known if one.anchor_path and one.anchor_path in path and kind in one.anchor.split()]
+    theirs += [one for one in known if kind and kind == one.anchor and not one.anchor_path]
     return theirs[0].name if theirs else ""
