@@ -12,7 +12,7 @@ import os
 import secrets
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,6 +42,22 @@ class Database(sqlite3.Connection):
             return super().executescript(sql_script)
         except UnicodeDecodeError as error:
             raise sqlite3.DatabaseError("malformed database schema") from error
+
+
+@contextlib.contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing, and nobody else writes meanwhile. *db*: in autocommit mode.
+
+    A full disk, and a few more errors, end the transaction by themselves (SQLite, lang_transaction.html).
+    """
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
 
 
 def write_ahead(db: sqlite3.Connection, within_s: float = 20.0) -> None:
@@ -77,18 +93,13 @@ def bring_up(db: sqlite3.Connection, path: Path, steps: Sequence[Step], backups:
     """
     if _known(layout_of(db), path, steps) == len(steps):
         return
-    db.execute("BEGIN IMMEDIATE")  # waits for another process that does the same; then there may be nothing left to do
-    try:
+    with transaction(db):  # waits for another process that does the same; then there may be nothing left to do
         layout = _known(layout_of(db), path, steps)
         if layout < len(steps) and tables_of(db):
             _keep(path, backups, layout)
         for step in steps[layout:]:
             step(db)
         db.execute(f"PRAGMA user_version={len(steps)}")
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")
 
 
 def _known(layout: int, path: Path, steps: Sequence[Step]) -> int:

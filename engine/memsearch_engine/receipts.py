@@ -17,7 +17,8 @@ from memsearch_engine.agents import registry
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
-from memsearch_engine.state import transaction, using
+from memsearch_engine.migrate import transaction
+from memsearch_engine.state import using
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS injected_texts (

@@ -13,11 +13,11 @@ import time
 
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
-from memsearch_engine.migrate import Database
+from memsearch_engine.migrate import Database, transaction
 from memsearch_engine.place import has_notes
 from memsearch_engine.projects import Place, Project, clean_remote, identity_of, slug_of
 from memsearch_engine.repository import fingerprint
-from memsearch_engine.state import complaining, connect, transaction
+from memsearch_engine.state import complaining, connect
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS projects (

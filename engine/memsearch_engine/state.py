@@ -96,15 +96,3 @@ def complaining(home: Home) -> Iterator[None]:
             else "nothing was changed; try again, or see `memsearch doctor`"
         )
         raise Unreachable(f"{home.state_db} can't be used: {error}", hint) from error
-
-
-@contextlib.contextmanager
-def transaction(db: sqlite3.Connection) -> Iterator[None]:
-    """All or nothing, and nobody else writes meanwhile."""
-    db.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    except BaseException:
-        db.execute("ROLLBACK")
-        raise
-    db.execute("COMMIT")

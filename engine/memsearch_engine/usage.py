@@ -14,7 +14,8 @@ from collections.abc import Iterable
 import msgspec
 
 from memsearch_engine.home import Home
-from memsearch_engine.state import transaction, using
+from memsearch_engine.migrate import transaction
+from memsearch_engine.state import using
 
 WEIGHTS = {"cited": 1.0, "read": 0.25}
 _ID = "[0-9a-f]{8}(?:[0-9a-f]{4})?"

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from memsearch_engine.journal import history
-from memsearch_engine.migrate import bring_up, layout_of, tables_of, write_ahead
+from memsearch_engine.migrate import bring_up, layout_of, tables_of, transaction, write_ahead
 from memsearch_engine.state import _STEPS
 
 from tests.conftest import Box
@@ -219,3 +219,30 @@ def test_a_turn_that_an_older_program_deleted_since_stays_deleted(tmp_path):
     again = history.History(path)
     assert again.deleted_turn("0123456789abcdef0123") and not again.deleted_turn("0123456789abcdef0124")
     again.close()
+
+
+@pytest.mark.parametrize(
+    ("ending", "said"),
+    [("INSERT OR ROLLBACK INTO notes VALUES (1)", "UNIQUE constraint failed"), ("NO SUCH WORD", "syntax error")],
+)
+def test_what_ends_a_transaction_is_said_also_where_sqlite_has_ended_it_by_itself(tmp_path, ending, said):
+    with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as db:
+        db.execute("CREATE TABLE notes (id INTEGER PRIMARY KEY)")
+        db.execute("INSERT INTO notes VALUES (1)")
+        with pytest.raises(sqlite3.Error, match=said), transaction(db):
+            db.execute("INSERT INTO notes VALUES (2)")
+            db.execute(ending)
+        with transaction(db):
+            db.execute("INSERT INTO notes VALUES (3)")
+        assert [name for (name,) in db.execute("SELECT id FROM notes ORDER BY id")] == [1, 3]
+
+
+def test_a_commit_that_fails_leaves_no_transaction_open(tmp_path):
+    with closing(sqlite3.connect(tmp_path / "a.db", isolation_level=None)) as db:
+        db.execute("PRAGMA foreign_keys=ON")
+        db.execute("CREATE TABLE notes (id INTEGER PRIMARY KEY, of REFERENCES notes DEFERRABLE INITIALLY DEFERRED)")
+        with pytest.raises(sqlite3.IntegrityError), transaction(db):
+            db.execute("INSERT INTO notes VALUES (1, 7)")
+        with transaction(db):
+            db.execute("INSERT INTO notes VALUES (1, NULL)")
+        assert db.execute("SELECT count(*) FROM notes").fetchone() == (1,)

@@ -18,7 +18,7 @@ import msgspec
 from memsearch_engine.actions import work
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home, private
-from memsearch_engine.migrate import Database, write_ahead
+from memsearch_engine.migrate import Database, transaction, write_ahead
 from memsearch_engine.transcripts.model import Turn
 
 _LAYOUT = 1
@@ -103,8 +103,7 @@ class Actions:
         key = (turn.agent, turn.session, turn.turn)
         try:
             db = self._db()
-            db.execute("BEGIN IMMEDIATE")
-            try:
+            with transaction(db):
                 self._drop(
                     db, db.execute("SELECT id FROM turns WHERE agent=? AND session=? AND turn=?", key).fetchall()
                 )
@@ -122,10 +121,6 @@ class Actions:
                 )
                 oldest = db.execute("SELECT id FROM turns WHERE id<=?", ((name or 0) - _MAX_TURNS,))
                 self._drop(db, oldest.fetchall())  # those noted first
-                db.execute("COMMIT")
-            except BaseException:
-                db.execute("ROLLBACK")
-                raise
         except (sqlite3.Error, OSError) as error:
             raise Unreachable(f"{self.path} can't be written: {error}", "move it aside: it is made again") from error
 
@@ -145,17 +140,15 @@ class Actions:
                 write_ahead(db)
                 db.execute("PRAGMA synchronous=NORMAL")
                 db.execute("PRAGMA secure_delete=ON")
-                db.execute("BEGIN IMMEDIATE")
-                layout = db.execute("PRAGMA user_version").fetchone()[0]
-                if layout > _LAYOUT:
-                    db.execute("ROLLBACK")
-                    raise sqlite3.OperationalError("a newer memsearch has written it")
-                if layout != _LAYOUT:  # derived: an older layout is thrown away
-                    for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type='table'").fetchall():
-                        db.execute(f"DROP TABLE {table}")
-                    for statement in _SCHEMA.split(";"):
-                        db.execute(statement)
-                db.execute("COMMIT")
+                with transaction(db):
+                    layout = db.execute("PRAGMA user_version").fetchone()[0]
+                    if layout > _LAYOUT:
+                        raise sqlite3.OperationalError("a newer memsearch has written it")
+                    if layout != _LAYOUT:  # derived: an older layout is thrown away
+                        for (table,) in db.execute("SELECT name FROM sqlite_master WHERE type='table'").fetchall():
+                            db.execute(f"DROP TABLE {table}")
+                        for statement in _SCHEMA.split(";"):
+                            db.execute(statement)
             except sqlite3.Error:
                 db.close()
                 raise

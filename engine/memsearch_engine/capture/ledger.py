@@ -16,8 +16,8 @@ import msgspec
 
 from memsearch_engine.agents import registry
 from memsearch_engine.home import Home
-from memsearch_engine.migrate import Database
-from memsearch_engine.state import complaining, connect, transaction
+from memsearch_engine.migrate import Database, transaction
+from memsearch_engine.state import complaining, connect
 
 #: captured: in the journal. trivial: nothing to remember. ours: memsearch asked a model. deleted: the owner deleted it. homeless: its folder is gone.
 #: new: seen in a transcript and not taken. failed: taking it raised, ``reason`` says what.

@@ -24,6 +24,7 @@ from memsearch_engine.journal.write import Journal, Target
 from memsearch_engine.llm import native, spend
 from memsearch_engine.llm.providers import ModelError, complete
 from memsearch_engine.llm.tokens import estimate
+from memsearch_engine.migrate import transaction
 from memsearch_engine.secrets.scan import redact
 from memsearch_engine.settings import Settings, Summarize
 from memsearch_engine.state import using
@@ -152,8 +153,7 @@ def work(home: Home, journal: Journal, settings: Settings, *, limit: int = 20) -
 def _next(home: Home) -> SummaryJob | None:
     """Claim the job that is due longest; a claim that died is due again after five minutes."""
     now = time.time()
-    with using(home, _SCHEMA) as db:
-        db.execute("BEGIN IMMEDIATE")
+    with using(home, _SCHEMA) as db, transaction(db):
         row = db.execute(
             "SELECT agent, session, turn, memory, path, entry_id, hash, transcript, tries FROM summaries "
             "WHERE state='waiting' AND next_at <= ? ORDER BY next_at LIMIT 1",
@@ -161,7 +161,6 @@ def _next(home: Home) -> SummaryJob | None:
         ).fetchone()
         if row:
             db.execute("UPDATE summaries SET next_at=? WHERE agent=? AND session=? AND turn=?", (now + 300, *row[:3]))
-        db.execute("COMMIT")
     return SummaryJob(*row) if row else None
 
 

@@ -21,7 +21,7 @@ from memsearch_engine.ground.finding import Checked, Reference, Standing
 from memsearch_engine.index.rows import APART, LONGTERM_KINDS, CatalogBroken, Row, Title, decode_marks, decoder
 from memsearch_engine.journal.files import DayFile
 from memsearch_engine.journal.model import Entry
-from memsearch_engine.migrate import Database, write_ahead
+from memsearch_engine.migrate import Database, transaction, write_ahead
 
 if TYPE_CHECKING:
     from memsearch_engine.index.chunk import Chunk
@@ -285,13 +285,8 @@ class Catalog:
     def transaction(self) -> Iterator[sqlite3.Connection]:
         with self._write_lock:
             db = self._db()
-            db.execute("BEGIN IMMEDIATE")
-            try:
+            with transaction(db):
                 yield db
-            except BaseException:
-                db.execute("ROLLBACK")
-                raise
-            db.execute("COMMIT")
             self._writes += 1
 
     def query(self, sql: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:

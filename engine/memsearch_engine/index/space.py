@@ -26,7 +26,7 @@ from memsearch_engine.index.embed import Embedder, ordinary
 from memsearch_engine.index.hubness import SAMPLE, Near, Question, Sample, Typical, sampled
 from memsearch_engine.index.rows import APART, Filter
 from memsearch_engine.index.store import Nowhere, Store, StoreBusy, StoreRow, open_store
-from memsearch_engine.migrate import Database, write_ahead
+from memsearch_engine.migrate import Database, transaction, write_ahead
 from memsearch_engine.settings import Embedding, Milvus
 
 _LAYOUT = 1
@@ -317,15 +317,8 @@ class Space:
     @contextlib.contextmanager
     def _transaction(self) -> Iterator[None]:
         """What is written in it stands whole or not at all; with the lock."""
-        with self._lock:
-            self._db.execute("BEGIN")
-            try:
-                yield
-            except BaseException:
-                if self._db.in_transaction:  # a full disk has ended it
-                    self._db.execute("ROLLBACK")
-                raise
-            self._db.execute("COMMIT")
+        with self._lock, transaction(self._db):
+            yield
 
     def close(self) -> None:
         self.store.close()

@@ -19,7 +19,7 @@ import msgspec
 
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import private
-from memsearch_engine.migrate import Database, bring_up, tables_of, write_ahead
+from memsearch_engine.migrate import Database, bring_up, tables_of, transaction, write_ahead
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS changes (
@@ -266,13 +266,8 @@ class History:
         with self._lock:
             db = self._db()
             try:
-                db.execute("BEGIN IMMEDIATE")
-                try:
+                with transaction(db):
                     yield db
-                except BaseException:
-                    db.execute("ROLLBACK")
-                    raise
-                db.execute("COMMIT")
             except sqlite3.Error as error:
                 raise _unusable(self._path, error) from error
 

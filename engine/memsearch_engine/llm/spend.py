@@ -9,8 +9,9 @@ import msgspec
 
 from memsearch_engine.home import Home
 from memsearch_engine.llm.reply import ModelError, Reply
+from memsearch_engine.migrate import transaction
 from memsearch_engine.settings import Llm
-from memsearch_engine.state import transaction, using
+from memsearch_engine.state import using
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS spend (

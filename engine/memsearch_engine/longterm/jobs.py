@@ -25,7 +25,8 @@ import msgspec
 
 from memsearch_engine.errors import Conflict, MemsearchError, SettingsError
 from memsearch_engine.home import Home, lock
-from memsearch_engine.state import transaction, using
+from memsearch_engine.migrate import transaction
+from memsearch_engine.state import using
 
 Kind = Literal["extract", "consolidate", "project_review", "user_profile", "memory_to_skill"]
 #: The outcome of a job that had nothing to do: no pause follows it.

@@ -34,10 +34,11 @@ from memsearch_engine.longterm.asking import Asker
 from memsearch_engine.longterm.jobs import NOTHING_TO_DO, Claim, Jobs, Refusal
 from memsearch_engine.longterm.reading import Material
 from memsearch_engine.longterm.review import Hunk, units
+from memsearch_engine.migrate import transaction
 from memsearch_engine.projects import Project
 from memsearch_engine.secrets.scan import redact
 from memsearch_engine.settings import Settings, Task
-from memsearch_engine.state import transaction, using
+from memsearch_engine.state import using
 from memsearch_engine.usage import cited
 
 T = TypeVar("T")

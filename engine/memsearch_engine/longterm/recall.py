@@ -25,11 +25,12 @@ from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.longterm import living, review, searchable, workspace
 from memsearch_engine.longterm.facts import facts as remembered
 from memsearch_engine.longterm.store import DAY_S, SCHEMA, SessionMemories, id_of, plain_line
+from memsearch_engine.migrate import transaction
 from memsearch_engine.place import has_notes
 from memsearch_engine.projects import Project
 from memsearch_engine.registry import Registry
 from memsearch_engine.settings import Settings
-from memsearch_engine.state import transaction, using
+from memsearch_engine.state import using
 from memsearch_engine.usage import totals, without_citations
 
 _HEAD = (

@@ -22,7 +22,8 @@ from memsearch_engine.journal.disk import locked
 from memsearch_engine.longterm import workspace
 from memsearch_engine.longterm.store import SessionMemories, plain_line
 from memsearch_engine.longterm.workspace import ArtifactSection, InvalidArtifacts
-from memsearch_engine.state import transaction, using
+from memsearch_engine.migrate import transaction
+from memsearch_engine.state import using
 from memsearch_engine.usage import cited
 
 Verdict = Literal["accepted", "rejected"]

@@ -12,7 +12,8 @@ import msgspec
 
 from memsearch_engine.home import Home
 from memsearch_engine.longterm.store import DAY_S
-from memsearch_engine.state import transaction, using
+from memsearch_engine.migrate import transaction
+from memsearch_engine.state import using
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS longterm_stood (

@@ -12,7 +12,8 @@ import msgspec
 
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
-from memsearch_engine.state import complaining, connect, transaction
+from memsearch_engine.migrate import transaction
+from memsearch_engine.state import complaining, connect
 from memsearch_engine.sync.layout import owner
 
 _SCHEMA = """

@@ -16,7 +16,7 @@ import msgspec
 
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home, private
-from memsearch_engine.migrate import Database, bring_up, write_ahead
+from memsearch_engine.migrate import Database, bring_up, transaction, write_ahead
 from memsearch_engine.transcripts.model import ToolCall, Turn, TurnName
 
 _SCHEMA = """
@@ -101,8 +101,7 @@ class Archive:
             if row and row[0] == name:
                 return False
             now = at or time.time()
-            db.execute("BEGIN IMMEDIATE")
-            try:
+            with transaction(db):
                 if not db.execute("SELECT 1 FROM contents WHERE digest=?", (name,)).fetchone():
                     packed = zstandard.ZstdCompressor(level=_LEVEL).compress(raw)
                     db.execute(
@@ -115,10 +114,6 @@ class Archive:
                 )
                 if row:
                     self._drop_unnamed(db, row[0])
-                db.execute("COMMIT")
-            except BaseException:
-                db.execute("ROLLBACK")
-                raise
         except sqlite3.Error as error:
             raise Unreachable(f"the evidence archive {self.path} can't be written: {error}") from error
         return True

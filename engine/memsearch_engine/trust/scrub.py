@@ -33,7 +33,7 @@ from memsearch_engine.journal.shared import list_notes
 from memsearch_engine.longterm import living, skills, workspace
 from memsearch_engine.longterm.jobs import learning
 from memsearch_engine.longterm.workspace import Baseline
-from memsearch_engine.migrate import Database, write_ahead
+from memsearch_engine.migrate import Database, transaction, write_ahead
 from memsearch_engine.place import shared_beside
 from memsearch_engine.projects import Project
 from memsearch_engine.secrets.scan import Finding, find
@@ -384,20 +384,21 @@ def _clean_database(path: Path, forms: Forms) -> None:
         db.execute("PRAGMA secure_delete=ON")
         write_ahead(db)
         db.create_function("scrubbed", 1, lambda value: _scrubbed_value(value, forms), deterministic=True)
-        db.execute("BEGIN IMMEDIATE")
-        tables = [
-            name
-            for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type='table' AND name NOT LIKE 'sqlite_%'")
-        ]
-        for table in tables:
-            quoted = table.replace('"', '""')
-            for _, column, *_ in db.execute(f'PRAGMA table_info("{quoted}")').fetchall():
-                name = column.replace('"', '""')
-                db.execute(
-                    f'UPDATE OR REPLACE "{quoted}" SET "{name}"=scrubbed("{name}") '
-                    f'WHERE typeof("{name}") IN (\'text\',\'blob\') AND scrubbed("{name}") IS NOT "{name}"'
+        with transaction(db):
+            tables = [
+                name
+                for (name,) in db.execute(
+                    "SELECT name FROM sqlite_master WHERE type='table' AND name NOT LIKE 'sqlite_%'"
                 )
-        db.execute("COMMIT")
+            ]
+            for table in tables:
+                quoted = table.replace('"', '""')
+                for _, column, *_ in db.execute(f'PRAGMA table_info("{quoted}")').fetchall():
+                    name = column.replace('"', '""')
+                    db.execute(
+                        f'UPDATE OR REPLACE "{quoted}" SET "{name}"=scrubbed("{name}") '
+                        f'WHERE typeof("{name}") IN (\'text\',\'blob\') AND scrubbed("{name}") IS NOT "{name}"'
+                    )
         db.execute("VACUUM")
         db.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     finally:
