@@ -6,14 +6,10 @@ what comes back is untrusted, and its caller checks it.
 
 from __future__ import annotations
 
-import http.client
 import json
 import re
-import urllib.error
-import urllib.request
 from typing import Any
 
-from memsearch_engine import network
 from memsearch_engine.errors import SettingsError
 from memsearch_engine.llm import native
 from memsearch_engine.llm.reply import ModelError, Reply
@@ -138,6 +134,12 @@ def configured(llm: Llm, provider: str, model: str = "") -> tuple[Provider, str]
 
 def post(provider: Provider, body: dict[str, Any], timeout_s: float) -> dict[str, Any]:
     """One request of the provider's own protocol. Raises ModelError."""
+    import http.client  # here, since every command that writes a note would pay for TLS
+    import urllib.error
+    import urllib.request
+
+    from memsearch_engine import network
+
     base = (provider.base_url or _BASES[provider.type]).rstrip("/")
     key = secret(provider.api_key or f"env:{provider.type.upper()}_API_KEY")
     headers = {"Content-Type": "application/json"}
