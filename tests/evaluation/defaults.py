@@ -37,7 +37,7 @@ def main() -> None:
         default = ranks(folder, options.routine, both=options.both)
         print(f"the default: {_share(default)}\n")
         print(f"{'without':44s} {'right in five':>22s} {'MRR':>24s}   won / lost by the default")
-        for name, change in CHANGES.items():
+        for name, change in (CHANGES | (CHANGES_OF_TWO if options.both else {})).items():
             with change():
                 other = ranks(folder, options.routine, both=options.both, **KEYWORDS.get(name, {}))
             print(f"{name:44s} {_difference(default, other)}")
@@ -75,6 +75,11 @@ CHANGES: dict[str, Callable[[], contextlib.AbstractContextManager[object]]] = {
     "words (meaning alone)": _as_it_is,
     "meaning (BM25 alone)": _as_it_is,
     "scores (RRF by ranks)": _as_it_is,
+}
+#: Where both models are asked.
+CHANGES_OF_TWO: dict[str, Callable[[], contextlib.AbstractContextManager[object]]] = {
+    "less weight for words": _set(hybrid, "_WORDS_WEIGHT_BESIDE_TWO", 0.5),
+    "notes in a foreign script by the second": _set(hybrid, "_FOREIGN_NOTE", hybrid._SHARES),
 }
 KEYWORDS: dict[str, dict] = {
     "what was asked, before the note": {"prompts": False},

@@ -204,35 +204,56 @@ def test_it_is_asked_as_soon_as_it_is_here(box):
 
 
 class Scripted:
-    """An embedder that finds the query as near to each note as it is told."""
+    """An embedder that finds the query so near to notes, and so near to those that have a *sign*."""
 
     dimension = 4
 
-    def __init__(self, name: str, english: float, chinese: float, languages: str = "") -> None:
+    def __init__(self, name: str, others: float, signed: float, languages: str = "", sign: str = "缺货") -> None:
         self.fingerprint, self.model = name, SimpleNamespace(languages=languages, one_way=False)
-        self._query = np.array([english, chinese, (1 - english**2 - chinese**2) ** 0.5, 0], np.float32)
+        self._query = np.array([others, signed, (1 - others**2 - signed**2) ** 0.5, 0], np.float32)
+        self._sign = sign
 
     def query(self, text: str) -> np.ndarray:
         return self._query
 
     def passages(self, texts: list[str], cancelled=lambda: False) -> np.ndarray:
-        return np.stack([np.eye(4, dtype=np.float32)[int("缺货" in text)] for text in texts])
+        return np.stack([np.eye(4, dtype=np.float32)[int(self._sign in text)] for text in texts])
+
+
+@contextlib.contextmanager
+def two_models(folder, text: str, first: Scripted, second: Scripted):
+    """Notes in a catalog and in the spaces of two models. Yields a function: query, whether both are asked -> titles."""
+    notes = folder / "notes"
+    notes.mkdir()
+    (notes / "2026-02-01.md").write_text(text)
+    home = Home(folder / "home").ensure()
+    project = Project("p", "p", "p", str(folder), str(notes))
+    with (
+        contextlib.closing(Catalog(home.cache_db, writable=True)) as catalog,
+        contextlib.closing(Space(home, Milvus(), first)) as one,
+        contextlib.closing(Space(home, Milvus(), second, beside=True)) as other,
+    ):
+        scan(catalog, "p", [str(notes)], Settings(), memory=str(notes))
+        for space in (one, other):
+            space.embed(space.missing(catalog, "p"))
+            space.reconcile(catalog, "p", "p")
+        yield lambda query, both=True: [
+            hit.title for hit in search(catalog, one, [project], parse(query), 5, second=other if both else None).hits
+        ]
 
 
 def test_a_note_that_only_the_second_model_can_read_comes_before_one_that_both_find_so_so(tmp_path):
-    notes = tmp_path / "notes"
-    notes.mkdir()
-    (notes / "2026-02-01.md").write_text("### 10:00\n- 芯片缺货，暂不更换\n\n### 11:00\n- Moved the warehouse labels\n")
-    home = Home(tmp_path / "home").ensure()
-    project = Project("p", "p", "p", str(tmp_path), str(notes))
-    with (
-        contextlib.closing(Catalog(home.cache_db, writable=True)) as catalog,
-        contextlib.closing(Space(home, Milvus(), Scripted("first", 0.3, 0.1, "English"))) as first,
-        contextlib.closing(Space(home, Milvus(), Scripted("second", 0.3, 0.45), beside=True)) as second,
-    ):
-        scan(catalog, "p", [str(notes)], Settings(), memory=str(notes))
-        for space in (first, second):
-            space.embed(space.missing(catalog, "p"))
-            space.reconcile(catalog, "p", "p")
-        titles = [hit.title for hit in search(catalog, first, [project], parse("shortage"), 5, second=second).hits]
-    assert titles == ["芯片缺货，暂不更换", "Moved the warehouse labels"]
+    text = "### 10:00\n- 芯片缺货，暂不更换\n\n### 11:00\n- Moved the warehouse labels\n"
+    models = Scripted("first", 0.3, 0.1, "English"), Scripted("second", 0.3, 0.45)
+    with two_models(tmp_path, text, *models) as asked:
+        assert asked("shortage") == ["芯片缺货，暂不更换", "Moved the warehouse labels"]
+
+
+def test_what_two_models_say_outweighs_words_that_it_may_be_said_in(tmp_path):
+    text = "### 10:00\n- Broken shelf labels were moved\n\n### 11:00\n- The rack gave way under its load\n"
+    models = Scripted("first", 0.2, 0.5, sign="rack"), Scripted("second", 0.2, 0.5, sign="rack")
+    by_words = ["Broken shelf labels were moved", "The rack gave way under its load"]
+    with two_models(tmp_path, text, *models) as asked:
+        assert asked("broken shelf", both=False) == by_words
+        assert asked("broken shelf") == by_words[::-1]
+        assert asked("broken_shelf labels") == by_words  # what is only ever written one way

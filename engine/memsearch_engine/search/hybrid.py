@@ -49,8 +49,9 @@ _RRF_K = 60
 _WORTH_SAYING = 0.02
 _OVERFETCH = 100
 #: How much a full word match weighs beside a cosine of 1 (chosen on tests/evaluation, see README): more where the
-#: query has something that is only ever written one way (an identifier, a path, a ticket, an error's name).
-_WORDS_WEIGHT, _NAMES_WEIGHT = 0.5, 1.0
+#: query has something that is only ever written one way (an identifier, a path, a ticket, an error's name), less where two models say
+#: what is meant.
+_WORDS_WEIGHT, _WORDS_WEIGHT_BESIDE_TWO, _NAMES_WEIGHT = 0.5, 0.25, 1.0
 _NAME = re.compile(r"\w[_./:@#-]\w|[a-z][A-Z]|\d{2}|[A-Z]{2}|`")
 #: A model that knows only English says little about other scripts.
 _FOREIGN_DENSE_WEIGHT = 0.05
@@ -183,7 +184,9 @@ def _fused(
         covered = _coverage(catalog, rows, idf)
         # what has no vector yet may mean it as well as what was found: else a word that it alone has would not bring it up
         unknown = sum(in_list.values()) / len(in_list) if in_list and (held < total or behind) else 0.0
-        scores = _weighted(query, meant, words, covered, sum(idf.values()) * _MAX_OF_A_TERM, unknown)
+        weight = _WORDS_WEIGHT_BESIDE_TWO if len(asked) > 1 else _WORDS_WEIGHT
+        weight = _NAMES_WEIGHT if _NAME.search(query.text) else weight
+        scores = _weighted(weight, meant, words, covered, sum(idf.values()) * _MAX_OF_A_TERM, unknown)
     found = [
         Hit(0, scores[key], row, _places(ranks, key), _parts(dense, words, key), [])
         for key, row in rows.items()
@@ -257,16 +260,15 @@ def _coverage(catalog: Catalog, rows: dict[Key, Row], idf: dict[str, float]) -> 
 
 
 def _weighted(
-    query: Query,
+    weight: float,
     meant: dict[Key, float],
     words: dict[Key, float],
     covered: dict[Key, float],
     most: float,
     unknown: float,
 ) -> dict[Key, float]:
-    """Scores of all that is in *covered*. ``most``: the BM25 score of a note that is full of every term; ``unknown``: the meaning of one
-    without a vector."""
-    weight = _NAMES_WEIGHT if _NAME.search(query.text) else _WORDS_WEIGHT
+    """Scores of all that is in *covered*. ``weight``: of the words; ``most``: the BM25 score of a note that is full of every term;
+    ``unknown``: the meaning of one without a vector."""
     scores: dict[Key, float] = {}
     for key, coverage in covered.items():
         share = min(1.0, words.get(key, 0.0) / (most or 1.0))
