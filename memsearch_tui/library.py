@@ -595,14 +595,9 @@ class Library:
             state["error"] = str(error)
         return state
 
-    def retry(self) -> str:
-        """Try waiting events and failed summaries again; says what came of it."""
-        capture = engine.Capture(self.memory)
-        try:
-            count, done = capture.retry(), capture.inbox()
-        except MemsearchError as error:
-            return str(error)
-        return f"{count} tried again, {done.captured} captured, {len(done.waiting)} waiting"
+    def retry(self) -> int:
+        """Let waiting events and failed summaries be tried again; how many. ``activity`` says what comes of it."""
+        return engine.Capture(self.memory).retry()
 
     def bring_model(self, name: str) -> None:
         """Raises Unreachable where its files are not to be had."""

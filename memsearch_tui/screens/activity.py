@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from textual.binding import Binding, BindingType
 
-from memsearch_tui.aside import away
+from memsearch_tui.aside import write
 from memsearch_tui.counted import many
 from memsearch_tui.library import Library
 from memsearch_tui.screens.text import LiveScreen
@@ -24,15 +24,17 @@ class ActivityScreen(LiveScreen):
         super().__init__("Activity", lambda: activity_rows(library.activity()))
         self._library = library
 
-    def action_retry(self) -> None:
-        """Do it in a thread, say what came of it, and read again."""
+    async def action_retry(self) -> None:
+        """Have failed events and summaries tried again, and read what comes of it."""
 
-        async def work() -> None:
-            said = await away(self._library.retry)
-            self.notify(said, markup=False, timeout=5)
-            await self.reload()
+        def begun(count: int) -> None:
+            self.notify(f"{many(count, 'failure')} tried again", timeout=5)
+            self.action_reload()
 
-        self.run_worker(work(), exclusive=True, group="act")
+        await write(self, "having them tried again", self._library.retry, begun, self._complain)
+
+    def _complain(self, error: Exception) -> None:
+        self.notify(str(error), severity="error", markup=False)
 
 
 def _label(name: str) -> tuple[str, str]:

@@ -107,18 +107,27 @@ class LiveScreen(TextScreen):
     def __init__(self, title: str, read: Callable[[], list[Row]]) -> None:
         super().__init__(title, [[("reading …", "dim")]])
         self._read = read
+        self._reads = 0  # under way
 
     def on_mount(self) -> None:
         # Textual calls TextScreen's own on_mount after this one, and what is read may be there before that
         self.action_reload()
         if self.app.live:  # type: ignore[attr-defined]
-            self.set_interval(self.EVERY_S, self.action_reload)
+            self.set_interval(self.EVERY_S, self._again)
+
+    def _again(self) -> None:
+        if not self._reads:  # one that takes longer than the interval comes to its end, and is the only one
+            self.action_reload()
 
     def action_reload(self) -> None:
         self.run_worker(self.reload(), exclusive=True, group="read")
 
     async def reload(self) -> None:
-        self._rows = await away(self._read)
+        self._reads += 1
+        try:
+            self._rows = await away(self._read)
+        finally:
+            self._reads -= 1
         self._view.show(self._rows, keep_place=True)  # it may have been left meanwhile: then nobody sees it
 
 
@@ -145,7 +154,7 @@ class HealthScreen(LiveScreen):
         if self._making or not second.get("advice"):
             self.notify("nothing would be gained by it" if not second.get("asked") else "it is asked already")
             return
-        self._making = "bringing it here …"
+        self._making = "bringing it here; quitting gives it up …"
         self.run_worker(self._bring(second["name"]), group="second")
         self.action_reload()
 

@@ -6,6 +6,7 @@ import contextlib
 import hashlib
 import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -16,6 +17,7 @@ from memsearch_engine.index.hubness import Question, Sample, sampled
 from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.space import Resident, Space
 from memsearch_engine.index.sync import scan
+from memsearch_engine.search import chains
 from memsearch_engine.settings import Milvus, Settings
 
 DIMENSION = 24
@@ -202,3 +204,10 @@ def test_how_special_a_note_is_is_kept_and_found_at_a_start_of_new_ones_alone(tm
             db.execute(older)
         assert [notes.start(compared) for _ in range(2)] == [121, 0]
     notes.catalog.close()
+
+
+def test_amendments_are_found_anew_where_what_is_taken_off_has_changed(monkeypatch):
+    space = SimpleNamespace(fingerprint="random")
+    before = chains.judge(space)
+    monkeypatch.setattr(hubness, "_MOST", 9.0)
+    assert chains.judge(space) != before

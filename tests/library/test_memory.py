@@ -99,6 +99,13 @@ def test_asking_for_the_version_imports_no_room():
     assert done.stdout.strip() == "[]"
 
 
+def test_writing_a_note_loads_nothing_that_talks_to_the_net(memory, box):
+    """A command waits for each import."""
+    code = "import sys; from memsearch_engine import Memory; Memory(sys.argv[1], home=sys.argv[2]).add('a note'); print({'ssl', 'http.client'} & set(sys.modules))"
+    command = [sys.executable, "-c", code, box.project, box.home.root]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip() == "set()"
+
+
 def test_a_note_is_written_found_changed_and_taken_back(memory, box):
     note = memory.add("Staging runs Postgres 16")
     assert note.text == "- Staging runs Postgres 16" and note.kind == "note" and Path(note.path).parent == box.memory

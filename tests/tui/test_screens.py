@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import json
+import threading
 
 import pytest
-from memsearch_engine import Memory
+from memsearch_engine import Memory, UsageError
 from memsearch_engine.index.catalog import Catalog, Link
 from memsearch_engine.index.sync import scan
 from memsearch_engine.journal.write import Target
@@ -29,6 +30,10 @@ from tests.tui.test_pictures import ACTIVITY
 def seen(app) -> str:
     lists = [list_ for list_ in app.screen.query(LineList) if not list_.keys]
     return app.screen.query_one(TextView).text() + "\n".join(line for list_ in lists for line in list_.empty)
+
+
+def messages(app) -> list[str]:
+    return [note.message for note in app._notifications]
 
 
 def test_a_turn_leads_to_its_memory_and_back(world):
@@ -234,6 +239,55 @@ def test_what_is_read_for_a_screen_that_was_left_meanwhile_harms_nothing(world):
         assert titles(app)
 
     drive(app, steps, (120, 40))
+
+
+def test_a_read_that_takes_long_is_the_only_one_and_is_shown_when_it_is_done(world):
+    app, let, begun = world.app(), threading.Event(), []
+
+    def read():
+        begun.append(threading.current_thread())
+        assert let.wait(20)
+        return [[(f"read {len(begun)}", "text")]]
+
+    async def steps(pilot):
+        screen = LiveScreen("Slow", read)
+        await app.push_screen(screen)
+        for _ in range(5):
+            screen._again()
+            await pilot.pause()
+        assert len(begun) == 1
+        let.set()
+        await app.workers.wait_for_complete()
+        assert "read 1" in seen(app)
+        screen._again()
+        await app.workers.wait_for_complete()
+        assert "read 2" in seen(app)
+
+    drive(app, steps)
+
+
+def test_failures_are_tried_again_from_activity(world, monkeypatch):
+    app = world.app()
+    app.library.activity = lambda: {**ACTIVITY, "failures": []}
+    asked = []
+
+    def retry() -> int:
+        asked.append(True)
+        if len(asked) > 1:
+            raise UsageError("the inbox [is] locked")
+        return 2
+
+    app.library.retry = retry
+
+    async def steps(pilot):
+        await pilot.press("f4", "t")
+        await settled(pilot)
+        assert messages(app)[-1] == "2 failures tried again"
+        await pilot.press("t")
+        await settled(pilot)
+        assert messages(app)[-1] == "the inbox [is] locked"
+
+    drive(app, steps)
 
 
 SECRET = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"

@@ -31,7 +31,6 @@ _WEIGHT = 0.4
 #: The most that it adds (chosen on tests/evaluation: with 3,400 and with 30,000 routine notes it is best from 0.12 to 0.15).
 _MOST = 0.14
 _ROWS = 2_048
-_FORMULA = f"2 {_WEIGHT} {_NEAREST} {_MOST}"  # of ``Sample.special``: what was kept by another one is found anew
 _MIN_DEVIATION = 0.08
 #: A handful of notes, two of them on one matter, deviates widely. Where a note is compared with few, the deviation is drawn towards that
 #: of ordinary notes as if there were so many more of them.
@@ -63,6 +62,11 @@ class Typical(NamedTuple):
         """How many standard deviations *score* lies above the mean. Where most notes are alike there is hardly a deviation, and nothing
         would be near: then that of ordinary notes counts."""
         return (score - self.mean) / max(self.deviation, _MIN_DEVIATION)
+
+
+def formula() -> str:
+    """Of ``Sample.special``: what was kept by another one is found anew."""
+    return f"2 {_WEIGHT} {_NEAREST} {_MOST}"
 
 
 def sampled(chunk_ids: Iterable[str]) -> list[str]:
@@ -107,7 +111,7 @@ class Sample:
     @cached_property
     def name(self) -> str:
         """Another one where ``special`` would say something else. Asked at a start alone: it reads all vectors."""
-        of = hashlib.blake2b("\n".join([*self.ids, _FORMULA]).encode() + self._vectors.tobytes(), digest_size=12)
+        of = hashlib.blake2b("\n".join([*self.ids, formula()]).encode() + self._vectors.tobytes(), digest_size=12)
         for script, common in sorted((self._common or {}).items()):
             of.update(script.encode() + common.tobytes())
         return of.hexdigest()

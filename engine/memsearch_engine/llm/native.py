@@ -20,7 +20,6 @@ from typing import Protocol, cast
 
 import msgspec
 
-from memsearch_engine import network
 from memsearch_engine.agents import registry
 from memsearch_engine.llm.reply import ModelError, Reply
 from memsearch_engine.llm.tokens import estimate
@@ -94,6 +93,8 @@ def _run(
     if not program:
         raise ModelError(f"the command line of {agent} is not on the PATH", again=False)
     program = os.path.abspath(program)
+    from memsearch_engine import network  # here, since every command that writes a note would pay for TLS
+
     network.check(os.path.basename(program))
     with (
         tempfile.TemporaryDirectory(prefix="memsearch-", ignore_cleanup_errors=True) as private,

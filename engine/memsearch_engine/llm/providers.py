@@ -134,7 +134,7 @@ def configured(llm: Llm, provider: str, model: str = "") -> tuple[Provider, str]
 
 def post(provider: Provider, body: dict[str, Any], timeout_s: float) -> dict[str, Any]:
     """One request of the provider's own protocol. Raises ModelError."""
-    import http.client  # here, since every command that writes a note would pay for TLS
+    import http.client  # here, as in ``native``: every command that writes a note would pay for TLS
     import urllib.error
     import urllib.request
 

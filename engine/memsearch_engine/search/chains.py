@@ -19,6 +19,7 @@ import msgspec
 from memsearch_engine.amendments import NOTHING, Said
 from memsearch_engine.index.catalog import Catalog, Link
 from memsearch_engine.index.embed import speaks
+from memsearch_engine.index.hubness import formula
 from memsearch_engine.index.rows import Row
 from memsearch_engine.index.space import Space
 from memsearch_engine.journal.model import DIGEST
@@ -133,7 +134,7 @@ def candidates(catalog: Catalog, space: Space, project: Project, older: Row, sai
 
 def judge(space: Space) -> str:
     """By what notes are compared: what other vectors or other weights have said is found anew."""
-    return f"{space.fingerprint}/{BIAS}{WEIGHTS}"
+    return f"{space.fingerprint}/{BIAS}{WEIGHTS}/{formula()}"
 
 
 def likely(values: tuple[float, ...]) -> float:
