@@ -10,6 +10,7 @@ import pytest
 from memsearch_engine import Memory
 from memsearch_engine.amendments import say
 from memsearch_engine.documents.picking import pick
+from memsearch_engine.index import hubness
 from memsearch_engine.index.catalog import Catalog, Link
 from memsearch_engine.longterm.consolidate import overtaken
 from memsearch_engine.longterm.store import SessionMemory
@@ -271,9 +272,9 @@ def test_an_id_in_two_files_of_a_project_is_compared_once_each(box: Box):
         project = Memory(str(box.project), home=box.home).project.id
         assert catalog.not_compared(project, space, 0, 10) == []
         # by other weights, of a later version, they are compared anew
-        fingerprint, _, weights = space.rpartition("/")
-        assert fingerprint and weights == f"{chains.BIAS}{chains.WEIGHTS}"
-        assert len(catalog.not_compared(project, f"{fingerprint}/-1.0(0.5,)", 0, 10)) == 2
+        fingerprint, weights, formula = space.rsplit("/", 2)
+        assert (weights, formula) == (f"{chains.BIAS}{chains.WEIGHTS}", hubness.formula())
+        assert len(catalog.not_compared(project, f"{fingerprint}/-1.0(0.5,)/{formula}", 0, 10)) == 2
 
 
 @pytest.mark.slow
