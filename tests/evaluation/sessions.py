@@ -1,10 +1,11 @@
-"""Which of many old chats answers a question, on files that you bring: ``python -m tests.evaluation.sessions FILE …``.
+"""Which of many old chats answers a question, on files that you bring: ``python -m tests.evaluation.sessions FILE|FOLDER …``.
 
 Reads the JSON of LongMemEval (each question with its own haystack of sessions), of LoCoMo (conversations with questions about them) and of
-BEAM (long conversations in sessions, with questions by ability; one file with a list of its rows);
+BEAM (long conversations in sessions, with questions by ability; one file with a list of its rows), and a checkout of sde-bench (bug reports
+whose mending hangs on a decision in a chat, which a later one may have amended);
 their licences keep them out of this repository. The chats are written as Claude Code writes its transcripts, imported without a model,
 indexed with the default one and searched; a session is as good as its best note. Prints how often the right session (any of them) is
-first and among the first five, and the mean reciprocal rank, by kind of question.
+first and among the first five, and the mean reciprocal rank, by kind of question; and how often one comes first that a later one amended.
 """
 
 from __future__ import annotations
@@ -34,11 +35,22 @@ _NAMESPACE = uuid.UUID("7be3fb7e-3b6a-4a5e-9a0d-8a1f6b1f1b0c")
 
 
 class Haystack(NamedTuple):
-    """Chats, each as pairs of what was said and answered, and the questions about them: (kind, question, right chats)."""
+    """Chats, each as pairs of what was said and answered, in their order, and the questions about them: (kind, question, right chats).
+    ``overtaken``: chats that a later one amended."""
 
     name: str
     chats: dict[str, list[tuple[str, str]]]
     questions: list[tuple[str, str, set[str]]]
+    overtaken: frozenset[str] = frozenset()
+
+
+class Ranked(NamedTuple):
+    """A question's kind, the place of the first right chat from 1 (0 for none), whether an overtaken one came first, and milliseconds."""
+
+    kind: str
+    place: int
+    is_overtaken: bool
+    took: float
 
 
 def main() -> None:
@@ -48,7 +60,8 @@ def main() -> None:
     options = args.parse_args()
     for file in options.files:
         print(f"\n{file.name}")
-        table(ask(islice(haystacks(json.loads(file.read_text(encoding="utf-8"))), options.limit)))
+        found = _sde_bench(file) if file.is_dir() else haystacks(json.loads(file.read_text(encoding="utf-8")))
+        table(ask(islice(found, options.limit)))
 
 
 def haystacks(data: list[dict[str, Any]]) -> Iterator[Haystack]:
@@ -92,6 +105,39 @@ def _locomo(item: dict[str, Any], name: str) -> Haystack:
         if right & said.keys():  # questions without an answer have none
             questions.append((f"category {asked.get('category', '')}", asked["question"], right))
     return Haystack(name, said, questions)
+
+
+def _sde_bench(folder: Path) -> Iterator[Haystack]:
+    """Two haystacks, since six of its decisions stand both as they were settled and amended. Raises ValueError for another folder.
+
+    A task's ``conversations`` are one chat, or a list of chats; the others are about the repository's history.
+    """
+    tasks = [json.loads(file.read_text(encoding="utf-8")) for file in sorted(folder.glob("*/tasks/main/task.json"))]
+    tasks = [task for task in tasks if task.get("conversations")]
+    if not tasks:
+        raise ValueError(f"{folder} is no checkout of sde-bench: no */tasks/main/task.json with conversations")
+    decoys = json.loads((folder / "gen" / "decoy_conversations.json").read_text(encoding="utf-8"))
+    noise = {f"decoy {number}": _sde_chat(decoy["turns"]) for number, decoy in enumerate(decoys)}
+    amended = [task for task in tasks if isinstance(task["conversations"][0], list)]
+    plain = {task["task_id"]: task for task in tasks if task not in amended}
+    said = {name: _sde_chat(task["conversations"]) for name, task in plain.items()}
+    yield Haystack(
+        "plain", said | noise, [(task["source"], task["bug_report"], {name}) for name, task in plain.items()]
+    )
+    modules = {task["module"] for task in amended}
+    apart = {name: said[name] for name, task in plain.items() if task["module"] not in modules}
+    first = {f"{task['task_id']} first": _sde_chat(task["conversations"][0]) for task in amended}
+    last = {f"{task['task_id']} last": _sde_chat(task["conversations"][-1]) for task in amended}
+    yield Haystack(
+        "amended",
+        first | apart | noise | last,
+        [(task["source"], task["bug_report"], {f"{task['task_id']} last"}) for task in amended],
+        frozenset(first),
+    )
+
+
+def _sde_chat(turns: list[dict[str, str]]) -> list[tuple[str, str]]:
+    return list(_pairs([(turn["role"] == "user", turn["text"]) for turn in turns]))
 
 
 def _beam(item: dict[str, Any], name: str) -> Haystack:
@@ -143,8 +189,8 @@ def _pairs(lines: list[tuple[bool, str]]) -> Iterator[tuple[str, str]]:
         yield "\n".join(asked), "\n".join(answered)
 
 
-def ask(found: Iterator[Haystack]) -> list[tuple[str, int, float]]:
-    """(kind, place of the first right chat from 1, 0 for none, milliseconds) of every question."""
+def ask(found: Iterator[Haystack]) -> list[Ranked]:
+    """What comes of every question."""
     ranks = []
     for stack in found:
         names: dict[str, str] = {}
@@ -167,18 +213,21 @@ def ask(found: Iterator[Haystack]) -> list[tuple[str, int, float]]:
                 answer = hybrid.search(catalog, space, [project], Query(raw=question, text=question), _NOTES)
                 took = (time.perf_counter() - start) * 1000
                 order = [names[talk.session] for talk in answer.by_session()]
-                ranks.append((kind, next((n for n, name in enumerate(order, 1) if name in right), 0), took))
+                place = next((n for n, name in enumerate(order, 1) if name in right), 0)
+                ranks.append(Ranked(kind, place, bool(order) and order[0] in stack.overtaken, took))
     return ranks
 
 
-def table(ranks: list[tuple[str, int, float]]) -> None:
-    print(f"{'':28s} {'asked':>6s} {'first':>6s} {'in 5':>6s} {'MRR':>6s}")
-    for kind in [*sorted({kind for kind, _, _ in ranks}), ""]:
-        places = [place for of, place, _ in ranks if kind in ("", of)]
+def table(ranks: list[Ranked]) -> None:
+    print(f"{'':28s} {'asked':>6s} {'first':>6s} {'in 5':>6s} {'MRR':>6s} {'overtaken first':>16s}")
+    for kind in [*sorted({one.kind for one in ranks}), ""]:
+        of_kind = [one for one in ranks if kind in ("", one.kind)]
+        places = [one.place for one in of_kind]
         first, five = (sum(0 < place <= most for place in places) / max(1, len(places)) for most in (1, 5))
         rank = sum(1 / place for place in places if place) / max(1, len(places))
-        print(f"{kind or 'all':28s} {len(places):6d} {first:6.3f} {five:6.3f} {rank:6.3f}")
-    print(f"a search takes {statistics.median(took for _, _, took in ranks) if ranks else 0:.0f} ms (median)")
+        older = sum(one.is_overtaken for one in of_kind)
+        print(f"{kind or 'all':28s} {len(places):6d} {first:6.3f} {five:6.3f} {rank:6.3f} {older:16d}")
+    print(f"a search takes {statistics.median(one.took for one in ranks) if ranks else 0:.0f} ms (median)")
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from tests.evaluation import sessions
@@ -75,11 +77,41 @@ def test_both_formats_are_read():
         list(sessions.haystacks([{"question": "x"}]))
 
 
+def chat(*texts: str) -> list[dict[str, str]]:
+    return [{"role": ("user", "assistant")[number % 2], "text": text} for number, text in enumerate(texts)]
+
+
+def test_a_checkout_of_sde_bench_is_two_haystacks(tmp_path):
+    first, last = chat("How long do we wait?", "Ten seconds."), chat("Ten is too long.", "Four seconds now.")
+    tasks = [
+        {"task_id": "wait", "source": "conversation", "module": "wait.py", "bug_report": "it hangs", "conversations": first},
+        {"task_id": "wait-amended", "source": "conversation-amended", "module": "wait.py", "bug_report": "it hangs", "conversations": [first, last]},
+        {"task_id": "sort", "source": "conversation", "module": "sort.py", "bug_report": "mixed up", "conversations": chat("By name?", "By age.")},
+        {"task_id": "old", "source": "history", "module": "old.py", "bug_report": "see the commits"},
+    ]  # fmt: skip
+    for task in tasks:
+        folder = tmp_path / task["task_id"] / "tasks" / "main"
+        folder.mkdir(parents=True)
+        (folder / "task.json").write_text(json.dumps(task))
+    (tmp_path / "gen").mkdir()
+    (tmp_path / "gen" / "decoy_conversations.json").write_text(json.dumps([{"turns": chat("Lunch?", "Noon.")}]))
+    plain, amended = sessions._sde_bench(tmp_path)
+    assert list(plain.chats) == ["sort", "wait", "decoy 0"] and not plain.overtaken
+    assert plain.questions == [("conversation", "mixed up", {"sort"}), ("conversation", "it hangs", {"wait"})]
+    assert list(amended.chats) == ["wait-amended first", "sort", "decoy 0", "wait-amended last"]  # as time went
+    assert amended.chats["wait-amended last"] == [("Ten is too long.", "Four seconds now.")]
+    assert amended.questions == [("conversation-amended", "it hangs", {"wait-amended last"})]
+    assert amended.overtaken == {"wait-amended first"}
+    with pytest.raises(ValueError, match="no checkout of sde-bench"):
+        list(sessions._sde_bench(tmp_path / "gen"))
+
+
 @pytest.mark.slow
 def test_the_right_chat_is_ranked_by_its_best_note(capsys):
     ranks = sessions.ask(sessions.haystacks([*LONGMEMEVAL, *LOCOMO, *BEAM]))
-    assert [(kind, place) for kind, place, _ in ranks] == [
+    assert [(one.kind, one.place) for one in ranks] == [
         ("single-session-user", 1), ("category 1", 1), ("temporal_reasoning", 1),
     ]  # fmt: skip
-    sessions.table([*ranks[:2], ("category 1", 0, 3.0), ("category 1", 4, 3.0)])
-    assert capsys.readouterr().out.splitlines()[1].split() == ["category", "1", "3", "0.333", "0.667", "0.417"]
+    more = [sessions.Ranked("category 1", 0, True, 3.0), sessions.Ranked("category 1", 4, False, 3.0)]
+    sessions.table([*ranks[:2], *more])
+    assert capsys.readouterr().out.splitlines()[1].split() == ["category", "1", "3", "0.333", "0.667", "0.417", "1"]
