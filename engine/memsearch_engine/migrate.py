@@ -1,4 +1,4 @@
-"""What all SQLite files here share when they are opened: write-ahead logging, and durable ones brought to this program's layout.
+"""What all SQLite files here share: write-ahead logging, transactions, and durable ones brought to this program's layout when they are opened.
 
 A database says its layout in ``PRAGMA user_version`` (SQLite, pragma.html#pragma_user_version): how many of its steps were done.
 Steps are only ever added at the end. All that a file has not seen are done in one transaction with the number that they lead to, so

@@ -28,7 +28,7 @@ class ActivityScreen(LiveScreen):
         """Have failed events and summaries tried again, and read what comes of it."""
 
         def begun(count: int) -> None:
-            self.notify(f"{many(count, 'failure')} tried again", timeout=5)
+            self.notify(f"{many(count, 'failure')} tried again" if count else "nothing has failed", timeout=5)
             self.action_reload()
 
         await write(self, "having them tried again", self._library.retry, begun, self._complain)

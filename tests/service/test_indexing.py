@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import threading
 
+from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.projects import locate
 from memsearch_engine.registry import Registry
-from memsearch_engine.service.indexing import Indexer, IndexJob
+from memsearch_engine.service import indexing
+from memsearch_engine.service.indexing import Call, Indexer, IndexJob
 
 
 def behind(box, *, read: bool = False, forget: bool = False) -> bool:
@@ -52,3 +54,44 @@ def test_an_index_that_is_being_built_anew_is_behind(box):
     box.fill()
     assert behind(box, read=True, forget=True)
     assert behind(box)  # also where the service is killed meanwhile
+
+
+def test_what_was_written_while_no_service_ran_is_found_by_the_first_search(box):
+    box.write("2026-03-01", "# 2026-03-01\n\n### 10:00\n- Deploys go out on Tuesdays\n")
+    box.write("2026-03-02", "# 2026-03-02\n\n### 10:00\n- Deploys are announced by mail\n")
+    box.write("2026-02-27", "# 2026-02-27\n\n### 10:00\n- Deploys take ten minutes\n")
+    box.index()
+    box.ok("service", "stop")
+    box.write("2026-03-01", "# 2026-03-01\n\n### 10:00\n- Deploys go out on Thursdays\n")
+    (box.memory / "2026-03-02.md").unlink()
+    box.write("2026-03-03", "# 2026-03-03\n\n### 10:00\n- Deploys are frozen over Easter\n")
+    new = {"- Deploys go out on Thursdays", "- Deploys are frozen over Easter"}
+    answer = box.ok("search", "when do deploys go out", "--json").json
+    said = {hit["content"].splitlines()[-1] for hit in answer["hits"]}
+    assert (answer["mode"], said) == ("hybrid", {*new, "- Deploys take ten minutes"})
+
+
+def test_a_first_search_waits_no_longer_than_a_moment_for_files_to_be_read(box, monkeypatch):
+    box.fill()
+    assert not behind(box, read=True)
+    monkeypatch.setattr(indexing, "_CATCH_UP_S", 0.05)
+    box.write("2026-03-03", "# 2026-03-03\n\n### 10:00\n- Deploys are frozen over Easter\n")
+    home, let = Home(box.home.root), threading.Event()
+
+    def held(self, job):
+        let.wait(60)
+        raise Unreachable("held")
+
+    monkeypatch.setattr(Indexer, "_read_files", held)
+    with contextlib.closing(Registry(home)) as registry:
+        project = registry.at(locate(str(box.project), home), register=True)
+        indexer = Indexer(home, registry, threading.Event(), lambda: None)
+        call = Call(lambda state: None, lambda: False)
+        try:
+            assert indexer.ready.wait(60)
+            assert not indexer.catch_up([project], call)
+            (box.memory / "2026-03-03.md").unlink()
+            assert indexer.catch_up([project], call)  # nothing has changed
+        finally:
+            let.set()
+            indexer.close()

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from datetime import date
 from pathlib import Path
 
 import pytest
 from memsearch_engine import Memory, ShareChange, Sharing, Trust, UsageError
+from memsearch_engine.capture.context import build, prebuild
 from memsearch_engine.journal.model import Anchor
+from memsearch_engine.journal.origin import Origin
 from memsearch_engine.sharing import copies, packs
 
 from tests.sharing.conftest import Person, git
@@ -81,6 +85,25 @@ def test_a_crowd_and_the_future_push_nothing_of_one_s_own_out(people: tuple[Pers
     told = ben.told()
     assert "My own" in told and "future" not in told and 0 < told.count("[shared: p") <= 10 and "2999" not in told
     assert ben.memory.context("codex").text.index("My own") < ben.memory.context("codex").text.index("[shared: p")
+
+
+@pytest.mark.parametrize("own", [0, 1])
+def test_what_is_kept_ready_for_hooks_is_what_each_agent_would_be_told(people: tuple[Person, Person], own: int):
+    """It is read once, for agents that are told much and such that are told little."""
+    _, ben = people
+    for number in range(1, 10):
+        entries = (f"### 0{n}:00\n<!-- id:handmade{number}{n} -->\n- word {n} of day {number}\n\n" for n in range(1, 5))
+        put(ben, f"eve/2026-01-0{number}.md", "".join(entries))
+    ben.push()
+    for number in range(own):
+        ben.memory.add(f"My own {number}")
+    memory = str(ben.memory.place.memory)
+    prebuild(ben.memory.home, memory, 5000, longterm="", hint=False)
+    texts = json.loads(ben.memory.home.context(memory).read_bytes())["texts"]
+    with contextlib.closing(Origin(ben.memory.home)) as origin:
+        for lines in (15, 30):
+            assert texts[str(lines)] == build(ben.memory.home, memory, lines, 5000, origin=origin).text
+            assert texts[str(lines)].count("[shared: eve]") == (lines // 3 if own else lines)
 
 
 def test_the_author_is_not_told_his_copy_also_where_the_note_is_gone(people: tuple[Person, Person]):

@@ -58,7 +58,7 @@ def search(
     except CatalogBroken as error:
         catalog, reason = None, f"the catalog is damaged ({error}), files were read instead"
     if catalog is None or check_files:
-        stale, skip = _changed(catalog, projects)
+        stale, skip = changed_files(catalog, projects)
     if catalog is not None:
         try:
             found, corrected = _from_catalog(catalog, projects, query, limit, skip, today)
@@ -73,7 +73,7 @@ def search(
 def admitted(catalog: Catalog | None, projects: list[Project], query: Query) -> Iterator[Row]:
     """The first part of every note that a query's filters admit, whatever its words. Raises CatalogBroken."""
     today = query.as_of or date.today().isoformat()
-    stale, skip = _changed(catalog, projects)
+    stale, skip = changed_files(catalog, projects)
     if catalog is not None:
         where, values = _conditions(projects, query.filter)
         ids = [row[0] for row in catalog.query(f"SELECT c.id FROM {HIT_FROM} WHERE {where} AND c.part = 0", values)]
@@ -85,7 +85,7 @@ def admitted(catalog: Catalog | None, projects: list[Project], query: Query) -> 
         yield from (row for row in file_rows(project, file) if row.part == 0 and query.admits(row, today))
 
 
-def _changed(catalog: Catalog | None, projects: list[Project]) -> tuple[list[tuple[Project, DayFile]], set[str]]:
+def changed_files(catalog: Catalog | None, projects: list[Project]) -> tuple[list[tuple[Project, DayFile]], set[str]]:
     """The files that the catalog does not have as they stand, and the paths of which nothing that it has counts."""
     stale: list[tuple[Project, DayFile]] = []
     skip: set[str] = set()

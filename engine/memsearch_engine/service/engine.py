@@ -161,10 +161,12 @@ class Engine(Keeping):
         scope = self.scope(place, [*(projects or []), *parsed.projects])
         if not parsed.is_empty:
             self._asked_in_english.append(is_english(parsed.text))
+        is_current = True  # where words are compared, the files are looked at anyway
         if mode != "lexical" and not parsed.is_empty:
             # where it is opened again after a failure, words answer meanwhile
-            self.indexer.ready.wait(_OPENING_S if indexer.problem else call.remaining())
-        return self._found(parsed, scope, limit, mode, fusion or self.settings.search.fusion)
+            indexer.ready.wait(_OPENING_S if indexer.problem else call.remaining())
+            is_current = indexer.catch_up(scope, call)
+        return self._found(parsed, scope, limit, mode, fusion or self.settings.search.fusion, is_current=is_current)
 
     def _cross_encoder(self) -> CrossEncoder | None:
         """What reads the best hits again, where the owner named one that can be used."""
@@ -200,15 +202,17 @@ class Engine(Keeping):
             self.indexer.without_second(failed)
         return answer
 
-    def _found(self, parsed: Query, scope: list[Project], limit: int, mode: str, fusion: str) -> Answer:
+    def _found(
+        self, parsed: Query, scope: list[Project], limit: int, mode: str, fusion: str, *, is_current: bool = True
+    ) -> Answer:
         """What the index answers; words alone where it can't."""
         indexer = self.indexer
-        behind = indexer.is_behind(scope)
+        behind = not is_current or indexer.is_behind(scope)
         try:
             space = None if behind else indexer.spaces.serving
             answer = self._asked(space, scope, parsed, limit, mode, fusion)
             if behind and answer.mode == "lexical" and mode != "lexical":
-                answer.reason = "the notes are being read into a new index; words were compared"
+                answer.reason = "the notes are being read; words were compared"
         except OtherLength as error:
             indexer.reopen(str(error))
             raise

@@ -40,6 +40,7 @@ from memsearch_engine.longterm import living, searchable, stood
 from memsearch_engine.place import shared_beside
 from memsearch_engine.projects import Project
 from memsearch_engine.registry import Registry
+from memsearch_engine.search import lexical
 from memsearch_engine.service.comparing import Comparer
 from memsearch_engine.service.spaces import Spaces
 from memsearch_engine.settings import Embedding, Milvus, Settings, load
@@ -109,6 +110,7 @@ class _Work(msgspec.Struct):
         return sum(len(missing) for _, missing in self.spaces)
 
 
+_CATCH_UP_S = 1.0  # that a search waits for files to be read; then words are compared, in the files themselves
 _DETACH_S = 60.0
 _ABSENT_S = 30.0
 #: In the queue: open the space anew; see to the second model.
@@ -291,6 +293,18 @@ class Indexer:
     def is_behind(self, projects: list[Project]) -> bool:
         """Whether the catalog has not yet taken in the files of one of *projects*: then the files themselves answer."""
         return not all(project.id in self._read or self.catalog.is_taken_in(project.id) for project in projects)
+
+    def catch_up(self, projects: list[Project], call: Call) -> bool:
+        """Have files read now that changed while no service watched them. Returns whether all of *projects* are taken in as they stand."""
+        if not self.ready.is_set() or self.is_behind(projects):
+            return False
+        for project in projects:
+            if project.id not in self._read and any(lexical.changed_files(self.catalog, [project])):
+                job = IndexJob(project, [], call=call)
+                self.enqueue(job)
+                if not job.was_read.wait(min(_CATCH_UP_S, call.remaining())):
+                    return False
+        return True
 
     def reopen(self, why: str) -> None:
         """Close the space and open it again, on the index thread; searches compare words meanwhile."""
