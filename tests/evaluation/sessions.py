@@ -2,16 +2,19 @@
 
 Reads the JSON of LongMemEval (each question with its own haystack of sessions), of LoCoMo (conversations with questions about them) and of
 BEAM (long conversations in sessions, with questions by ability; one file with a list of its rows), and a checkout of sde-bench (bug reports
-whose mending hangs on a decision in a chat, which a later one may have amended);
-their licences keep them out of this repository. The chats are written as Claude Code writes its transcripts, imported without a model,
-indexed with the default one and searched; a session is as good as its best note. Prints how often the right session (any of them) is
-first and among the first five, and the mean reciprocal rank, by kind of question; and how often one comes first that a later one amended.
+whose mending hangs on a decision in a chat, which a later one may have amended); their licences keep them out of this repository. Our own
+are in ``tests/evaluation/talks``: chats of several turns, of which later ones amend some (``clinic.jsonl`` is held out: nothing was chosen
+on it). The chats are written as Claude Code writes its transcripts, imported without a model, indexed with the default one and searched; a
+session is as good as its best note. Prints how often the right session (any of them) is first and among the first five, and the mean
+reciprocal rank, by kind of question; how often one comes first that it must not come first (which a later one has amended, or which did not
+amend it); and how often a note of the right and of such a one would be told at that prompt.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import json
 import statistics
 import tempfile
@@ -23,33 +26,51 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from memsearch_engine.home import Home
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.space import Space
+from memsearch_engine.journal.origin import Origin
+from memsearch_engine.projects import Project
+from memsearch_engine.recall import prompt
 from memsearch_engine.search import hybrid
 from memsearch_engine.search.query import Query
+from memsearch_engine.settings import Settings
 
 from tests.evaluation.recall import chats
 from tests.evaluation.recall.imported import world
 
+TALKS = Path(__file__).parent / "talks"
 _NOTES = 60  # hits whose sessions are ranked
 _FIRST = datetime(2024, 1, 1, 9, tzinfo=UTC)
 _NAMESPACE = uuid.UUID("7be3fb7e-3b6a-4a5e-9a0d-8a1f6b1f1b0c")
 
 
+class Question(NamedTuple):
+    """``right``: chats that answer it; ``wrong``: one that must not come before them, for it was amended on the matter, or amends another."""
+
+    kind: str
+    text: str
+    right: set[str]
+    wrong: str = ""
+
+
 class Haystack(NamedTuple):
-    """Chats, each as pairs of what was said and answered, in their order, and the questions about them: (kind, question, right chats).
-    ``overtaken``: chats that a later one amended."""
+    """Chats, each as pairs of what was said and answered, in their order, and the questions about them."""
 
     name: str
     chats: dict[str, list[tuple[str, str]]]
-    questions: list[tuple[str, str, set[str]]]
-    overtaken: frozenset[str] = frozenset()
+    questions: list[Question]
 
 
 class Ranked(NamedTuple):
-    """A question's kind, the place of the first right chat from 1 (0 for none), whether an overtaken one came first, and milliseconds."""
+    """A question's kind, the place of the first right chat from 1 (0 for none), whether the wrong one came first, of which of the two a note
+    is told at the prompt, and milliseconds."""
 
     kind: str
     place: int
-    is_overtaken: bool
+    is_wrong_first: bool
+    is_told: bool
+    is_wrong_told: bool
     took: float
 
 
@@ -60,7 +81,12 @@ def main() -> None:
     options = args.parse_args()
     for file in options.files:
         print(f"\n{file.name}")
-        found = _sde_bench(file) if file.is_dir() else haystacks(json.loads(file.read_text(encoding="utf-8")))
+        if file.is_dir():
+            found = _sde_bench(file)
+        elif file.suffix == ".jsonl":
+            found = iter([talks(file)])
+        else:
+            found = haystacks(json.loads(file.read_text(encoding="utf-8")))
         table(ask(islice(found, options.limit)))
 
 
@@ -86,7 +112,7 @@ def _longmemeval(item: dict[str, Any]) -> Haystack:
     }
     right = set(item["answer_session_ids"])
     return Haystack(
-        item["question_id"], said, [(item.get("question_type", ""), item["question"], right)] if right else []
+        item["question_id"], said, [Question(item.get("question_type", ""), item["question"], right)] if right else []
     )
 
 
@@ -103,7 +129,7 @@ def _locomo(item: dict[str, Any], name: str) -> Haystack:
     for asked in item["qa"]:
         right = {f"session_{place.split(':')[0].removeprefix('D')}" for place in asked.get("evidence") or []}
         if right & said.keys():  # questions without an answer have none
-            questions.append((f"category {asked.get('category', '')}", asked["question"], right))
+            questions.append(Question(f"category {asked.get('category', '')}", asked["question"], right))
     return Haystack(name, said, questions)
 
 
@@ -122,7 +148,7 @@ def _sde_bench(folder: Path) -> Iterator[Haystack]:
     plain = {task["task_id"]: task for task in tasks if task not in amended}
     said = {name: _sde_chat(task["conversations"]) for name, task in plain.items()}
     yield Haystack(
-        "plain", said | noise, [(task["source"], task["bug_report"], {name}) for name, task in plain.items()]
+        "plain", said | noise, [Question(task["source"], task["bug_report"], {name}) for name, task in plain.items()]
     )
     modules = {task["module"] for task in amended}
     apart = {name: said[name] for name, task in plain.items() if task["module"] not in modules}
@@ -131,8 +157,26 @@ def _sde_bench(folder: Path) -> Iterator[Haystack]:
     yield Haystack(
         "amended",
         first | apart | noise | last,
-        [(task["source"], task["bug_report"], {f"{task['task_id']} last"}) for task in amended],
-        frozenset(first),
+        [
+            Question(task["source"], task["bug_report"], {f"{task['task_id']} last"}, f"{task['task_id']} first")
+            for task in amended
+        ],
+    )
+
+
+def talks(file: Path) -> Haystack:
+    """Of our own lines: ``talk`` (its ``id``, ``day`` and ``turns``) and ``ask`` (``prompt``, its ``style``, the ``right`` talk, and the
+    ``overtaken`` one or the ``later`` one that did not amend it)."""
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    said = sorted((line for line in lines if line["kind"] == "talk"), key=lambda line: line["day"])
+    asks = [line for line in lines if line["kind"] == "ask"]
+    return Haystack(
+        file.stem,
+        {line["id"]: [(asked, answered) for asked, answered in line["turns"]] for line in said},
+        [
+            Question(line["style"], line["prompt"], {line["right"]}, line.get("overtaken") or line.get("later") or "")
+            for line in asks
+        ],
     )
 
 
@@ -154,7 +198,7 @@ def _beam(item: dict[str, Any], name: str) -> Haystack:
         for one in asked:
             wanted = set(_numbers(one.get("source_chat_ids")))
             if right := {session for session, ids in holds.items() if wanted & ids}:
-                questions.append((ability, one["question"], right))
+                questions.append(Question(ability, one["question"], right))
     return Haystack(name, said, questions)
 
 
@@ -193,40 +237,67 @@ def ask(found: Iterator[Haystack]) -> list[Ranked]:
     """What comes of every question."""
     ranks = []
     for stack in found:
-        names: dict[str, str] = {}
-        turns: list[chats.Said] = []
-        for number, (name, pairs) in enumerate(stack.chats.items()):
-            session = str(uuid.uuid5(_NAMESPACE, f"{stack.name}/{name}"))
-            names[session] = name
-            for place, (asked, answered) in enumerate(pairs):
-                turn = str(uuid.uuid5(_NAMESPACE, f"{session}/{place}"))
-                at = _FIRST + timedelta(days=number, minutes=place)
-                turns.append(
-                    chats.Said("claude-code", session, turn, at, asked or "(nothing)", answered or "(nothing)")
-                )
+        names, turns = written(stack)
         with (
             tempfile.TemporaryDirectory() as folder,
-            world(Path(folder), chats.Voice("stack", [], [], []), turns, whole=False) as (_, project, catalog, space),
+            world(Path(folder), chats.Voice("stack", [], [], []), turns, whole=False) as (
+                home,
+                project,
+                catalog,
+                space,
+            ),
         ):
-            for kind, question, right in stack.questions:
+            for number, (kind, question, right, wrong) in enumerate(stack.questions):
                 start = time.perf_counter()
                 answer = hybrid.search(catalog, space, [project], Query(raw=question, text=question), _NOTES)
                 took = (time.perf_counter() - start) * 1000
                 order = [names[talk.session] for talk in answer.by_session()]
                 place = next((n for n, name in enumerate(order, 1) if name in right), 0)
-                ranks.append(Ranked(kind, place, bool(order) and order[0] in stack.overtaken, took))
+                told = {names[session] for session in _told(home, project, catalog, space, question, str(number))}
+                ranks.append(Ranked(kind, place, order[:1] == [wrong], bool(told & right), wrong in told, took))
     return ranks
 
 
+def written(stack: Haystack) -> tuple[dict[str, str], list[chats.Said]]:
+    """The name of each chat by its session, and all their turns."""
+    names: dict[str, str] = {}
+    turns: list[chats.Said] = []
+    for number, (name, pairs) in enumerate(stack.chats.items()):
+        session = str(uuid.uuid5(_NAMESPACE, f"{stack.name}/{name}"))
+        names[session] = name
+        for place, (asked, answered) in enumerate(pairs):
+            turn = str(uuid.uuid5(_NAMESPACE, f"{session}/{place}"))
+            at = _FIRST + timedelta(days=number, minutes=place)
+            turns.append(chats.Said("claude-code", session, turn, at, asked or "(nothing)", answered or "(nothing)"))
+    return names, turns
+
+
+def _told(
+    home: Home, project: Project, catalog: Catalog, space: Space, question: str, session: str
+) -> Iterator[str]:  # fmt: skip
+    """The chats of whose notes a new session would be told at this prompt."""
+    query = prompt.question(question, home, leaves=False)
+    if query is None:
+        return
+    answer = hybrid.search(catalog, space, [project], query, prompt.CONSIDERED)
+    prompt.weigh(catalog, space, project, answer)
+    with contextlib.closing(Origin(home)) as origin:
+        _, notes = prompt.choose(home, Settings().recall, origin, project.memory, answer, query.text, "codex", session)
+    of = {hit.id: hit.row.session for hit in answer.hits}
+    yield from (of[note.entry] for note in notes)
+
+
 def table(ranks: list[Ranked]) -> None:
-    print(f"{'':28s} {'asked':>6s} {'first':>6s} {'in 5':>6s} {'MRR':>6s} {'overtaken first':>16s}")
+    print(f"{'':28s} {'asked':>6s} {'first':>6s} {'in 5':>6s} {'MRR':>6s} {'wrong first':>12s} {'told':>6s} {'wrong told':>11s}")  # fmt: skip
     for kind in [*sorted({one.kind for one in ranks}), ""]:
         of_kind = [one for one in ranks if kind in ("", one.kind)]
         places = [one.place for one in of_kind]
         first, five = (sum(0 < place <= most for place in places) / max(1, len(places)) for most in (1, 5))
         rank = sum(1 / place for place in places if place) / max(1, len(places))
-        older = sum(one.is_overtaken for one in of_kind)
-        print(f"{kind or 'all':28s} {len(places):6d} {first:6.3f} {five:6.3f} {rank:6.3f} {older:16d}")
+        wrong, told, wrongly = (
+            sum(values) for values in zip(*((o.is_wrong_first, o.is_told, o.is_wrong_told) for o in of_kind))
+        )
+        print(f"{kind or 'all':28s} {len(places):6d} {first:6.3f} {five:6.3f} {rank:6.3f} {wrong:12d} {told:6d} {wrongly:11d}")  # fmt: skip
     print(f"a search takes {statistics.median(one.took for one in ranks) if ranks else 0:.0f} ms (median)")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 
 import pytest
 
@@ -61,18 +62,18 @@ def test_beam_is_read_in_each_of_its_sizes(chat):
         "session_1": [("I want to learn the cello.", "Rent one for a year first.")],
         "session_2": [("The recital is on the ninth of June in the old mill.", "Three weeks to go, then.")],
     }
-    assert found.questions == [("temporal_reasoning", "When is my recital?", {"session_2"})]
+    assert found.questions == [sessions.Question("temporal_reasoning", "When is my recital?", {"session_2"})]
 
 
 def test_both_formats_are_read():
     (long,) = sessions.haystacks(LONGMEMEVAL)
     assert list(long.chats) == ["s1", "s2", "s3"] and long.questions == [
-        ("single-session-user", "Which breed is my dog?", {"s2"})
+        sessions.Question("single-session-user", "Which breed is my dog?", {"s2"})
     ]
     (talk,) = sessions.haystacks(LOCOMO)
     assert talk.chats["session_1"] == [("Ana: I started pottery on Mondays.", "Ben: Bring me a bowl!")]
     assert talk.chats["session_2"][0] == ("", "Ben: We moved to Oslo for my new job at the harbour.")
-    assert talk.questions == [("category 1", "Where did Ben move?", {"session_2"})]
+    assert talk.questions == [sessions.Question("category 1", "Where did Ben move?", {"session_2"})]
     with pytest.raises(ValueError, match="neither"):
         list(sessions.haystacks([{"question": "x"}]))
 
@@ -96,12 +97,15 @@ def test_a_checkout_of_sde_bench_is_two_haystacks(tmp_path):
     (tmp_path / "gen").mkdir()
     (tmp_path / "gen" / "decoy_conversations.json").write_text(json.dumps([{"turns": chat("Lunch?", "Noon.")}]))
     plain, amended = sessions._sde_bench(tmp_path)
-    assert list(plain.chats) == ["sort", "wait", "decoy 0"] and not plain.overtaken
-    assert plain.questions == [("conversation", "mixed up", {"sort"}), ("conversation", "it hangs", {"wait"})]
+    assert list(plain.chats) == ["sort", "wait", "decoy 0"]
+    assert plain.questions == [
+        sessions.Question("conversation", "mixed up", {"sort"}), sessions.Question("conversation", "it hangs", {"wait"}),
+    ]  # fmt: skip
     assert list(amended.chats) == ["wait-amended first", "sort", "decoy 0", "wait-amended last"]  # as time went
     assert amended.chats["wait-amended last"] == [("Ten is too long.", "Four seconds now.")]
-    assert amended.questions == [("conversation-amended", "it hangs", {"wait-amended last"})]
-    assert amended.overtaken == {"wait-amended first"}
+    assert amended.questions == [
+        sessions.Question("conversation-amended", "it hangs", {"wait-amended last"}, "wait-amended first")
+    ]
     with pytest.raises(ValueError, match="no checkout of sde-bench"):
         list(sessions._sde_bench(tmp_path / "gen"))
 
@@ -112,6 +116,22 @@ def test_the_right_chat_is_ranked_by_its_best_note(capsys):
     assert [(one.kind, one.place) for one in ranks] == [
         ("single-session-user", 1), ("category 1", 1), ("temporal_reasoning", 1),
     ]  # fmt: skip
-    more = [sessions.Ranked("category 1", 0, True, 3.0), sessions.Ranked("category 1", 4, False, 3.0)]
+    more = [
+        sessions.Ranked("category 1", 0, True, True, True, 3.0), sessions.Ranked("category 1", 4, False, False, True, 3.0),
+    ]  # fmt: skip
     sessions.table([*ranks[:2], *more])
-    assert capsys.readouterr().out.splitlines()[1].split() == ["category", "1", "3", "0.333", "0.667", "0.417", "1"]
+    line = capsys.readouterr().out.splitlines()[1].split()
+    assert line[:7] == ["category", "1", "3", "0.333", "0.667", "0.417", "1"] and line[8] == "2"
+
+
+@pytest.mark.parametrize("name", ["fleet", "clinic"])
+def test_our_own_talks_are_what_the_table_says(name):
+    """12 talks that amend, half of them one of two matters, and 6 that do not: two questions for each."""
+    stack = sessions.talks(sessions.TALKS / f"{name}.jsonl")
+    kinds = Counter(question.kind for question in stack.questions)
+    assert kinds == {"amended": 24, "other matter": 12, "not amended": 12}
+    days = list(stack.chats)
+    for question in stack.questions:
+        (right,) = question.right
+        first, last = (question.wrong, right) if question.kind == "amended" else (right, question.wrong)
+        assert days.index(first) < days.index(last), question

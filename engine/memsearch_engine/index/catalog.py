@@ -740,6 +740,15 @@ class Catalog:
         )
         return [Row.of(row) for row in rows]
 
+    def of_talk(self, row: Row) -> list[Row]:
+        """The first chunk of each note of a row's session that stands in the same file, as time went: what was said around it."""
+        rows = self.query(
+            f"SELECT {HIT_COLUMNS} FROM {HIT_FROM} WHERE e.project=? AND e.day=? AND e.agent=? AND e.session=? AND f.path=? AND c.part=0"
+            " ORDER BY e.time, c.start_line",
+            (row.project, row.day, row.agent, row.session, row.path),
+        )
+        return [Row.of(row) for row in rows]
+
     def days(self, project: str = "") -> list[tuple[str, int]]:
         """(day, number of entries), newest first."""
         where = "AND project=?" if project else ""

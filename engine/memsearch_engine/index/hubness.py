@@ -31,6 +31,7 @@ _WEIGHT = 0.4
 #: The most that it adds (chosen on tests/evaluation: with 3,400 and with 30,000 routine notes it is best from 0.12 to 0.15).
 _MOST = 0.14
 _ROWS = 2_048
+_PAIRED = 256  # notes of the sample that are compared with each other
 _MIN_DEVIATION = 0.08
 #: A handful of notes, two of them on one matter, deviates widely. Where a note is compared with few, the deviation is drawn towards that
 #: of ordinary notes as if there were so many more of them.
@@ -53,7 +54,7 @@ class Near(NamedTuple):
 
 
 class Typical(NamedTuple):
-    """Mean and standard deviation of the ``Near.score`` of a collection's notes, without the one that is asked with."""
+    """Mean and standard deviation of how near a collection's notes are to one that is asked with (``Near.score``), or to each other."""
 
     mean: float
     deviation: float
@@ -169,6 +170,18 @@ class Sample:
         usual = _USUAL if question.script is None else 0
         spread = len(scores) * float(scores.var()) + usual * _USUAL_DEVIATION**2
         return Typical(float(scores.mean()), math.sqrt(spread / (len(scores) + usual)))
+
+    @cached_property
+    def usual(self) -> Typical:
+        """How near any two notes are (cosine)."""
+        some = self._vectors[:_PAIRED]
+        cosines = (some @ some.T)[np.triu_indices(len(some), 1)]
+        cosines = cosines[cosines < _ITSELF]
+        if not len(cosines):
+            return Typical(0.0, 1.0)
+        count, spread = len(some), float(cosines.var())
+        spread = (count * spread + _USUAL * _USUAL_DEVIATION**2) / (count + _USUAL)
+        return Typical(float(cosines.mean()), math.sqrt(spread))
 
 
 def _common(vectors: np.ndarray, ordinary: np.ndarray) -> np.ndarray:

@@ -738,6 +738,10 @@ class Space:
         """How near a project's notes are to it in general."""
         return self._sample_of(collection).typical(question)
 
+    def usual(self, collection: str) -> Typical:
+        """How near any two notes of a project are."""
+        return self._sample_of(collection).usual
+
     def ranks_words(self, collection: str) -> bool:
         """Whether ``bm25`` is the way to compare words here; else the catalog's own tables are (``lexical.ranked``)."""
         return self.store.compares_words(self.held(collection))

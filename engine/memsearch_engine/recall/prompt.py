@@ -27,6 +27,7 @@ from memsearch_engine.ours import is_ours
 from memsearch_engine.projects import Project
 from memsearch_engine.recall import judge, notes
 from memsearch_engine.search import chains
+from memsearch_engine.search import later as later_talks
 from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.query import MAX_QUERY, Query
 from memsearch_engine.secrets.scan import redact
@@ -101,6 +102,7 @@ def weigh(catalog: Catalog, space: Space, project: Project, answer: Answer, said
     """Say of each hit how likely it bears on the prompt, and put the newest word on a matter first."""
     judge.rate(answer.hits)
     chains.newest(catalog, space, project, answer.hits, said)
+    later_talks.first(catalog, space, project, answer.hits, said)
 
 
 def choose(
@@ -126,6 +128,7 @@ def choose(
     room = min(limits.prompt_tokens, limits.session_tokens - before.tokens) - estimate(_HEAD) - _FENCE_TOKENS
     chosen: list[Told] = []
     overtaken: set[str] = set()
+    later: dict[str, str] = {}
     for hit in answer.hits:
         sure, why = hit.confidence or 0.0, "; ".join(hit.reasons)
         seen = Considered(id=hit.id, day=hit.day, agent=hit.agent, title=hit.title, confidence=sure, why=why)
@@ -149,11 +152,14 @@ def choose(
             seen.held = "not wanted at such prompts"
         elif len(chosen) == _MAX_NOTES:
             seen.held = f"{_MAX_NOTES} are told at most"
-        elif min(_NOTE_TOKENS, room) < notes.MIN_TOKENS or not (told := _put(hit, entry, terms, answer, files, room)):
+        elif min(_NOTE_TOKENS, room) < notes.MIN_TOKENS or not (
+            told := _put(hit, entry, terms, answer, files, room, later.get(hit.id, ""))
+        ):
             seen.held = "over the budget"
         else:
             room -= told.tokens
             chosen.append(told)
+            later = dict.fromkeys(hit.precedes, hit.day) | later  # the newest is told first
     if not chosen:
         return telling, []
     telling.text, _ = fenced("\n".join([_HEAD, *(told.text for told in chosen)]), home)
@@ -175,15 +181,19 @@ def _shared(hit: Hit, terms: set[str]) -> set[str]:
     return terms & set(analyze.terms(hit.row.embedded)) or {_NO_WORD}
 
 
-def _put(hit: Hit, entry: Entry, terms: set[str], answer: Answer, files: notes.Files, room: int) -> Told | None:
+def _put(
+    hit: Hit, entry: Entry, terms: set[str], answer: Answer, files: notes.Files, room: int, later: str
+) -> Told | None:  # fmt: skip
     """A note in the words in which it is told: those of its lines that say what came of it, the nearest to the prompt first where not
-    all fit, in their own order. None where nothing of it fits."""
+    all fit, in their own order. None where nothing of it fits. *later*: the day of a later talk on its matter that is told before it."""
     lines = notes.outcome(entry.body)
     whose = told_as(hit.path, entry.marks, date.today())
     head = f"- {' '.join(filter(None, (hit.day or 'long-term memory', hit.agent, whose)))}: "
     tail = f" [mem:{hit.id}]"
     if hit.row.stale:  # as long as the note stands as it was compared
         tail = f" (since then: {notes.clipped(hit.row.stale_why, _EARLIER)}){tail}"
+    if later:
+        tail = f" (where it differs, that of {later} holds){tail}"
     if hit.row.unmerged:
         tail = f" [unmerged: {notes.clipped(hit.row.unmerged, _BRANCH)}]{tail}"
     for older in answer.hits:

@@ -23,7 +23,7 @@ class Hit(msgspec.Struct):
 
     ``ranks``: place in each list it was in (``dense``, ``bm25``, ``lexical``), from 1. ``confidence``: how likely it answers the
     query, 0 to 1, as measured on the evaluation set; None where words alone were compared. ``overtakes``: the entries before which it
-    was put as the newer word on their matter.
+    was put as the newer word on their matter; ``precedes``: those of earlier talks on the matter, before which it was put (``search.later``).
     """
 
     rank: int
@@ -34,6 +34,7 @@ class Hit(msgspec.Struct):
     reasons: list[str] = []
     confidence: float | None = None
     overtakes: list[str] = []
+    precedes: list[str] = []
 
     @property
     def is_doubtful(self) -> bool:

@@ -31,11 +31,11 @@ from memsearch_engine.index.hubness import Near, Question, Typical
 from memsearch_engine.index.rows import Row
 from memsearch_engine.index.space import Space
 from memsearch_engine.projects import Project
-from memsearch_engine.search import confidence, lexical
+from memsearch_engine.search import confidence, later, lexical
 from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.linked import ENOUGH
 from memsearch_engine.search.query import Query
-from memsearch_engine.search.rank import NEWEST_AMONG, newest_first, order
+from memsearch_engine.search.rank import NEWEST_AMONG, names_in, newest_first, order
 from memsearch_engine.search.rarity import weights
 
 if TYPE_CHECKING:
@@ -198,13 +198,16 @@ def _fused(
     reason = f"meaning is being made: {held} of {total} chunks so far" if held < total else ""
     reason = reason or ("the index has not taken in the newest changes yet" if behind else "")
     reason = "; ".join(part for part in (reason, query.remark) if part)
-    hits = order(query, found, max(limit, _READ_AGAIN if rerank else NEWEST_AMONG), today)
+    hits = order(query, found, max(limit, _READ_AGAIN if rerank else later.AMONG), today)
     if rerank:
         hits[:_READ_AGAIN] = _read_again(rerank, query.text, hits[:_READ_AGAIN])
     if covered:
         if not query.is_prompt:  # there the notes themselves are compared (``chains``), whatever is asked
             vectors = _vectors(space, projects, hits[:NEWEST_AMONG])
             newest_first(query, hits, vectors, terms, said, _amending(catalog, hits[:NEWEST_AMONG]))
+            # of what is only ever written one way, what has it is meant, be it old or new
+            for project in [] if query.about_then or 2 * len(names_in(terms)) >= len(terms) else projects:
+                later.first(catalog, space, project, hits, said)
         understood = list(enumerate(asked))[0 if is_spoken else 1 :]
         _rate(hits, covered, understood, {project.id: project for project in projects}, dense, foreign)
     hits = hits[:limit]

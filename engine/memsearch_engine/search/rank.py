@@ -47,7 +47,7 @@ def newest_first(
     if query.about_then:
         return
     alike, share = _SAME_MATTER[query.about_now]
-    names = {term for term in terms if _NAME.search(term)}
+    names = names_in(terms)
     named = {hit.row.chunk_id: names & set(analyze.terms(hit.row.embedded)) for hit in hits[:NEWEST_AMONG] if names}
     for hit in hits[:NEWEST_AMONG]:
         vector = vectors.get((hit.row.project, hit.row.chunk_id))
@@ -73,6 +73,11 @@ def newest_first(
                 break
     for rank, hit in enumerate(hits, 1):
         hit.rank = rank
+
+
+def names_in(terms: list[str]) -> set[str]:
+    """Those of a query's terms that are only ever written one way: identifiers, paths, numbers."""
+    return {term for term in terms if _NAME.search(term)}
 
 
 def _is_newer(hit: Hit, than: Hit) -> bool:

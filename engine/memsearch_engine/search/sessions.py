@@ -53,6 +53,12 @@ def by_session(hits: list[Hit]) -> list[Talk]:
             best = max(hit.confidence or 0.0 for hit in talk.hits)
             talk.confidence = round(1 - math.prod(1 - chance for chance in likely), 3) if likely else best
     found = sorted(talks.values(), key=lambda talk: (-(talk.confidence or 0.0), talk.hits[0].rank))
+    for talk in list(found):  # the newer word on a matter first
+        replaced = {name for hit in talk.hits for name in (*hit.overtakes, *hit.precedes)}
+        before = next((n for n, other in enumerate(found) if other.hits[0].id in replaced), None)
+        if before is not None and before < found.index(talk):
+            found.remove(talk)
+            found.insert(before, talk)
     for rank, talk in enumerate(found, 1):
         talk.rank = rank
     return found

@@ -1,0 +1,120 @@
+"""Which of two talks on a matter is the newer word: fits ``search/later.py`` and says how often it is right.
+
+``python -m tests.evaluation.later``: each of the first hits with the best one of a later talk, for every question of ``talks/fleet.jsonl`` and
+every prompt of the voices of ``tests/evaluation/recall``, searched and at a prompt. What counts is what the order does to the answer: a pair
+is right where the earlier talk was amended by the later one on what is asked, and wrong where the earlier one answers. ``talks/clinic.jsonl``
+is held out: asked with the weights that are shipped.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.space import Space
+from memsearch_engine.projects import Project
+from memsearch_engine.recall import prompt
+from memsearch_engine.search import hybrid, later
+from memsearch_engine.search.query import Query
+
+from tests.evaluation import sessions
+from tests.evaluation.confidence import fit, held_out
+from tests.evaluation.recall import chats
+from tests.evaluation.recall.imported import world
+
+_FOLDS = 10
+_NOISE = 440
+_LEVELS = (0.3, 0.4, 0.5, 0.6, 0.7)
+
+
+class Judged(NamedTuple):
+    """A pair. ``amends``: whether the later one must come first; ``fold``: of its matter."""
+
+    features: tuple[float, ...]
+    amends: bool
+    fold: int
+
+
+def main() -> None:
+    args = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    args.add_argument("--folder", type=Path, help="keep the corpora and their index here")
+    options = args.parse_args()
+    enough, later.ENOUGH = later.ENOUGH, 2.0  # type: ignore[misc]  # the lists as they are without it
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = options.folder or Path(temporary)
+        known = {"fleet": list(of_talks(folder, "fleet")), "voices": list(of_voices(folder))}
+        others = {"clinic, held out": list(of_talks(folder, "clinic"))}
+    pairs = [pair for found in known.values() for pair in found]
+    values, right = np.array([pair.features for pair in pairs]), np.array([pair.amends for pair in pairs])
+    bias, weights = fit(values, right)
+    print("BIAS =", round(bias, 2), " WEIGHTS =", tuple(weights.round(2).tolist()), later.FEATURES)
+    rated = held_out(values, right, np.array([pair.fold for pair in pairs]))
+    print(f"{'right of put first at':18s} {'pairs':>6s} {'amend':>6s}  " + "  ".join(f"{level:>10}" for level in _LEVELS) + f"   (shipped: {enough})")  # fmt: skip
+    start = 0
+    for what, found in known.items():
+        _line(what, found, rated[start : start + len(found)])
+        start += len(found)
+    for what, found in others.items():
+        _line(what, found, np.array([later.likely(pair.features) for pair in found]))
+
+
+def _line(what: str, pairs: list[Judged], rated: np.ndarray) -> None:
+    amends = np.array([pair.amends for pair in pairs])
+    cells = [f"{(amends & (rated >= level)).sum()} of {(rated >= level).sum()}" for level in _LEVELS]
+    print(f"{what:21s} {len(pairs):6d} {amends.sum():6d}  " + "  ".join(f"{cell:>10s}" for cell in cells))
+
+
+def of_talks(folder: Path, name: str) -> Iterator[Judged]:
+    """The pairs of our own talks."""
+    stack = sessions.talks(sessions.TALKS / f"{name}.jsonl")
+    names, turns = sessions.written(stack)
+    with world(folder, chats.Voice(name, [], [], []), turns, whole=False) as (home, project, catalog, space):
+        for number, question in enumerate(stack.questions):
+            right = next(iter(question.right))
+            for query in (
+                Query(raw=question.text, text=question.text),
+                prompt.question(question.text, home, leaves=False),
+            ):
+                if query is None:
+                    continue
+                for pair in _pairs(catalog, space, project, query):
+                    earlier, newer = names[pair.earlier.row.session], names[pair.later.row.session]
+                    amends = question.kind == "amended" and (earlier, newer) == (question.wrong, right)
+                    if amends or earlier == right:
+                        yield Judged(pair.features, amends, number // 2 % _FOLDS)
+
+
+def of_voices(folder: Path) -> Iterator[Judged]:
+    """Those of the voices, whose chats are of many matters: a turn is seldom about what was said before it."""
+    for voice in chats.voices():
+        turns, decided = chats.told(voice, _NOISE)
+        with world(folder, voice, turns) as (home, project, catalog, space):
+            for number, case in enumerate([*voice.cases, *voice.none]):
+                said = [turn.entry for turn in decided.get(case["id"], [])]
+                for query in (
+                    Query(raw=case["prompt"], text=case["prompt"]),
+                    prompt.question(case["prompt"], home, leaves=False),
+                ):
+                    assert query, case
+                    for pair in _pairs(catalog, space, project, query):
+                        amends = len(said) > 1 and (pair.earlier.id, pair.later.id) == (said[0], said[-1])
+                        if amends or pair.earlier.id in said[-1:]:
+                            yield Judged(pair.features, amends, number % _FOLDS)
+
+
+def _pairs(catalog: Catalog, space: Space, project: Project, query: Query) -> Iterator[later.Pair]:
+    answer = hybrid.search(catalog, space, [project], query, later.AMONG)
+    if query.is_prompt:
+        prompt.weigh(catalog, space, project, answer)
+    for pair in later.pairs(catalog, space, project, answer.hits):
+        if pair.later.rank > pair.earlier.rank:  # else it comes first anyway
+            yield pair
+
+
+if __name__ == "__main__":
+    main()
