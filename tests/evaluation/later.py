@@ -1,9 +1,10 @@
 """Which of two talks on a matter is the newer word: fits ``search/later.py`` and says how often it is right.
 
-``python -m tests.evaluation.later``: each of the first hits with the best one of a later talk, for every question of ``talks/fleet.jsonl`` and
-every prompt of the voices of ``tests/evaluation/recall``, searched and at a prompt. What counts is what the order does to the answer: a pair
-is right where the earlier talk was amended by the later one on what is asked, and wrong where the earlier one answers. ``talks/clinic.jsonl``
-is held out: asked with the weights that are shipped.
+``python -m tests.evaluation.later``: each of the first hits with the best one of a later talk, for every question of ``talks/fleet.jsonl``,
+every prompt of the voices of ``tests/evaluation/recall``, searched and at a prompt, and every query of ``queries.jsonl`` in the demo's year,
+whose talks are of many matters. What counts is what the order does to the answer: a pair is right where the earlier talk was amended by the
+later one on what is asked, and wrong where the earlier one answers. ``talks/clinic.jsonl`` is held out: asked with the weights that are
+shipped.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from tests.evaluation import sessions
 from tests.evaluation.confidence import fit, held_out
 from tests.evaluation.recall import chats
 from tests.evaluation.recall.imported import world
+from tests.evaluation.run import world as demo_world
 
 _FOLDS = 10
 _NOISE = 440
@@ -47,7 +49,11 @@ def main() -> None:
     enough, later.ENOUGH = later.ENOUGH, 2.0  # type: ignore[misc]  # the lists as they are without it
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
-        known = {"fleet": list(of_talks(folder, "fleet")), "voices": list(of_voices(folder))}
+        known = {
+            "fleet": list(of_talks(folder, "fleet")),
+            "voices": list(of_voices(folder)),
+            "year": list(of_year(folder)),
+        }
         others = {"clinic, held out": list(of_talks(folder, "clinic"))}
     pairs = [pair for found in known.values() for pair in found]
     values, right = np.array([pair.features for pair in pairs]), np.array([pair.amends for pair in pairs])
@@ -105,6 +111,19 @@ def of_voices(folder: Path) -> Iterator[Judged]:
                         amends = len(said) > 1 and (pair.earlier.id, pair.later.id) == (said[0], said[-1])
                         if amends or pair.earlier.id in said[-1:]:
                             yield Judged(pair.features, amends, number % _FOLDS)
+
+
+def of_year(folder: Path) -> Iterator[Judged]:
+    """Those of the demo's year, in which no talk amends another."""
+    with demo_world(folder / "year", 1000) as there:
+        for number, query in enumerate(there.queries):
+            want = there.wanted(query)
+            hits = there.answer(query, limit=later.AMONG).hits
+            for project in there.projects.values():
+                own = [hit for hit in hits[: later.AMONG] if hit.row.project == project.id]
+                for pair in later.pairs(there.catalog, there.space, project, own):
+                    if pair.later.rank > pair.earlier.rank and pair.earlier.id in want and pair.later.id not in want:
+                        yield Judged(pair.features, False, number % _FOLDS)
 
 
 def _pairs(catalog: Catalog, space: Space, project: Project, query: Query) -> Iterator[later.Pair]:

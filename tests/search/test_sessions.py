@@ -34,6 +34,18 @@ def test_where_words_alone_were_compared_the_best_note_decides():
     assert found == [("a", None, [1]), ("b", None, [2, 3]), ("", None, [4]), ("", None, [5])]
 
 
+def test_the_newer_word_on_the_best_note_of_a_talk_comes_before_that_talk():
+    """Though the older talk has more to say; what is newer only than another note of it does not."""
+    older = [hit(2, "older", 0.6), hit(3, "older", 0.6)]
+    newer = hit(1, "newer", 0.3)
+    for names in ("overtakes", "precedes"):
+        setattr(newer, names, [older[0].id])
+        assert [name for name, *_ in talks(newer, *older)] == ["newer", "older"]
+        setattr(newer, names, [older[1].id])
+        assert [name for name, *_ in talks(newer, *older)] == ["older", "newer"]
+        setattr(newer, names, [])
+
+
 def test_a_talk_knows_its_days():
     (talk,) = Answer("hybrid", [hit(1, "s", 0.5), hit(2, "s", 0.1, day="2026-01-01")]).by_session()
     assert (talk.rank, talk.first_day, talk.last_day) == (1, "2026-01-01", "2026-02-09")

@@ -2,9 +2,11 @@
 
 A decision is often a talk of several turns, and what amends it another one, months later. Turn by turn nothing tells so (``chains``): the
 note that answers best is where the matter was explained first, and the new value stands in a turn that hardly names it. So each of the
-first hits is compared with the best one of every later talk among the hits: each with what was said before and after it in its talk. A logistic regression over these says how likely the later one is the newer word on the matter asked about; weights and figures:
-``python -m tests.evaluation.later``. Where the later talk is known to amend the hit's note or one next to it, it is as likely as that. Unlike an amendment this holds for a question alone: it is neither kept nor said to be one, both notes
-stay, and nothing but their order changes.
+first hits is compared with the best one of every later talk among the hits, each with what was said before and after it in its talk. A
+logistic regression over these says how likely the later one is the newer word on the matter asked about (weights and figures:
+``python -m tests.evaluation.later``). Where a note of the later talk is known to amend one of the earlier, both on the matter of the hits,
+it is as likely as that. Unlike an amendment this holds for a question alone: it is neither kept nor shown as one, both notes stay, and
+nothing but their order changes.
 """
 
 from __future__ import annotations
@@ -16,7 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from memsearch_engine.amendments import NOTHING, Said
-from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.index.catalog import Catalog, Link
+from memsearch_engine.index.hubness import Typical
 from memsearch_engine.index.rows import Row
 from memsearch_engine.index.space import Space
 from memsearch_engine.journal.model import DIGEST
@@ -30,21 +33,21 @@ from memsearch_engine.search.rarity import idf_of, weights
 #: later one, itself or by way of a note that was said around it, in standard deviations above any two notes (``Sample.usual``); words of change
 #: around the later one, and rare words that both surroundings have (logarithms).
 FEATURES = ("score", "near", "change", "rare")
-BIAS = -8.27
-WEIGHTS = (1.77, 1.78, 0.69, 1.57)
+BIAS = -8.37
+WEIGHTS = (1.56, 1.77, 0.73, 1.56)
 #: From here on the later one comes first.
 ENOUGH = 0.6
 #: So many hits are looked at, and so many of the first of them compared with the others.
 AMONG, _FIRST = 10, 3
 _BESIDE = 5  # notes before and after, that are said around one
-_NEXT = 2  # and that are of its matter, if one of them is amended
+_SAME_MATTER = 1.0  # so many standard deviations nearer to it than any two notes (chosen on the demo's year)
 _RARE, _MANY_RARE = 3, 12  # a word that so many notes have at most, and more of them than two talks share
 _LEAST_SCORE = 0.1
 
 
 class Pair(NamedTuple):
-    """A hit and the best one of a later talk, with their ``FEATURES``. ``amended``: how likely a note said around the later one amends what
-    was said with the earlier one; 0 where it is not likely enough to be acted on."""
+    """A hit and the best one of a later talk, with their ``FEATURES``. ``amended``: how likely a note around the later one and on its matter
+    amends one around the earlier one and on that one's; 0 where it is not likely enough to be acted on."""
 
     earlier: Hit
     later: Hit
@@ -103,15 +106,17 @@ def pairs(
     for hit in hits:
         if hit.row.session and not hit.row.heading.startswith(DIGEST) and "superseded-by" not in hit.row.marks:
             best.setdefault((hit.row.agent, hit.row.session), hit)
-    around = {hit.id: _around(catalog, hit.row) for hit in [*hits[:_FIRST], *best.values()]}
-    rows = {row.id: row for talk in around.values() for row in talk}
+    compared = [*hits[:_FIRST], *best.values()]
+    around = {hit.id: _around(catalog, hit.row) for hit in compared}
+    rows = {row.id: row for row in (*(hit.row for hit in compared), *(row for talk in around.values() for row in talk))}
     vectors = space.vectors(project.collection, [row.chunk_id for row in rows.values()])
     has, usual = catalog.terms(rows), space.usual(project.collection)
     terms = {name: {term for row in talk for term in has.get(row.id, ())} for name, talk in around.items()}
+    matter = {hit.id: _matter(hit.row, around[hit.id], vectors, usual) for hit in compared}
     change = {name: math.log1p(len({word for row in talk for word in changes(row)})) for name, talk in around.items()}
     found: list[tuple[Pair, set[str]]] = []  # without how many rare words they share; and what they share
     for earlier in hits[:_FIRST]:
-        amending = _amending(catalog, said, around[earlier.id], earlier)
+        links = [link for name in matter[earlier.id] for link in catalog.links(project.id, older=name)]
         for talk, later in best.items():
             one, other = earlier.row, later.row
             is_later = (other.day, other.time) > (one.day, one.time)
@@ -119,7 +124,7 @@ def pairs(
                 continue
             score = math.log(max(later.score / earlier.score, _LEAST_SCORE))
             near = usual.above(_by_way(one, around[earlier.id], around[later.id], vectors))
-            amended = max((amending.get(row.entry_id, 0.0) for row in around[later.id]), default=0.0)
+            amended = _amended(links, said, matter[later.id], (earlier.id, later.id))
             shared = terms[earlier.id] & terms[later.id]
             pair = Pair(
                 earlier, later, (score, near, change[later.id], math.log1p(min(len(shared), _MANY_RARE))), amended
@@ -135,7 +140,7 @@ def pairs(
 
 def _by_way(one: Row, before: list[Row], after: list[Row], vectors: Mapping[str, np.ndarray]) -> float:
     """How near (cosine) a note is to the nearest of *after*, itself or by way of one of *before*: as near as the farther step of the two."""
-    own = next((vectors.get(row.chunk_id) for row in before if row.entry_id == one.entry_id), None)
+    own = vectors.get(one.chunk_id)
     theirs, ours = ([vectors[row.chunk_id] for row in rows if row.chunk_id in vectors] for rows in (before, after))
     if own is None or not ours:
         return 0.0
@@ -143,17 +148,28 @@ def _by_way(one: Row, before: list[Row], after: list[Row], vectors: Mapping[str,
     return float(np.minimum(first, second).max())
 
 
-def _amending(catalog: Catalog, said: Said, talk: list[Row], hit: Hit) -> dict[str, float]:
-    """What amends a hit's note or one next to it in *talk* -> how likely, where it is likely enough."""
-    place = next((place for place, row in enumerate(talk) if row.entry_id == hit.id), 0)
-    found: dict[str, float] = {}
-    for row in talk[max(0, place - _NEXT) : place + _NEXT + 1]:
-        for link in catalog.links(row.project, older=row.entry_id):
-            word = said.get((link.older, link.newer))
-            sure = link.sure if word is None else float(word)
-            if sure >= AMENDS:
-                found[link.newer] = max(found.get(link.newer, 0.0), sure)
-    return found
+def _matter(one: Row, talk: list[Row], vectors: Mapping[str, np.ndarray], usual: Typical) -> set[str]:
+    """The entries of what was said around a note that are on its matter, itself among them."""
+    own = vectors.get(one.chunk_id)
+    return {one.entry_id} | {
+        row.entry_id
+        for row in talk
+        if own is not None
+        and row.chunk_id in vectors
+        and usual.above(float(own @ vectors[row.chunk_id])) >= _SAME_MATTER
+    }
+
+
+def _amended(links: list[Link], said: Said, matter: set[str], direct: tuple[str, str]) -> float:
+    """How likely one of *matter* amends what was said, as *links* have it; 0 where it is not likely enough. That one hit amends another
+    itself is decided elsewhere (*direct*)."""
+    sure = 0.0
+    for link in links:
+        names = link.older, link.newer
+        if link.newer in matter and names != direct:
+            word = said.get(names)
+            sure = max(sure, link.sure if word is None else float(word))
+    return sure if sure >= AMENDS else 0.0
 
 
 def _around(catalog: Catalog, row: Row) -> list[Row]:

@@ -58,12 +58,15 @@ _NOW = re.compile(
     r"|aktuell|derzeit|jetzt|ahora|actual|actualmente|actuellement|maintenant)\b|现在|目前|最新|当前|如今",
     re.I,
 )
-#: Words that ask for an earlier state: there the newest word is not the answer.
+#: Words that ask for an earlier state: there the newest word is not the answer. Some do so only where the past is spoken of: "what runs before
+#: the tests", "which of them comes first" ask for what is.
 _THEN = re.compile(
-    r"\b(first|originally|initially|at first|previously|formerly|earlier|earliest|oldest|old|back then|used to|before"
+    r"\b(originally|initially|at first|previously|formerly|earliest|oldest|back then|used to"
     r"|ursprünglich|anfangs|früher|originalmente|antes|avant)\b|最初|原来|以前|之前|当初",
     re.I,
 )
+_PERHAPS_THEN = re.compile(r"\b(first|earlier|old|before)\b", re.I)
+_PAST = re.compile(r"\b(was|were|did|had|been|ran|came|went|decided|chose|said)\b|\b\w{3,}ed\b", re.I)
 MAX_QUERY = 2_000
 
 
@@ -96,7 +99,9 @@ class Query(msgspec.Struct):
 
     @property
     def about_then(self) -> bool:
-        return not self.is_prompt and bool(_THEN.search(self.text))
+        return not self.is_prompt and (
+            bool(_THEN.search(self.text)) or bool(_PERHAPS_THEN.search(self.text) and _PAST.search(self.text))
+        )
 
     @property
     def remark(self) -> str:

@@ -1,0 +1,182 @@
+"""The later of two talks on one matter comes first where it has changed what is asked, and nowhere else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import msgspec
+import pytest
+from memsearch_engine.amendments import NOTHING, Said
+from memsearch_engine.index.catalog import Link
+from memsearch_engine.journal.origin import Origin
+from memsearch_engine.recall import prompt
+from memsearch_engine.search import hybrid, later
+from memsearch_engine.search.hits import Answer, Hit
+from memsearch_engine.search.query import Query
+from memsearch_engine.settings import Settings
+
+from tests.evaluation import sessions
+from tests.evaluation.recall import chats
+from tests.evaluation.recall.imported import world
+
+CHARGE = "At what state of charge should a robot with a tired battery pack head for the dock, compared with one whose pack is fine?"
+LOGS = "For how many days do the dispatcher's debug logs stay on the box, and from when on are they zipped?"
+STOCK = "Who does the recount after a stock difference, and how are differences on Brixley goods treated?"
+SHIFT = "To which calendar day do the picks of a night shift belong in the report?"
+
+
+class Fleet(msgspec.Struct):
+    """The indexed talks of fleet.jsonl. ``names``: of a talk by its session."""
+
+    world: tuple
+    names: dict[str, str]
+
+    def search(self, text: str, said: Said = NOTHING, limit: int = 10) -> Answer:
+        _, project, catalog, space = self.world
+        return hybrid.search(catalog, space, [project], Query(raw=text, text=text), limit, said=said)
+
+    def talks(self, answer: Answer) -> list[str]:
+        """Of each hit, in order."""
+        return [self.names[hit.row.session] for hit in answer]
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory) -> Iterator[Fleet]:
+    stack = sessions.talks(sessions.TALKS / "fleet.jsonl")
+    names, turns = sessions.written(stack)
+    with world(tmp_path_factory.mktemp("fleet"), chats.Voice("f", [], [], []), turns, whole=False) as there:
+        yield Fleet(there, names)
+
+
+def test_the_talk_that_changed_it_comes_first_and_says_why(fleet):
+    answer = fleet.search(CHARGE)
+    newer, older = answer.hits[:2]
+    assert fleet.talks(answer)[:2] == ["charge-2", "charge-1"] and [newer.rank, older.rank] == [1, 2]
+    assert older.id in newer.precedes and not newer.overtakes  # it is not said to be an amendment
+    assert any(f"of a later talk on the matter of {older.day}" in reason for reason in newer.reasons)
+    assert newer.score >= older.score and fleet.names[answer.by_session()[0].session] == "charge-2"
+    assert fleet.talks(fleet.search(CHARGE, limit=1)) == ["charge-2"]
+
+
+@pytest.mark.parametrize(("asked", "stays"), [(LOGS, "charge-1"), (STOCK, "slot-1")])
+def test_another_matter_of_that_talk_and_a_talk_that_only_confirms_change_nothing(fleet, asked, stays):
+    assert fleet.talks(fleet.search(asked))[0] == stays
+
+
+def test_who_asks_for_what_was_gets_what_was(fleet):
+    assert fleet.talks(fleet.search(f"originally: {CHARGE}"))[0] == "charge-1"
+    assert not any(hit.precedes for hit in fleet.search(f"What was it before? {CHARGE}"))
+
+
+@pytest.mark.parametrize(
+    ("text", "then"),
+    [
+        ("how long does a wave soak before the next wave starts", False), ("which of them comes first", False),
+        ("where do old nodes go", False), ("what was the limit before", True), ("what did we use first", True),
+        ("the limit that we had decided on earlier", True), ("originally", True),
+    ],
+)  # fmt: skip
+def test_words_that_may_ask_for_the_past_do_so_where_it_is_spoken_of(text, then):
+    assert Query(raw=text, text=text).about_then == then
+
+
+def test_the_owners_no_is_heeded(fleet):
+    newer, older = fleet.search(CHARGE).hits[:2]
+    said = {(name, newer.id): False for name in newer.precedes}
+    assert older.id in newer.precedes and fleet.talks(fleet.search(CHARGE, said))[0] == "charge-1"
+
+
+def test_what_its_owner_has_marked_as_superseded_comes_before_nothing(fleet):
+    _, project, catalog, space = fleet.world
+    hits = fleet.search(CHARGE).hits
+    hits[0].row.marks["superseded-by"] = "0123456789ab"
+    later_hit = hits[0].id
+    assert all(pair.later.id != later_hit for pair in later.pairs(catalog, space, project, hits))
+
+
+def test_of_several_later_talks_the_newest_stands_first(fleet, monkeypatch):
+    """Whatever puts them there: here each is."""
+    _, project, catalog, space = fleet.world
+    monkeypatch.setattr(later, "ENOUGH", 0.0)
+    hits = fleet.search(CHARGE).hits
+    moved = [hit for hit in hits if hit.precedes]
+    ahead = hits[: max(hits.index(hit) for hit in moved) + 1]
+    of_first = [hit for hit in ahead if hit.precedes]
+    assert len(of_first) > 2
+    assert [hit.day for hit in of_first] == sorted((hit.day for hit in of_first), reverse=True)
+
+
+def prompted(fleet: Fleet, text: str) -> tuple[Answer, str]:
+    home, project, catalog, space = fleet.world
+    query = prompt.question(text, home, leaves=False)
+    assert query
+    answer = hybrid.search(catalog, space, [project], query, prompt.CONSIDERED)
+    prompt.weigh(catalog, space, project, answer)
+    origin = Origin(home)
+    telling, _ = prompt.choose(home, Settings().recall, origin, project.memory, answer, query.text, "codex", "s")
+    origin.close()
+    return answer, telling.text
+
+
+def test_at_a_prompt_both_are_told_and_the_older_one_says_which_holds(fleet):
+    answer, text = prompted(fleet, SHIFT)
+    lines = [line for line in text.splitlines() if line.startswith("- ")]
+    newer, older = answer.hits[0], next(hit for hit in answer.hits if hit.id in answer.hits[0].precedes)
+    assert fleet.talks(answer)[0] == "shift-2"
+    assert f"[mem:{newer.id}]" in lines[0] and "where it differs" not in lines[0]
+    (second,) = (line for line in lines if f"[mem:{older.id}]" in line)
+    assert f"(where it differs, that of {newer.day} holds)" in second
+
+
+@pytest.fixture
+def linked(fleet) -> Iterator[Callable[..., None]]:
+    """Say of a note of a talk that one of another talk amends it; taken back at the end."""
+    _, project, catalog, _ = fleet.world
+    before = catalog.links(project.id)
+
+    def say(older: str, newer: str, sure: float) -> None:
+        with catalog.transaction() as db:
+            db.execute(
+                "INSERT OR REPLACE INTO links (project, older, newer, sure, shared) VALUES (?,?,?,?,?)",
+                (project.id, older, newer, sure, b"[]"),
+            )
+
+    yield say
+    with catalog.transaction() as db:
+        db.execute("DELETE FROM links")
+        db.executemany(
+            "INSERT INTO links (project, older, newer, sure, shared) VALUES (?,?,?,?,?)",
+            [(k.project, k.older, k.newer, k.sure, msgspec.json.encode(k.shared)) for k in before],
+        )
+    assert [Link(*msgspec.structs.astuple(link)) for link in catalog.links(project.id)] == before
+
+
+def test_what_is_known_to_amend_a_turn_of_the_same_matter_counts_for_its_neighbours(fleet, linked):
+    """And for no other matter of that talk."""
+    _, project, catalog, space = fleet.world
+    of = {name: session for session, name in fleet.names.items()}
+
+    def hit(asked: str, talk: str) -> Hit:
+        return next(hit for hit in fleet.search(asked).hits if hit.row.session == of[talk])
+
+    def amended(*hits: Hit) -> dict[str, float]:
+        return {
+            pair.earlier.id: pair.amended for pair in later.pairs(catalog, space, project, list(hits)) if pair.amended
+        }
+
+    stopped = hit(
+        "Below which battery level does a loaded robot stop and call a human, and when does it accept no job?",
+        "charge-1",
+    )
+    logs, newer = hit(LOGS, "charge-1"), hit(STOCK, "slot-2")
+    talk = catalog.of_session(project.id, "claude-code", of["charge-1"], 50)
+    beside = [row.entry_id for row in talk[-4:] if row.entry_id != stopped.id]  # its first matter took four turns
+    assert beside and not amended(stopped, newer)
+    for name in beside:
+        linked(name, newer.id, 0.95)
+    assert amended(stopped, newer) == {stopped.id: 0.95}
+    assert not amended(logs, newer)
+    for name in beside:
+        linked(name, newer.id, 0.5)  # not likely enough to be acted on
+    linked(stopped.id, newer.id, 0.95)  # and that one hit amends another itself is decided elsewhere
+    assert not amended(stopped, newer)
