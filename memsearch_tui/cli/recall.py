@@ -161,7 +161,7 @@ def _top_k(memory: Memory) -> int:
 
 
 def hit_json(hit: Hit, answer: Answer) -> dict[str, Any]:
-    row, newer = hit.row, answer.overtaken.get(hit.id)
+    row, newer, later = hit.row, answer.overtaken.get(hit.id), answer.preceded.get(hit.id)
     return {
         "content": row.text,
         "asked": row.asked,
@@ -188,6 +188,7 @@ def hit_json(hit: Hit, answer: Answer) -> dict[str, Any]:
         "reasons": hit.reasons,
         "confidence": hit.confidence,
         "overtaken_by": newer.id if newer else "",
+        "later": later.id if later else "",
         "stale": row.stale,
         "stale_why": row.stale_why,
         "branch": row.marks.get("branch", ""),
@@ -212,6 +213,8 @@ def _print_hits(answer: Answer, explain: bool) -> None:
         badges = [text.format(row.marks[name]) for name, text in _BADGES.items() if name in row.marks]
         newer = answer.overtaken.get(hit.id)
         badges += [f"overtaken by {newer.rank}, of {newer.day}"] if newer else []
+        later = answer.preceded.get(hit.id)
+        badges += [f"where it differs, {later.rank} of {later.day} holds"] if later else []
         badges += [f"shared by {output.safe(row.author)}"] if row.author else []
         badges += [f"unmerged: {row.unmerged}"] if row.unmerged else []
         where = "long-term" if row.kind in LONGTERM_KINDS.values() else os.path.basename(row.path)

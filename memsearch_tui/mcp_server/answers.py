@@ -38,7 +38,7 @@ _OWN = "other projects are not told here", "`memsearch config set mcp.projects a
 @dataclass
 class Found:
     """Where a note comes from. ``trust``: '' or why it waits for the owner's word; ``overtaken_by``: the id of the newer word on its
-    matter; ``stale``: what that it names is gone from the repository, or elsewhere; ``unmerged``: its branch, where that was never merged;
+    matter; ``later``: of a note of a later talk on it, which holds where the two differ; ``stale``: what that it names is gone from the repository, or elsewhere; ``unmerged``: its branch, where that was never merged;
     ``author``: who shared it with the team, '' for the project's own notes."""
 
     id: str
@@ -49,6 +49,7 @@ class Found:
     confidence: float | None = None
     trust: str = ""
     overtaken_by: str = ""
+    later: str = ""
     stale: str = ""
     unmerged: str = ""
     author: str = ""
@@ -99,7 +100,7 @@ def recall(memory: Memory, query: str, limit: int, tokens: int) -> Notes:
         raise UsageError(*_OWN)
     answer = memory.search(query, limit)
     is_past = bool(parse(query).as_of)
-    overtaken = {older: hit.id for older, hit in answer.overtaken.items()}
+    overtaken, later = ({older: hit.id for older, hit in by.items()} for by in (answer.overtaken, answer.preceded))
     remarks = [answer.reason] if answer.reason else []
     remarks += ["perhaps no note fits: none is much nearer than the rest"] if answer.is_unsure else []
     remarks += [f"no note has {', '.join(answer.absent)}"] if answer.absent else []
@@ -114,7 +115,7 @@ def recall(memory: Memory, query: str, limit: int, tokens: int) -> Notes:
             found.append((one, hit.text))
             continue
         one = _found(memory, note)
-        one.confidence, one.overtaken_by = hit.confidence, overtaken.get(hit.id, "")
+        one.confidence, one.overtaken_by, one.later = hit.confidence, overtaken.get(hit.id, ""), later.get(hit.id, "")
         one.stale, one.unmerged = hit.row.stale_why, hit.row.unmerged
         found.append((one, hit.text))
     return _within(memory, found, tokens, "; ".join(remarks))
@@ -243,6 +244,7 @@ def _facts(note: Found) -> str:
     facts += [f"shared: {note.author}"] if note.author else []
     facts += [f"waits for the owner's word: {note.trust}"] if note.trust else []
     facts += [f"OVERTAKEN by {note.overtaken_by}"] if note.overtaken_by else []
+    facts += [f"where it differs, [mem:{note.later[:12]}] holds"] if note.later else []
     facts += [f"since then: {note.stale}"] if note.stale else []
     facts += [f"unmerged: {note.unmerged}"] if note.unmerged else []
     facts += [f"{note.confidence:.0%} likely"] if note.confidence is not None else []

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 import pytest
+from memsearch_engine import Memory
 from memsearch_engine.amendments import NOTHING, Said
 from memsearch_engine.index.catalog import Link
 from memsearch_engine.journal.origin import Origin
@@ -15,6 +16,8 @@ from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.query import Query
 from memsearch_engine.settings import Settings
 
+from memsearch_tui.mcp_server import answers
+from tests.conftest import Box
 from tests.evaluation import sessions
 from tests.evaluation.recall import chats
 from tests.evaluation.recall.imported import world
@@ -180,3 +183,27 @@ def test_what_is_known_to_amend_a_turn_of_the_same_matter_counts_for_its_neighbo
         linked(name, newer.id, 0.5)  # not likely enough to be acted on
     linked(stopped.id, newer.id, 0.95)  # and that one hit amends another itself is decided elsewhere
     assert not amended(stopped, newer)
+
+
+@pytest.mark.slow
+def test_a_person_and_an_agent_see_which_of_two_talks_holds(box: Box):
+    """On the command line, for scripts, and as an agent is told over MCP."""
+    for day, (name, turns) in enumerate(sessions.talks(sessions.TALKS / "fleet.jsonl").chats.items(), 1):
+        date = f"2026-{1 + day // 28:02d}-{1 + day % 28:02d}"
+        box.write(date, f"# {date}\n\n" + "\n".join(noted(name, place, *turn) for place, turn in enumerate(turns)))
+    box.own()
+    box.index()
+    first, *others = box.ok("search", CHARGE, "--json").json["hits"]
+    older = next(hit for hit in others if hit["later"])
+    assert (first["session"], older["session"], older["later"]) == ("charge-2", "charge-1", first["entry_id"])
+    assert first["later"] == "" == older["overtaken_by"]
+    assert f"where it differs, 1 of {first['day']} holds" in box.ok("search", CHARGE).out
+    with Memory(str(box.project), home=box.home) as memory:
+        told = answers.recall(memory, CHARGE, 5, 2000)
+    (note,) = (note for note in told.notes if note.id == older["entry_id"])
+    assert note.later == first["entry_id"] and f"where it differs, [mem:{note.later[:12]}] holds" in told.memory
+
+
+def noted(session: str, place: int, asked: str, answered: str) -> str:
+    anchor = f"<!-- agent:claude-code session:{session} turn:t{place} transcript:/nowhere/{session}.jsonl -->"
+    return f"### 10:{place:02d}\n{anchor}\n- User asked: {asked}\n- {answered}\n"

@@ -154,4 +154,6 @@ def put_back(
     answer.hits = kept[:limit]
     for rank, hit in enumerate(answer.hits, 1):
         hit.rank = rank
-        hit.overtakes = [name for name in hit.overtakes if name in {other.id for other in answer.hits}]
+        names = {other.id for other in answer.hits}
+        hit.overtakes = [name for name in hit.overtakes if name in names]
+        hit.precedes = [name for name in hit.precedes if name in names]

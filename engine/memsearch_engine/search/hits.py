@@ -119,6 +119,11 @@ class Answer(msgspec.Struct):
         """Entries among the hits that a newer word on their matter was put before -> that newer one."""
         return {older: hit for hit in self.hits for older in hit.overtakes}
 
+    @property
+    def preceded(self) -> dict[str, Hit]:
+        """Entries among the hits of which a later talk on the matter stands above -> its hit, of several the newest."""
+        return {older: hit for hit in reversed(self.hits) for older in hit.precedes if older not in self.overtaken}
+
     def __iter__(self) -> Iterator[Hit]:
         return iter(self.hits)
 
