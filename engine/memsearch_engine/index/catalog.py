@@ -740,14 +740,15 @@ class Catalog:
         )
         return [Row.of(row) for row in rows]
 
-    def of_talk(self, row: Row) -> list[Row]:
-        """The first chunk of each note of a row's session that stands in the same file, as time went: what was said around it."""
-        rows = self.query(
-            f"SELECT {HIT_COLUMNS} FROM {HIT_FROM} WHERE e.project=? AND e.day=? AND e.agent=? AND e.session=? AND f.path=? AND c.part=0"
-            " ORDER BY e.time, c.start_line",
+    def around(self, row: Row, beside: int) -> list[Row]:
+        """The first chunk of a row's note and of so many of its session before and after it in the same file, as time went."""
+        talk = self.query(
+            "SELECT e.entry_id, c.id FROM entries e JOIN files f ON f.id = e.file JOIN chunks c ON c.entry = e.id AND c.part=0"
+            " WHERE e.project=? AND e.day=? AND e.agent=? AND e.session=? AND f.path=? ORDER BY e.time, c.start_line",
             (row.project, row.day, row.agent, row.session, row.path),
         )
-        return [Row.of(row) for row in rows]
+        place = next((place for place, (name, _) in enumerate(talk) if name == row.entry_id), 0)
+        return self.rows([chunk for _, chunk in talk[max(0, place - beside) : place + beside + 1]])
 
     def days(self, project: str = "") -> list[tuple[str, int]]:
         """(day, number of entries), newest first."""

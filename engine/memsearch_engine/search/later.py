@@ -106,8 +106,9 @@ def pairs(
     for hit in hits:
         if hit.row.session and not hit.row.heading.startswith(DIGEST) and "superseded-by" not in hit.row.marks:
             best.setdefault((hit.row.agent, hit.row.session), hit)
-    compared = [*hits[:_FIRST], *best.values()]
-    around = {hit.id: _around(catalog, hit.row) for hit in compared}
+    leading = [hit for hit in hits[:_FIRST] if hit.row.session and hit.score > 0]
+    compared = [*leading, *best.values()]
+    around = {hit.id: catalog.around(hit.row, _BESIDE) for hit in compared}
     rows = {row.id: row for row in (*(hit.row for hit in compared), *(row for talk in around.values() for row in talk))}
     vectors = space.vectors(project.collection, [row.chunk_id for row in rows.values()])
     has, usual = catalog.terms(rows), space.usual(project.collection)
@@ -115,12 +116,11 @@ def pairs(
     matter = {hit.id: _matter(hit.row, around[hit.id], vectors, usual) for hit in compared}
     change = {name: math.log1p(len({word for row in talk for word in changes(row)})) for name, talk in around.items()}
     found: list[tuple[Pair, set[str]]] = []  # without how many rare words they share; and what they share
-    for earlier in hits[:_FIRST]:
+    for earlier in leading:
         links = [link for name in matter[earlier.id] for link in catalog.links(project.id, older=name)]
         for talk, later in best.items():
             one, other = earlier.row, later.row
-            is_later = (other.day, other.time) > (one.day, one.time)
-            if not one.session or talk == (one.agent, one.session) or not is_later or earlier.score <= 0:
+            if talk == (one.agent, one.session) or (other.day, other.time) <= (one.day, one.time):
                 continue
             score = math.log(max(later.score / earlier.score, _LEAST_SCORE))
             near = usual.above(_by_way(one, around[earlier.id], around[later.id], vectors))
@@ -170,10 +170,3 @@ def _amended(links: list[Link], said: Said, matter: set[str], direct: tuple[str,
             word = said.get(names)
             sure = max(sure, link.sure if word is None else float(word))
     return sure if sure >= AMENDS else 0.0
-
-
-def _around(catalog: Catalog, row: Row) -> list[Row]:
-    """The first chunk of a note, between those right before and after it in its talk."""
-    talk = catalog.of_talk(row)
-    place = next((place for place, other in enumerate(talk) if other.entry_id == row.entry_id), None)
-    return [row] if place is None else talk[max(0, place - _BESIDE) : place + _BESIDE + 1]
