@@ -6,8 +6,8 @@ whose mending hangs on a decision in a chat, which a later one may have amended)
 are in ``tests/evaluation/talks``: chats of several turns, of which later ones amend some (``clinic.jsonl`` is held out: nothing was chosen
 on it). The chats are written as Claude Code writes its transcripts, imported without a model, indexed with the default one and searched; a
 session is as good as its best note. Prints how often the right session (any of them) is first and among the first five, and the mean
-reciprocal rank, by kind of question; how often one comes first that it must not come first (which a later one has amended, or which did not
-amend it); and how often a note of the right and of such a one would be told at that prompt.
+reciprocal rank, by kind of question; how often one comes first that must not (which a later one has amended, or which did not amend it); and
+how often a note of the right and of such a one would be told at that prompt, of the latter as if it held.
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from tests.evaluation.recall import chats
 from tests.evaluation.recall.imported import world
 
 TALKS = Path(__file__).parent / "talks"
+_NONE = "none"
 _NOTES = 60  # hits whose sessions are ranked
 _FIRST = datetime(2024, 1, 1, 9, tzinfo=UTC)
 _NAMESPACE = uuid.UUID("7be3fb7e-3b6a-4a5e-9a0d-8a1f6b1f1b0c")
@@ -55,11 +56,13 @@ class Question(NamedTuple):
 
 
 class Haystack(NamedTuple):
-    """Chats, each as pairs of what was said and answered, in their order, and the questions about them."""
+    """Chats, each as pairs of what was said and answered, in their order, and the questions about them. ``none``: prompts on which no chat
+    bears."""
 
     name: str
     chats: dict[str, list[tuple[str, str]]]
     questions: list[Question]
+    none: list[str] = []
 
 
 class Ranked(NamedTuple):
@@ -166,7 +169,7 @@ def _sde_bench(folder: Path) -> Iterator[Haystack]:
 
 def talks(file: Path) -> Haystack:
     """Of our own lines: ``talk`` (its ``id``, ``day`` and ``turns``) and ``ask`` (``prompt``, its ``style``, the ``right`` talk, and the
-    ``overtaken`` one or the ``later`` one that did not amend it)."""
+    ``overtaken`` one or the ``later`` one that did not amend it), and ``none`` (``prompt``)."""
     lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
     said = sorted((line for line in lines if line["kind"] == "talk"), key=lambda line: line["day"])
     asks = [line for line in lines if line["kind"] == "ask"]
@@ -177,6 +180,7 @@ def talks(file: Path) -> Haystack:
             Question(line["style"], line["prompt"], {line["right"]}, line.get("overtaken") or line.get("later") or "")
             for line in asks
         ],
+        [line["prompt"] for line in lines if line["kind"] == "none"],
     )
 
 
@@ -253,8 +257,13 @@ def ask(found: Iterator[Haystack]) -> list[Ranked]:
                 took = (time.perf_counter() - start) * 1000
                 order = [names[talk.session] for talk in answer.by_session()]
                 place = next((n for n, name in enumerate(order, 1) if name in right), 0)
-                told = {names[session] for session in _told(home, project, catalog, space, question, str(number))}
-                ranks.append(Ranked(kind, place, order[:1] == [wrong], bool(told & right), wrong in told, took))
+                of = _told(home, project, catalog, space, question, str(number))
+                told = {names[session]: is_said for session, is_said in of.items()}
+                is_told, is_wrong_told = any(name in right for name in told), told.get(wrong, False)
+                ranks.append(Ranked(kind, place, order[:1] == [wrong], is_told, is_wrong_told, took))
+            for number, text in enumerate(stack.none):
+                of = _told(home, project, catalog, space, text, f"none {number}")
+                ranks.append(Ranked(_NONE, 0, False, False, bool(of), 0.0))
     return ranks
 
 
@@ -272,23 +281,30 @@ def written(stack: Haystack) -> tuple[dict[str, str], list[chats.Said]]:
     return names, turns
 
 
-def _told(
-    home: Home, project: Project, catalog: Catalog, space: Space, question: str, session: str
-) -> Iterator[str]:  # fmt: skip
-    """The chats of whose notes a new session would be told at this prompt."""
+def _told(home: Home, project: Project, catalog: Catalog, space: Space, question: str, session: str) -> dict[str, bool]:
+    """The sessions of whose notes a new one would be told at this prompt, each with whether that is said to hold: without a word on a later
+    talk that does."""
     query = prompt.question(question, home, leaves=False)
     if query is None:
-        return
+        return {}
     answer = hybrid.search(catalog, space, [project], query, prompt.CONSIDERED)
     prompt.weigh(catalog, space, project, answer)
     with contextlib.closing(Origin(home)) as origin:
-        _, notes = prompt.choose(home, Settings().recall, origin, project.memory, answer, query.text, "codex", session)
+        telling, notes = prompt.choose(
+            home, Settings().recall, origin, project.memory, answer, query.text, "codex", session
+        )
     of = {hit.id: hit.row.session for hit in answer.hits}
-    yield from (of[note.entry] for note in notes)
+    told: dict[str, bool] = {}
+    for note in notes:
+        line = next(line for line in telling.text.splitlines() if f"[mem:{note.entry}]" in line)
+        told[of[note.entry]] = told.get(of[note.entry], False) or "(where it differs" not in line
+    return told
 
 
 def table(ranks: list[Ranked]) -> None:
     print(f"{'':28s} {'asked':>6s} {'first':>6s} {'in 5':>6s} {'MRR':>6s} {'wrong first':>12s} {'told':>6s} {'wrong told':>11s}")  # fmt: skip
+    nothing = [one for one in ranks if one.kind == _NONE]
+    ranks = [one for one in ranks if one.kind != _NONE]
     for kind in [*sorted({one.kind for one in ranks}), ""]:
         of_kind = [one for one in ranks if kind in ("", one.kind)]
         places = [one.place for one in of_kind]
@@ -298,6 +314,8 @@ def table(ranks: list[Ranked]) -> None:
             sum(values) for values in zip(*((o.is_wrong_first, o.is_told, o.is_wrong_told) for o in of_kind))
         )
         print(f"{kind or 'all':28s} {len(places):6d} {first:6.3f} {five:6.3f} {rank:6.3f} {wrong:12d} {told:6d} {wrongly:11d}")  # fmt: skip
+    if nothing:
+        print(f"told something where nothing bears: {sum(one.is_wrong_told for one in nothing)} of {len(nothing)}")
     print(f"a search takes {statistics.median(one.took for one in ranks) if ranks else 0:.0f} ms (median)")
 
 

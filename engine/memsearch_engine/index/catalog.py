@@ -740,13 +740,20 @@ class Catalog:
         )
         return [Row.of(row) for row in rows]
 
+    def talk(self, row: Row) -> list[tuple[str, int]]:
+        """(entry id, its first chunk's catalog id) of each note of a row's session in the same file, as time went."""
+        return [
+            (name, chunk)
+            for name, chunk in self.query(
+                "SELECT e.entry_id, c.id FROM entries e JOIN files f ON f.id = e.file JOIN chunks c ON c.entry = e.id AND c.part=0"
+                " WHERE e.project=? AND e.day=? AND e.agent=? AND e.session=? AND f.path=? ORDER BY e.time, c.start_line",
+                (row.project, row.day, row.agent, row.session, row.path),
+            )
+        ]
+
     def around(self, row: Row, beside: int) -> list[Row]:
-        """The first chunk of a row's note and of so many of its session before and after it in the same file, as time went."""
-        talk = self.query(
-            "SELECT e.entry_id, c.id FROM entries e JOIN files f ON f.id = e.file JOIN chunks c ON c.entry = e.id AND c.part=0"
-            " WHERE e.project=? AND e.day=? AND e.agent=? AND e.session=? AND f.path=? ORDER BY e.time, c.start_line",
-            (row.project, row.day, row.agent, row.session, row.path),
-        )
+        """The first chunk of a row's note and of so many before and after it in its ``talk``."""
+        talk = self.talk(row)
         place = next((place for place, (name, _) in enumerate(talk) if name == row.entry_id), 0)
         return self.rows([chunk for _, chunk in talk[max(0, place - beside) : place + beside + 1]])
 

@@ -100,7 +100,7 @@ def question(prompt: str, home: Home, *, leaves: bool) -> Query | None:
 
 def weigh(catalog: Catalog, space: Space, project: Project, answer: Answer, said: Said = NOTHING) -> None:
     """Say of each hit how likely it bears on the prompt, and put the newest word on a matter first."""
-    judge.rate(answer.hits)
+    judge.rate(answer.hits, judge.beside(catalog, space, project, answer.hits))
     chains.newest(catalog, space, project, answer.hits, said)
     later_talks.first(catalog, space, project, answer.hits, said)
 
@@ -128,7 +128,8 @@ def choose(
     room = min(limits.prompt_tokens, limits.session_tokens - before.tokens) - estimate(_HEAD) - _FENCE_TOKENS
     chosen: list[Told] = []
     overtaken: set[str] = set()
-    later: dict[str, str] = {}
+    talks = {hit.id: (hit.row.agent, hit.row.session) for hit in answer.hits}
+    later: dict[tuple[str, str], str] = {}  # a talk -> the day of a later one on its matter, of which a note is told
     for hit in answer.hits:
         sure, why = hit.confidence or 0.0, "; ".join(hit.reasons)
         seen = Considered(id=hit.id, day=hit.day, agent=hit.agent, title=hit.title, confidence=sure, why=why)
@@ -153,13 +154,13 @@ def choose(
         elif len(chosen) == _MAX_NOTES:
             seen.held = f"{_MAX_NOTES} are told at most"
         elif min(_NOTE_TOKENS, room) < notes.MIN_TOKENS or not (
-            told := _put(hit, entry, terms, answer, files, room, later.get(hit.id, ""))
+            told := _put(hit, entry, terms, answer, files, room, later.get(talks[hit.id], ""))
         ):
             seen.held = "over the budget"
         else:
             room -= told.tokens
             chosen.append(told)
-            later = dict.fromkeys(hit.precedes, hit.day) | later  # the newest is told first
+            later = {talks[name]: hit.day for name in hit.precedes if name in talks} | later  # the newest is told first
     if not chosen:
         return telling, []
     telling.text, _ = fenced("\n".join([_HEAD, *(told.text for told in chosen)]), home)
