@@ -4,7 +4,7 @@
 every prompt of the voices of ``tests/evaluation/recall``, searched and at a prompt, and every query of ``queries.jsonl`` in the demo's year,
 whose talks are of many matters. What counts is what the order does to the answer: a pair is right where the earlier talk was amended by the
 later one on what is asked, and wrong where the earlier one answers. ``talks/clinic.jsonl`` is held out: asked with the weights that are
-shipped.
+shipped. At the end the weight of ``recall/judge.py:beside``, on the prompts of both known sets and on those on which nothing bears.
 """
 
 from __future__ import annotations
@@ -19,8 +19,9 @@ import numpy as np
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.space import Space
 from memsearch_engine.projects import Project
-from memsearch_engine.recall import prompt
+from memsearch_engine.recall import judge, prompt
 from memsearch_engine.search import hybrid, later
+from memsearch_engine.search.hits import Hit
 from memsearch_engine.search.query import Query
 
 from tests.evaluation import sessions
@@ -30,7 +31,7 @@ from tests.evaluation.recall.imported import world
 from tests.evaluation.run import world as demo_world
 
 _FOLDS = 10
-_NOISE = 440
+_NOISE, _STEPS = 440, 30
 _LEVELS = (0.3, 0.4, 0.5, 0.6, 0.7)
 
 
@@ -55,6 +56,7 @@ def main() -> None:
             "year": list(of_year(folder)),
         }
         others = {"clinic, held out": list(of_talks(folder, "clinic"))}
+        told = [*prompts_of_talks(folder), *prompts_of_voices(folder)]
     pairs = [pair for found in known.values() for pair in found]
     values, right = np.array([pair.features for pair in pairs]), np.array([pair.amends for pair in pairs])
     bias, weights = fit(values, right)
@@ -67,6 +69,19 @@ def main() -> None:
         start += len(found)
     for what, found in others.items():
         _line(what, found, np.array([later.likely(pair.features) for pair in found]))
+
+    alone, more, bears = (np.array(values) for values in zip(*told))
+    print("_BESIDE_WEIGHT =", round(beside_weight(alone, more, bears), 2))
+
+
+def beside_weight(alone: np.ndarray, more: np.ndarray, bears: np.ndarray) -> float:
+    """What one more (``judge.beside``) adds to the log odds *alone* that a hit bears on its prompt (Newton's method, ridge 1)."""
+    weight = 0.0
+    for _ in range(_STEPS):
+        chance = 1 / (1 + np.exp(-(alone + weight * more)))
+        slope = float(more @ (bears - chance)) - weight
+        weight += slope / (float((more * more) @ (chance * (1 - chance))) + 1)
+    return weight
 
 
 def _line(what: str, pairs: list[Judged], rated: np.ndarray) -> None:
@@ -124,6 +139,39 @@ def of_year(folder: Path) -> Iterator[Judged]:
                 for pair in later.pairs(there.catalog, there.space, project, own):
                     if pair.later.rank > pair.earlier.rank and pair.earlier.id in want and pair.later.id not in want:
                         yield Judged(pair.features, False, number % _FOLDS)
+
+
+def prompts_of_talks(folder: Path) -> Iterator[tuple[float, float, bool]]:
+    """Of each hit at a prompt of the talks that are not held out: the log odds of it alone, ``judge.beside``, and whether it bears on it."""
+    stack = sessions.talks(sessions.TALKS / "fleet.jsonl")
+    names, turns = sessions.written(stack)
+    with world(folder, chats.Voice("fleet", [], [], []), turns, whole=False) as (home, project, catalog, space):
+        asked = [(one.text, one.right | ({one.wrong} if one.kind == "amended" else set())) for one in stack.questions]
+        for text, right in [*asked, *((text, set()) for text in stack.none)]:
+            query = prompt.question(text, home, leaves=False)
+            assert query, text
+            hits = hybrid.search(catalog, space, [project], query, prompt.CONSIDERED).hits
+            for hit, alone, more in _judged(catalog, space, project, hits):
+                yield alone, more, names[hit.row.session] in right
+
+
+def prompts_of_voices(folder: Path) -> Iterator[tuple[float, float, bool]]:
+    """The same of the voices that are not held out."""
+    for voice in chats.voices():
+        turns, decided = chats.told(voice, _NOISE)
+        with world(folder, voice, turns) as (home, project, catalog, space):
+            for case in [*voice.cases, *voice.none]:
+                right = {turn.entry for turn in decided.get(case["id"], [])}
+                query = prompt.question(case["prompt"], home, leaves=False)
+                assert query, case
+                hits = hybrid.search(catalog, space, [project], query, prompt.CONSIDERED).hits
+                for hit, alone, more in _judged(catalog, space, project, hits):
+                    yield alone, more, hit.id in right
+
+
+def _judged(catalog: Catalog, space: Space, project: Project, hits: list[Hit]) -> Iterator[tuple[Hit, float, float]]:
+    for hit, row, more in zip(hits, judge.features(hits), judge.beside(catalog, space, project, hits)):
+        yield hit, judge.BIAS + sum(weight * value for weight, value in zip(judge.WEIGHTS, row)), more
 
 
 def _pairs(catalog: Catalog, space: Space, project: Project, query: Query) -> Iterator[later.Pair]:

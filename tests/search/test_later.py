@@ -10,7 +10,7 @@ from memsearch_engine import Memory
 from memsearch_engine.amendments import NOTHING, Said
 from memsearch_engine.index.catalog import Link
 from memsearch_engine.journal.origin import Origin
-from memsearch_engine.recall import prompt
+from memsearch_engine.recall import judge, prompt
 from memsearch_engine.search import hybrid, later
 from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.query import Query
@@ -25,6 +25,7 @@ from tests.evaluation.recall.imported import world
 CHARGE = "At what state of charge should a robot with a tired battery pack head for the dock, compared with one whose pack is fine?"
 LOGS = "For how many days do the dispatcher's debug logs stay on the box, and from when on are they zipped?"
 STOCK = "Who does the recount after a stock difference, and how are differences on Brixley goods treated?"
+CROSSING = "Two robots without load meet at a crossing: who goes first, and what happens if neither of them moves?"
 SHIFT = "To which calendar day do the picks of a night shift belong in the report?"
 
 
@@ -129,6 +130,41 @@ def test_at_a_prompt_both_are_told_and_the_older_one_says_which_holds(fleet):
     assert f"[mem:{newer.id}]" in lines[0] and "where it differs" not in lines[0]
     (second,) = (line for line in lines if f"[mem:{older.id}]" in line)
     assert f"(where it differs, that of {newer.day} holds)" in second
+
+
+def test_more_notes_of_one_talk_and_matter_make_each_likelier_to_bear_on_a_prompt(fleet):
+    """None of them is sure enough alone."""
+    answer, text = prompted(fleet, CROSSING)
+    sure = [hit for hit in answer if (hit.confidence or 0) >= judge.ENOUGH]
+    assert sure and {fleet.names[hit.row.session] for hit in sure} == {"yield-1"}
+    assert all(hit.confidence >= 0.7 and "more of that talk bears on it" in hit.reasons for hit in sure)
+    assert f"[mem:{sure[0].id}]" in text and "(where it differs" not in text
+    judge.rate(answer.hits, [0.0] * len(answer.hits))
+    assert all(hit.confidence < judge.ENOUGH for hit in answer)
+
+
+def test_what_chance_puts_beside_a_note_tells_nothing(fleet, tmp_path):
+    """Where a project has one talk, whatever is asked finds it."""
+    stack = sessions.talks(sessions.TALKS / "fleet.jsonl")
+    _, turns = sessions.written(stack._replace(chats={"pick-1": stack.chats["pick-1"]}))
+    with world(tmp_path, chats.Voice("one", [], [], []), turns, whole=False) as (_, project, catalog, space):
+        hits = hybrid.search(catalog, space, [project], Query(raw="", text=CROSSING, is_prompt=True), 10).hits
+        assert len(hits) > 4 and judge.beside(catalog, space, project, hits) == [0.0] * len(hits)
+    _, project, catalog, space = fleet.world
+    hits = fleet.search(CROSSING).hits
+    assert any(judge.beside(catalog, space, project, hits))
+    for hit in hits:  # written by hand: of no talk
+        hit.row.session = ""
+    assert judge.beside(catalog, space, project, hits) == [0.0] * len(hits)
+
+
+def test_where_a_note_of_a_later_talk_is_told_no_note_of_the_earlier_one_is_told_as_if_it_held(fleet):
+    _, text = prompted(fleet, "By how much may a tote's measured weight deviate from the expected one?")
+    newer, *older = [line for line in text.splitlines() if line.startswith("- ")]
+    assert newer.startswith("- 2024-03-06") and len(older) == 2
+    assert all(
+        line.startswith("- 2024-02-10") and "(where it differs, that of 2024-03-06 holds)" in line for line in older
+    )
 
 
 @pytest.fixture

@@ -68,7 +68,9 @@ def test_what_was_written_while_no_service_ran_is_found_by_the_first_search(box)
     new = {"- Deploys go out on Thursdays", "- Deploys are frozen over Easter"}
     answer = box.ok("search", "when do deploys go out", "--json").json
     said = {hit["content"].splitlines()[-1] for hit in answer["hits"]}
-    assert (answer["mode"], said) == ("hybrid", {*new, "- Deploys take ten minutes"})
+    assert said == {*new, "- Deploys take ten minutes"}, answer[
+        "mode"
+    ]  # by words where reading took longer than a search may wait
 
 
 def test_a_first_search_waits_no_longer_than_a_moment_for_files_to_be_read(box, monkeypatch):
