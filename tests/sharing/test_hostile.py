@@ -54,7 +54,7 @@ def test_the_shared_folder_itself_is_no_link(people: tuple[Person, Person]):
 
 def test_code_that_does_not_end_swallows_nothing_and_releases_nothing(people: tuple[Person, Person]):
     _, ben = people
-    file = put(ben, f"ben/{TODAY}.md", "### 01:00\n<!-- id:handmade1 -->\n- by hand\n```\nopen\n")
+    file = put(ben, f"ben/{TODAY}.md", "### 00:00\n<!-- id:handmade1 -->\n- by hand\n```\nopen\n")
     note = ben.memory.add("Run it\n\n```\nmake\n```")
     before = file.read_text()
     with pytest.raises(UsageError, match="does not end"):
