@@ -24,8 +24,10 @@ WEIGHTS = (1.33, 3.56, 10.62, 1.24, 0.21)
 #: From here on a note is told: of prompts on which nothing bears one in twelve is told something.
 ENOUGH = 0.4
 #: What the notes beside it add (by ``beside``), where that makes it so sure.
-_BESIDE_WEIGHT, _ENOUGH_OF_A_TALK = 3.7, 0.7
-_SAME_MATTER = 1.0  # standard deviations nearer to it than any two notes
+_BESIDE_WEIGHT, _ENOUGH_OF_A_TALK = 3.89, 0.75
+#: So many standard deviations nearer to it than any two notes are: on its matter; nearly its words, as routine notes repeat them: they bear
+#: out nothing (of notes of one talk on one matter, one pair in fifty is so near).
+_SAME_MATTER, _SAME_WORDS = 1.0, 4.5
 
 
 def features(hits: list[Hit]) -> list[tuple[float, ...]]:
@@ -50,13 +52,12 @@ def beside(catalog: Catalog, space: Space, project: Project, hits: list[Hit]) ->
         by_chance = (len(hits) - 1) * (len(catalog.talk(talk[0].row)) - 1) / max(1, notes - 1) if len(talk) > 1 else 0.0
         for hit in talk:
             own = vectors.get(hit.row.chunk_id)
-            near = sum(
-                own is not None
-                and other.row.chunk_id in vectors
-                and usual.above(float(own @ vectors[other.row.chunk_id])) >= _SAME_MATTER
+            nearness = [
+                usual.above(float(own @ vectors[other.row.chunk_id]))
                 for other in talk
-                if other is not hit
-            )
+                if other is not hit and own is not None and other.row.chunk_id in vectors
+            ]
+            near = sum(_SAME_MATTER <= one < _SAME_WORDS for one in nearness)
             found[id(hit)] = math.log1p(max(0.0, near - by_chance))
     return [found.get(id(hit), 0.0) for hit in hits]
 
