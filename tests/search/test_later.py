@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 import pytest
-from memsearch_engine import Memory
+from memsearch_engine import Memory, receipts
 from memsearch_engine.amendments import NOTHING, Said
 from memsearch_engine.index.catalog import Link
 from memsearch_engine.journal.origin import Origin
@@ -164,6 +164,29 @@ def test_where_a_note_of_a_later_talk_is_told_no_note_of_the_earlier_one_is_told
     assert newer.startswith("- 2024-03-06") and len(older) == 2
     assert all(
         line.startswith("- 2024-02-10") and "(where it differs, that of 2024-03-06 holds)" in line for line in older
+    )
+
+
+def test_what_was_told_before_in_the_session_holds_over_what_is_told_now(fleet, monkeypatch):
+    answer, before = prompted(fleet, SHIFT)
+    newer = [hit for hit in answer if fleet.names[hit.row.session] == "shift-2"]
+    known = receipts.Session({hit.id for hit in newer}, 0, [])
+    monkeypatch.setattr(prompt.receipts, "of_session", lambda *_: known)
+    _, now = prompted(fleet, SHIFT)
+    assert newer[0].id in before and not any(hit.id in now for hit in newer)
+    lines = [line for line in now.splitlines() if line.startswith("- 2024-01-24")]
+    assert lines and all("(where it differs, that of 2024-03-03 holds)" in line for line in lines)
+
+
+def test_what_has_no_day_is_neither_earlier_nor_later(fleet):
+    """Recaps of sessions, say."""
+    _, project, catalog, space = fleet.world
+    hits = fleet.search(CHARGE).hits
+    older = next(hit for hit in hits if hit.id in hits[0].precedes)
+    assert any(pair.earlier is older for pair in later.pairs(catalog, space, project, hits))
+    older.row.day = hits[0].row.day = ""
+    assert not any(
+        {pair.earlier.id, pair.later.id} & {older.id, hits[0].id} for pair in later.pairs(catalog, space, project, hits)
     )
 
 

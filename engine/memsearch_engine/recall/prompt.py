@@ -129,7 +129,9 @@ def choose(
     chosen: list[Told] = []
     overtaken: set[str] = set()
     talks = {hit.id: (hit.row.agent, hit.row.session) for hit in answer.hits}
-    later: dict[tuple[str, str], str] = {}  # a talk -> the day of a later one on its matter, of which a note is told
+    later: dict[
+        tuple[str, str], str
+    ] = {}  # a talk -> the day of a later one on its matter, of which the session knows a note
     for hit in answer.hits:
         sure, why = hit.confidence or 0.0, "; ".join(hit.reasons)
         seen = Considered(id=hit.id, day=hit.day, agent=hit.agent, title=hit.title, confidence=sure, why=why)
@@ -147,6 +149,7 @@ def choose(
             seen.held = "overtaken by a newer note"
         elif hit.id in before.entries or any(notes.is_said(entry, text) for text in before.texts):
             seen.held = "told in this session already"
+            later = _amended(hit, talks) | later
         elif any((anchor.agent, anchor.session) == (agent, session) for anchor in entry.anchors if session):
             seen.held = "this session's own"
         elif any(hit.id == name and notes.alike(_shared(hit, terms), other) for name, other in less):
@@ -160,7 +163,7 @@ def choose(
         else:
             room -= told.tokens
             chosen.append(told)
-            later = {talks[name]: hit.day for name in hit.precedes if name in talks} | later  # the newest is told first
+            later = _amended(hit, talks) | later  # the newest comes first
     if not chosen:
         return telling, []
     telling.text, _ = fenced("\n".join([_HEAD, *(told.text for told in chosen)]), home)
@@ -175,6 +178,11 @@ def choose(
         for t in chosen
     ]  # fmt: skip
     return telling, told_notes
+
+
+def _amended(hit: Hit, talks: dict[str, tuple[str, str]]) -> dict[tuple[str, str], str]:
+    """The earlier talks on the matter of a hit that the session knows -> its day."""
+    return {talks[name]: hit.day for name in hit.precedes if name in talks}
 
 
 def _shared(hit: Hit, terms: set[str]) -> set[str]:

@@ -104,9 +104,14 @@ def pairs(
     """
     best: dict[tuple[str, str], Hit] = {}
     for hit in hits:
-        if hit.row.session and not hit.row.heading.startswith(DIGEST) and "superseded-by" not in hit.row.marks:
+        if (
+            hit.row.session
+            and hit.row.day
+            and not hit.row.heading.startswith(DIGEST)
+            and "superseded-by" not in hit.row.marks
+        ):
             best.setdefault((hit.row.agent, hit.row.session), hit)
-    leading = [hit for hit in hits[:_FIRST] if hit.row.session and hit.score > 0]
+    leading = [hit for hit in hits[:_FIRST] if hit.row.session and hit.row.day and hit.score > 0]
     compared = [*leading, *best.values()]
     around = {hit.id: catalog.around(hit.row, _BESIDE) for hit in compared}
     rows = {row.id: row for row in (*(hit.row for hit in compared), *(row for talk in around.values() for row in talk))}
