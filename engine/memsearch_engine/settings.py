@@ -91,6 +91,8 @@ class Mcp(msgspec.Struct, kw_only=True):
 
 
 class Service(msgspec.Struct, kw_only=True):
+    """``idle_minutes``: without a client or an event of a hook, after which the service ends. Its own work does not count."""
+
     idle_minutes: float = 15.0
 
 

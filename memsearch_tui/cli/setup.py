@@ -373,6 +373,14 @@ def service_status(json_: bool) -> int:
         output.emit(state)
     elif state.running:
         output.echo(f"running, pid {state.pid}, up {state.uptime_s:.0f} s, {state.rss_mb:.0f} MB, index {state.index}")
+        used = f"by {state.last_use} " if state.last_use else ""
+        output.echo(
+            f"last used {used}{state.idle_s:.0f} s ago; ends after {state.idle_limit_s / 60:g} minutes without use"
+        )
+        for reason in state.kept_up_by:
+            output.echo(f"kept up by {output.safe(reason)}")
+        for work in state.own_work:
+            output.echo(f"by itself  {output.safe(work)} (postpones nothing, is resumed by the next service)")
     else:
         output.echo("not running (it starts when needed)")
     return 0 if state.running else 1

@@ -74,7 +74,14 @@ class Health(msgspec.Struct):
 
 
 class Status(msgspec.Struct):
-    """The process. ``alarms``: agents whose turns don't arrive."""
+    """The process.
+
+    Attributes:
+        alarms: agents whose turns don't arrive.
+        last_use: the last request or event of somebody else ('': none since the start); idle_s: seconds since then.
+        idle_limit_s: seconds without use after which it ends. kept_up_by: what postpones that now.
+        own_work: what it does by itself, which postpones nothing.
+    """
 
     running: bool
     pid: int | None = None
@@ -86,6 +93,11 @@ class Status(msgspec.Struct):
     alarms: list[str] = []
     progress: dict[str, Any] = {}
     projects: int = 0
+    last_use: str = ""
+    idle_s: float = 0.0
+    idle_limit_s: float = 0.0
+    kept_up_by: list[str] = []
+    own_work: list[str] = []
 
 
 class State(msgspec.Struct):

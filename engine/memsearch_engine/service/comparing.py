@@ -37,6 +37,11 @@ class Comparer:
         """Whether there is anything to do. On a server each comparison would be a request: there they are made when somebody asks."""
         return bool(self._waiting) and space is not None and space.is_local
 
+    def doing(self) -> str:
+        """What is compared now, for people."""
+        projects = [waiting.project.slug for waiting in list(self._waiting.values())]
+        return f"comparing the notes of {', '.join(projects)} with each other"
+
     def step(self, catalog: Catalog, space: Space) -> None:
         """Compare some notes of one project. One that fails is left until its notes change again."""
         name, waiting = next(iter(self._waiting.items()))

@@ -108,8 +108,25 @@ class Engine(Keeping):
         self.start()
 
     @property
-    def busy(self) -> bool:
-        return self.indexer.busy or self._remembering or self.grounder.busy
+    def kept_up_by(self) -> list[str]:
+        """Why the service goes on, as seen by a client that is connected itself; empty where its idle time alone decides."""
+        others = self.activity.clients - 1
+        return [
+            *([f"{others} connected client{'s' if others > 1 else ''}"] if others > 0 else []),
+            *(["a long-term run that was asked for"] if self._is_asked_for else []),
+            *(["a last round of sync"] if self._syncing else []),
+        ]
+
+    @property
+    def own_work(self) -> list[str]:
+        """What the service does by itself now. It does not postpone the end: the next service resumes it."""
+        doing = self.indexer.progress
+        return [
+            *([f"{doing['phase']} {doing['project']}, {doing['done']} of {doing['total']}"] if doing else []),
+            *self.indexer.at_rest(),
+            *([f"comparing the notes of {self.grounder.busy} with the repository"] if self.grounder.busy else []),
+            *(["a long-term run"] if self._remembering and not self._is_asked_for else []),
+        ]
 
     def close(self) -> None:
         self.stop()
@@ -522,6 +539,11 @@ class Engine(Keeping):
             alarms=self._alarms(),
             progress=self.indexer.progress,
             projects=len(self.indexer.known),
+            last_use=self.activity.last_use,
+            idle_s=round(self.activity.idle_s, 1),
+            idle_limit_s=self.settings.service.idle_minutes * 60,
+            kept_up_by=self.kept_up_by,
+            own_work=self.own_work,
         )
 
     def _alarms(self) -> list[str]:
@@ -595,7 +617,7 @@ class Engine(Keeping):
         pipeline.check_models(self.settings, phase)
         if self._remembering:
             return False
-        self._remember(phase=phase, only=session, since=since)
+        self._remember(was_asked=True, phase=phase, only=session, since=since)
         return True
 
     def inbox(self, call: Call) -> Inbox:

@@ -26,6 +26,7 @@ log = logging.getLogger("memsearch.service")
 _TICK_S, _FIRST_S = 5.0, 10.0
 #: How long after a comparing the next one of the project is made: where HEAD has moved, and where only notes came.
 _MOVED_S, _NOTED_S = 20.0, 300.0
+_MOST_DOUBLED = 6  # a comparing that fails is repeated after 10 minutes, 20, … up to five hours
 #: What git writes when HEAD moves (a commit, a checkout, a fetch).
 _MOVES = ("HEAD", "logs/HEAD", "packed-refs", "FETCH_HEAD", "ORIG_HEAD")
 
@@ -34,11 +35,16 @@ _Stamp = tuple[tuple[int, int], ...]
 
 
 class _Seen(msgspec.Struct):
-    """Of a project: when it was compared last (monotonic), how git's files stood then, and whether nothing could be said."""
+    """Of a project: when it was compared last (monotonic), how git's files stood then, and how often in a row that has failed."""
 
     at: float
     stamp: _Stamp
-    failed: bool = False
+    failures: int = 0
+
+    @property
+    def pause_s(self) -> float:
+        """How long the next comparing waits where git's files stand as they did."""
+        return float(_NOTED_S * 2 ** min(self.failures, _MOST_DOUBLED))
 
 
 class Grounder:
@@ -48,7 +54,7 @@ class Grounder:
         self._home, self._indexer, self._stopping, self._changed = home, indexer, stopping, changed
         self._seen: dict[str, _Seen] = {}
         self._one = threading.Lock()
-        self.busy = False
+        self.busy = ""  # the project that is compared now
         self._thread = threading.Thread(target=self._work, name="ground", daemon=True)
         self._thread.start()
 
@@ -83,8 +89,8 @@ class Grounder:
                 self._seen[project.root] = _Seen(now, _stamp(common_dir))
             elif seen is None or seen.stamp != _stamp(common_dir):
                 return project
-            elif now - seen.at > _NOTED_S:
-                if seen.failed or self._has_new(project):
+            elif now - seen.at > seen.pause_s:
+                if seen.failures or self._has_new(project):
                     return project
                 seen.at = now
         return None
@@ -111,16 +117,17 @@ class Grounder:
         if not common_dir:
             raise Unreachable(f"{project.root} has no git repository", "notes are compared with what git has kept")
         with self._one:
-            self.busy = True
+            self.busy = project.slug
             try:
                 return self._check(project, common_dir, progress, cancelled)
             finally:
-                self.busy = False
+                self.busy = ""
 
     def _check(self, project: Project, common_dir: str, progress: Progress, cancelled: Callable[[], bool]) -> Compared:
         catalog, stamp = self._indexer.catalog, _stamp(common_dir)
         notes = notes_of(catalog, project)
-        self._seen[project.root] = _Seen(time.monotonic(), stamp)
+        failures = seen.failures + 1 if (seen := self._seen.get(project.root)) else 1
+        self._seen[project.root] = _Seen(time.monotonic(), stamp, failures)
         answer = ask.check(
             project.root, common_dir, self._home.ground(project.id), notes,
             progress=progress, stop=lambda: self._stopping.is_set() or cancelled(),
@@ -132,7 +139,7 @@ class Grounder:
             catalog.put_problem(project.id, compared)
         else:
             catalog.put_ground(project.id, compared, answer.notes)
-        self._seen[project.root] = _Seen(time.monotonic(), stamp, bool(answer.problem))
+        self._seen[project.root] = _Seen(time.monotonic(), stamp, failures if answer.problem else 0)
         log.info("%d notes of %s compared with %s", len(notes), project.slug, answer.head[:10] or answer.problem)
         self._changed()
         return compared

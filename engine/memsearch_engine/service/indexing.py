@@ -17,6 +17,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +52,9 @@ _EMBED_SLICE = 256
 #: Notes whose prompts are looked for at once, and how long a new note may wait for that.
 _PROMPTS_AT_ONCE, _PROMPTS_S = 512, 1.0
 _AGAIN_S, _MAX_AGAIN_S = 30.0, 600.0
+#: Of work that nobody waits for: rest for each second of it, so that it takes a fifth of a core at most; and its niceness, where threads
+#: have one. Not more: it shares the interpreter with searches, which would wait for it on a busy machine.
+_REST, _NICE, _LEAST_REST_S = 4.0, 5, 0.001
 
 Progress = Callable[[dict[str, Any]], None]
 
@@ -152,6 +156,7 @@ class Indexer:
         self._absent: dict[str, float] = {}  # root -> when a folder that is not there is looked for again
         self._works: list[_Work] = []  # read, and not wholly embedded
         self._comparer = Comparer()
+        self._at_rest = ThreadPoolExecutor(1, "rest", initializer=_be_nice)
         self._without_prompts: list[Project] = []  # whose notes may lack the prompts of their turns
         self._done_before: dict[str, tuple[float, IndexResult]] = {}  # root -> when and what, in the background
         self._lock = threading.RLock()
@@ -163,6 +168,7 @@ class Indexer:
         self._jobs.put(None)
         self.watcher.stop()
         self._thread.join(10)
+        self._at_rest.shutdown(wait=False)
         self.spaces.close()
         self.catalog.close()
 
@@ -394,16 +400,17 @@ class Indexer:
         self._warm()
         give_back_memory()
         self._see_to_second()
+        rest_s = 0.0
         while not self._stopping.is_set():
             try:
-                job = self._jobs.get(block=not (self._works or self._without_prompts or self._may_compare))
+                job = self._next_job(rest_s)
             except queue.Empty:
                 if self._works:
                     self._advance(min(self._works, key=_Work.left))
-                elif self._without_prompts:
-                    self._look_for_prompts()
-                elif (serving := self.spaces.serving) is not None:
-                    self._comparer.step(self.catalog, serving)
+                    continue
+                began = time.monotonic()
+                self._at_rest.submit(self._step_at_rest).result()
+                rest_s = (time.monotonic() - began) * _REST
                 continue
             if job is None:
                 return
@@ -421,6 +428,27 @@ class Indexer:
                 self._see_to_second()
             elif self._is_wanted(job):
                 self._begin(job)
+
+    def _next_job(self, rest_s: float) -> IndexJob | None:
+        """Raises queue.Empty where there is other work: at once where somebody waits for it, else after a rest."""
+        if self._works:
+            return self._jobs.get(block=False)
+        if self._without_prompts or self._may_compare:
+            return self._jobs.get(timeout=max(rest_s, _LEAST_REST_S))
+        return self._jobs.get()
+
+    def _step_at_rest(self) -> None:
+        """A step of work that nobody waits for."""
+        if self._without_prompts:
+            self._look_for_prompts()
+        elif (serving := self.spaces.serving) is not None:
+            self._comparer.step(self.catalog, serving)
+
+    def at_rest(self) -> list[str]:
+        """What is done while nobody waits for the index, for people."""
+        if not self.ready.is_set() or not (self._without_prompts or self._may_compare):
+            return []
+        return ["looking for the prompts of older notes" if self._without_prompts else self._comparer.doing()]
 
     @property
     def _may_compare(self) -> bool:
@@ -823,6 +851,12 @@ def give_back_memory() -> None:
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).malloc_trim(0)
+
+
+def _be_nice() -> None:
+    if sys.platform == "linux":  # elsewhere it would be the whole process
+        with contextlib.suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), os.getpriority(os.PRIO_PROCESS, 0) + _NICE)
 
 
 def distinct(projects: list[Project]) -> list[Project]:

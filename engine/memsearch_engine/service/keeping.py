@@ -30,6 +30,7 @@ from memsearch_engine.longterm.workspace import MEMORY, NOTES, SUMMARY
 from memsearch_engine.place import has_notes
 from memsearch_engine.projects import Project, locate
 from memsearch_engine.registry import Registry
+from memsearch_engine.service.activity import Activity
 from memsearch_engine.service.indexing import Indexer, distinct
 from memsearch_engine.settings import Settings, load
 from memsearch_engine.settings import Sync as Where
@@ -55,10 +56,12 @@ class Keeping:
     """
     Attributes:
         version: grows with every change that a screen should show.
+        activity: uses by others; the only thing that postpones the service's end.
     """
 
     def __init__(self, home: Home) -> None:
         self.home = home
+        self.activity = Activity()
         self.started = time.time()
         self.stopping = threading.Event()
         self.version = 0
@@ -73,8 +76,9 @@ class Keeping:
         self._unnoted: list[tuple[tuple[str, str, str], tuple[str, str]]] | None = None
         self._sync_now, self._syncing = threading.Event(), False
         self._sent = -1  # the version that the last round of sync has taken along
+        self._last_round = -1  # the use after which the last round before the end was made
         self._longterm_seen = self._longterm_stamp()  # before a project is read for the first time
-        self._remembering = False
+        self._remembering = self._was_asked = False
 
     def start(self) -> None:
         for task, name in (
@@ -87,12 +91,21 @@ class Keeping:
         return self.indexer.settings
 
     def may_sleep(self) -> bool:
-        """Whether nobody waits for the other machines: what was written since the last round goes to them first, once."""
-        if self.settings.sync.remote and self.settings.sync.every_minutes and self._sent != self.version:
-            self._sent = self.version
+        """Whether nothing is left that others wait for: a run that a person asked for, and the other machines. What was written since
+        the last round goes to them first, once after the last use, however that round ends."""
+        if self._is_asked_for:
+            return False
+        uses = self.activity.uses
+        wanted = self.settings.sync.remote and self.settings.sync.every_minutes
+        if wanted and self._sent != self.version and self._last_round != uses:
+            self._last_round = uses
             self._syncing = True
             self._sync_now.set()
         return not self._syncing
+
+    @property
+    def _is_asked_for(self) -> bool:
+        return self._remembering and self._was_asked
 
     def stop(self) -> None:
         """Have all that waits come to its end."""
@@ -236,8 +249,8 @@ class Keeping:
                         log.info("%s of %s: %s", living.FILES[page], project.slug, msgspec.json.encode(result).decode())
                         self._bump()
 
-    def _remember(self, **how: Any) -> None:
-        """Run the pipeline in a thread of its own; the service does not exit meanwhile."""
+    def _remember(self, *, was_asked: bool = False, **how: Any) -> None:
+        """Run the pipeline in a thread of its own. Where a person asked for it, the service does not end meanwhile."""
 
         def work() -> None:
             try:
@@ -252,7 +265,7 @@ class Keeping:
                 self._remembering = False
                 self._bump()
 
-        self._remembering = True
+        self._remembering, self._was_asked = True, was_asked
         threading.Thread(target=work, name="longterm-run", daemon=True).start()
 
     def _asks_models(self) -> bool:
@@ -354,6 +367,8 @@ class Keeping:
             waiting = [(event.path, self._paused) for event in inbox.events(self.home)]
             return inbox.Outcome(waiting=waiting, memories=[], opened=[])
         outcome = inbox.work(self.home, self.journal, self.settings)
+        if outcome.captured or outcome.skipped or outcome.already or outcome.opened:
+            self.activity.note("hook")
         known = {project.memory for project in self.indexer.known.values()} if outcome.opened else set()
         opened = [memory for memory in outcome.opened if memory not in known]
         self._look_at([*outcome.memories, *opened])

@@ -52,6 +52,8 @@ _HANDLERS = (
     "missed",
     "longterm",
 )
+#: Requests that only look at the service: they do not postpone its end.
+_NO_USE = ("hello", "status", "shutdown")
 _TICK_S = 1.0
 _LOCK_TRIES = 4
 _MAX_REQUESTS = 256  # a screen keeps one open all the time; threads are made as they are needed
@@ -63,9 +65,6 @@ class Server:
     def __init__(self, home: Home, engine: Engine, idle_s: float) -> None:
         self.home, self.engine, self.idle_s = home, engine, idle_s
         self.pool = ThreadPoolExecutor(_MAX_REQUESTS, "request")
-        self.connections = 0
-        self.last_active = time.monotonic()
-        self._lock = threading.Lock()
         home.socket.unlink(missing_ok=True)
         self.socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         old = os.umask(0o177)
@@ -107,8 +106,7 @@ class Server:
             if not same_user(peer):
                 peer.close()
                 continue
-            with self._lock:
-                self.connections += 1
+            self.engine.activity.connected()
             threading.Thread(target=self._serve, args=(peer,), daemon=True).start()
         self.engine.stop()
         self.socket.close()
@@ -126,14 +124,13 @@ class Server:
         except OSError:
             log.info("the socket is gone")
             return True
-        if self.connections or self.engine.busy:
-            self.last_active = time.monotonic()
-        return time.monotonic() - self.last_active > self.idle_s and self.engine.may_sleep()
+        return self.engine.activity.is_over(self.idle_s) and self.engine.may_sleep()
 
     def _serve(self, peer: socket.socket) -> None:
         """Read requests of one client; each runs in the pool so that it can be cancelled meanwhile."""
         write_lock = threading.Lock()
         running: dict[int, threading.Event] = {}
+        use = ""
 
         def send(message: protocol.Response) -> None:
             with write_lock, contextlib.suppress(OSError):
@@ -142,12 +139,14 @@ class Server:
         try:
             with peer, peer.makefile("rb") as lines:
                 while line := lines.readline(protocol.MAX_LINE):
-                    self.last_active = time.monotonic()
                     try:
                         request = msgspec.json.decode(line, type=protocol.Request)
                     except msgspec.DecodeError as error:
                         send(protocol.Response(error=protocol.Error(protocol.PARSE, str(error))))
                         continue
+                    if request.method not in _NO_USE:
+                        use = request.method
+                        self.engine.activity.note(use)
                     if request.method == "cancel":
                         if event := running.get(int(request.params.get("id", -1))):
                             event.set()
@@ -161,9 +160,9 @@ class Server:
         finally:
             for event in running.values():
                 event.set()
-            with self._lock:
-                self.connections -= 1
-                self.last_active = time.monotonic()
+            if use:
+                self.engine.activity.note(use)
+            self.engine.activity.disconnected()
 
     def _answer(
         self, request: protocol.Request, send: Any, running: dict[int, threading.Event], event: threading.Event
