@@ -76,10 +76,35 @@ def test_what_is_near_to_everything_falls_behind_what_is_near_to_this():
     by_cosine = sorted(held.cosines(Question(query), vectors).items(), key=lambda item: -item[1].cosine)
     assert by_cosine[0][0].startswith("routine") and found[0][0] == "note007"
     assert [near.score for _, near in found] == sorted((near.score for _, near in found), reverse=True)
-    assert dict(found)["note007"] == pytest.approx(held.cosines(Question(query), ["note007"])["note007"], abs=1e-6)
+    assert dict(found)["note007"] == pytest.approx(held.cosines(Question(query), ["note007"])["note007"], abs=2e-5)
     assert all(
         near.special < 0 for name, near in held.cosines(Question(query), vectors).items() if name.startswith("routine")
     )
+
+
+def test_equal_vectors_are_in_the_order_of_their_ids_whatever_a_cpu_makes_of_their_last_bit():
+    """A matrix product computes the rows at its edges in another way than the others."""
+    random = np.random.default_rng(7)
+    vector = rows([1])[0][2]
+    names = [f"{number:04d}" for number in random.permutation(1037)]
+    held = Resident([(name, SCALARS, vector) for name in names], DIMENSION)
+    noise = random.normal(size=len(names)).astype(np.float32) * 2e-8
+    held.matrix = held.matrix * (1 + noise[:, None])
+    question = Question(np.frombuffer(rows([2])[0][2], np.float32))
+    found = held.nearest(question, 20, Filter())
+    assert [name for name, _ in found] == sorted(names)[:20] and len({near for _, near in found}) == 1
+    assert [name for name, _ in held.neighbours(["0500"], 5)["0500"]] == sorted(names)[:6]
+
+
+def test_which_sample_it_is_depends_on_what_is_kept_alone():
+    """Not on what is computed of it."""
+    held, ordinary = rows(range(30)), {"": np.full(DIMENSION, 0.2, np.float32)}
+    matrix = np.stack([np.frombuffer(row[2], np.float32) for row in held])
+    names = {
+        Sample([row[0] for row in held], matrix, [""] * 30, {"": ordinary[""] + last_bit}).name
+        for last_bit in (0, 1e-8)
+    }
+    assert len(names) == 1
 
 
 def test_a_note_is_not_compared_with_itself_and_too_few_are_not_corrected():
@@ -109,12 +134,12 @@ def test_how_near_notes_are_in_general_leaves_out_the_one_that_is_asked_with_and
     note = few._vectors[0]
     others = [float(vector @ note) for vector in few._vectors[1:]]
     typical = few.typical(Question(note))
-    assert typical.mean == pytest.approx(np.mean(others) + np.mean(few._special[1:]), abs=1e-5)
+    assert typical.mean == pytest.approx(np.mean(others) + np.mean(few._special[1:]), abs=2e-5)
     # its deviation lies between that of so few and that of ordinary notes; a query's is that of the notes as they are
     as_they_are = float(np.std(few._vectors[1:] @ note + few._special[1:]))
     assert min(as_they_are, 0.12) < typical.deviation < max(as_they_are, 0.12)
     asked = few.typical(Question(query, ""))
-    assert asked.deviation == pytest.approx(np.std(few._vectors @ query + few._special), abs=1e-5)
+    assert asked.deviation == pytest.approx(np.std(few._vectors @ query + few._special), abs=2e-5)
 
 
 def test_what_stands_apart_takes_no_place_among_the_nearest():

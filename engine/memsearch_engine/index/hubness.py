@@ -36,6 +36,9 @@ _MIN_DEVIATION = 0.08
 #: A handful of notes, two of them on one matter, deviates widely. Where a note is compared with few, the deviation is drawn towards that
 #: of ordinary notes as if there were so many more of them.
 _USUAL_DEVIATION, _USUAL = 0.12, 32
+#: Digits of a cosine that count. Single precision errs in the seventh, and on each CPU in another way; by the row's place in
+#: the matrix, too: copies of a vector have cosines that differ.
+DIGITS = 5
 _ITSELF = 0.999  # the cosine of a note to itself and to its copies
 #: So many notes of a script count as much as ordinary texts do: the mean of two notes says little, and of a script in which no note is
 #: written, a query may be.
@@ -63,6 +66,23 @@ class Typical(NamedTuple):
         """How many standard deviations *score* lies above the mean. Where most notes are alike there is hardly a deviation, and nothing
         would be near: then that of ordinary notes counts."""
         return (score - self.mean) / max(self.deviation, _MIN_DEVIATION)
+
+
+def rounded(values: np.ndarray) -> np.ndarray:
+    """Cosines, and what they are corrected by, to the digits that count: float64."""
+    return np.round(values.astype(np.float64), DIGITS)
+
+
+def best(scores: np.ndarray, ids: np.ndarray, count: int) -> list[int]:
+    """The places of the *count* highest finite scores, highest first, of equal ones (``DIGITS``) the lowest id first."""
+    if len(scores) > count:
+        least = np.partition(scores, -count)[-count] - 2 * 10.0**-DIGITS
+        places = np.flatnonzero((scores >= least) & np.isfinite(scores))
+    else:
+        places = np.flatnonzero(np.isfinite(scores))
+    equal = rounded(scores[places]).tolist()
+    order = sorted(zip(equal, places.tolist()), key=lambda found: (-found[0], ids[found[1]]))
+    return [place for _, place in order[:count]]
 
 
 def formula() -> str:
@@ -97,6 +117,7 @@ class Sample:
                 taken off.
         """
         self.ids = ids
+        self._made_of = vectors, scripts
         self._common: dict[str, np.ndarray] | None = None
         if ordinary is not None:
             self._common = {
@@ -112,10 +133,9 @@ class Sample:
     @cached_property
     def name(self) -> str:
         """Another one where ``special`` would say something else. Asked at a start alone: it reads all vectors."""
-        of = hashlib.blake2b("\n".join([*self.ids, formula()]).encode() + self._vectors.tobytes(), digest_size=12)
-        for script, common in sorted((self._common or {}).items()):
-            of.update(script.encode() + common.tobytes())
-        return of.hexdigest()
+        vectors, scripts = self._made_of  # as they are kept: what is computed of them differs between CPUs
+        names = "\n".join([*self.ids, *(scripts if self._common else ()), formula()])
+        return hashlib.blake2b(names.encode() + vectors.tobytes(), digest_size=12).hexdigest()
 
     def special(self, ids: Iterable[str], vectors: np.ndarray) -> np.ndarray:
         """What each chunk's cosine to a query is corrected by: below 0 for what is nearer to the sample than the sample's own notes are
@@ -169,7 +189,7 @@ class Sample:
             return Typical(0.0, 1.0)
         usual = _USUAL if question.script is None else 0
         spread = len(scores) * float(scores.var()) + usual * _USUAL_DEVIATION**2
-        return Typical(float(scores.mean()), math.sqrt(spread / (len(scores) + usual)))
+        return _typical(float(scores.mean()), spread / (len(scores) + usual))
 
     @cached_property
     def usual(self) -> Typical:
@@ -181,7 +201,11 @@ class Sample:
             return Typical(0.0, 1.0)
         count, spread = len(some), float(cosines.var())
         spread = (count * spread + _USUAL * _USUAL_DEVIATION**2) / (count + _USUAL)
-        return Typical(float(cosines.mean()), math.sqrt(spread))
+        return _typical(float(cosines.mean()), spread)
+
+
+def _typical(mean: float, variance: float) -> Typical:
+    return Typical(round(mean, DIGITS), round(math.sqrt(variance), DIGITS))
 
 
 def _common(vectors: np.ndarray, ordinary: np.ndarray) -> np.ndarray:

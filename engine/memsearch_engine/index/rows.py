@@ -21,6 +21,12 @@ LONGTERM_KINDS = {
 APART = frozenset({"native"})
 
 
+def comparable(score: float, digits: int = 9) -> float:
+    """A score as it is compared with others. The last digits of a sum depend on the order of its parts and on the CPU: what
+    differs there alone is equal, and a stable key decides the order."""
+    return round(score, digits)
+
+
 class CatalogBroken(Unreachable):
     """The catalog can't be used as it is: damaged, foreign, or our own of another layout (``is_ours``)."""
 

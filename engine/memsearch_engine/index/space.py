@@ -23,8 +23,8 @@ from memsearch_engine.home import Home, private
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import Embedder, ordinary
-from memsearch_engine.index.hubness import SAMPLE, Near, Question, Sample, Typical, sampled
-from memsearch_engine.index.rows import APART, Filter
+from memsearch_engine.index.hubness import DIGITS, SAMPLE, Near, Question, Sample, Typical, best, rounded, sampled
+from memsearch_engine.index.rows import APART, Filter, comparable
 from memsearch_engine.index.store import Nowhere, Store, StoreBusy, StoreRow, open_store
 from memsearch_engine.migrate import Database, transaction, write_ahead
 from memsearch_engine.settings import Embedding, Milvus
@@ -173,7 +173,7 @@ class Resident:
 
     def cosines(self, question: Question, chunk_ids: Iterable[str]) -> dict[str, Near]:
         places = self._place(chunk_ids)
-        cosines, special = self.matrix[places] @ self._asked(question), self.special[places]
+        cosines, special = rounded(self.matrix[places] @ self._asked(question)), rounded(self.special[places])
         return {str(self.ids[i]): Near(float(c), float(s)) for i, c, s in zip(places, cosines, special)}
 
     def _asked(self, question: Question) -> np.ndarray:
@@ -182,30 +182,28 @@ class Resident:
     def nearest(self, question: Question, limit: int, where: Filter) -> list[tuple[str, Near]]:
         if not len(self.ids) or limit <= 0:
             return []
-        cosines, special = self.matrix @ self._asked(question), self.special
+        cosines, special = rounded(self.matrix @ self._asked(question)), rounded(self.special)
         scores = cosines + special
         if where != Filter():
             allowed = np.array([where.admits(*scalars) for scalars in self.scalars], dtype=bool)
             scores = np.where(allowed, scores, -np.inf)
         elif self.apart.any():
             scores = np.where(self.apart, -np.inf, scores)
-        count = min(limit, len(scores))
-        best = np.argpartition(scores, -count)[-count:]
-        best = best[np.argsort(-scores[best], kind="stable")]
-        return [(str(self.ids[i]), Near(float(cosines[i]), float(special[i]))) for i in best if np.isfinite(scores[i])]
+        found = best(scores, self.ids, limit)
+        return [(str(self.ids[i]), Near(float(cosines[i]), float(special[i]))) for i in found]
 
     def neighbours(self, chunk_ids: list[str], limit: int) -> dict[str, list[tuple[str, float]]]:
         """Chunk -> (chunk id, how near, see ``Typical.above``) of those nearest to it; the chunks that are not here are left out."""
         places = self._place(chunk_ids)
         cosines = self.matrix[places] @ self.matrix.T
         scores = cosines + self.special
-        count = min(limit + 1, len(self.ids))
-        best = np.argpartition(scores, -count, axis=1)[:, -count:]
         found = {}
         for row, place in enumerate(places):
             typical = self.sample.typical(Question(self.matrix[place]))
             found[str(self.ids[place])] = [
-                (str(self.ids[i]), typical.above(float(scores[row, i]))) for i in best[row] if i != place
+                (str(self.ids[i]), typical.above(round(float(scores[row, i]), DIGITS)))
+                for i in best(scores[row], self.ids, limit + 1)
+                if i != place
             ]
         return found
 
@@ -625,9 +623,9 @@ class Space:
             return self._resident_of(collection).nearest(question, limit, where)
         self._ensure(collection)
         found = self.store.dense(collection, question.vector, limit * _SERVER_OVERFETCH, where)
-        near = {chunk_id: Near(cosine, 0.0) for chunk_id, cosine in found}
+        near = {chunk_id: Near(comparable(cosine, DIGITS), 0.0) for chunk_id, cosine in found}
         near |= self.cosines(collection, question, near)
-        return sorted(near.items(), key=lambda item: -item[1].score)[:limit]
+        return sorted(near.items(), key=lambda item: (-comparable(item[1].score), item[0]))[:limit]
 
     def _sample_of(self, collection: str) -> Sample:
         if not self.store.compares_vectors:
@@ -712,9 +710,9 @@ class Space:
         if not vectors:
             return {}
         sample = self._sample_of(collection)
-        special = sample.special(vectors, np.array(list(vectors.values())))
-        asked = sample.asked(question)
-        return {c: Near(float(kept @ asked), float(extra)) for (c, kept), extra in zip(vectors.items(), special)}
+        matrix = np.array(list(vectors.values()))
+        special, cosines = rounded(sample.special(vectors, matrix)), rounded(matrix @ sample.asked(question))
+        return {name: Near(float(c), float(s)) for name, c, s in zip(vectors, cosines, special)}
 
     def vectors(self, collection: str, chunk_ids: Iterable[str]) -> dict[str, np.ndarray]:
         """Of chunks that the store holds."""
@@ -755,7 +753,8 @@ class Space:
 
     def bm25(self, collection: str, terms: list[str], limit: int, where: Filter) -> list[tuple[str, float]]:
         self._ensure(collection)
-        return self.store.bm25(collection, terms, limit, where)
+        found = self.store.bm25(collection, terms, limit, where)
+        return [(chunk_id, comparable(score, DIGITS)) for chunk_id, score in found]
 
 
 def _remove(path: Path) -> None:

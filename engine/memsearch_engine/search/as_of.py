@@ -17,7 +17,7 @@ import msgspec
 
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.index.rows import LONGTERM_KINDS, CatalogBroken, Row
+from memsearch_engine.index.rows import LONGTERM_KINDS, CatalogBroken, Row, comparable
 from memsearch_engine.journal.files import DayFile, day_of
 from memsearch_engine.journal.history import Change, History
 from memsearch_engine.journal.model import Entry
@@ -150,7 +150,7 @@ def put_back(
     if query.is_empty:
         kept.sort(key=lambda hit: (hit.day, hit.time), reverse=True)
     else:
-        kept.sort(key=lambda hit: -hit.score)
+        kept.sort(key=lambda hit: -comparable(hit.score))
     answer.hits = kept[:limit]
     for rank, hit in enumerate(answer.hits, 1):
         hit.rank = rank

@@ -20,7 +20,7 @@ from memsearch_engine.amendments import NOTHING, Said
 from memsearch_engine.index.catalog import Catalog, Link
 from memsearch_engine.index.embed import speaks
 from memsearch_engine.index.hubness import formula
-from memsearch_engine.index.rows import Row
+from memsearch_engine.index.rows import Row, comparable
 from memsearch_engine.index.space import Space
 from memsearch_engine.journal.model import DIGEST
 from memsearch_engine.projects import Project
@@ -110,7 +110,7 @@ def _of(hits: list[Hit], row: Row) -> Hit | None:
 def _amends(catalog: Catalog, space: Space, project: Project, hit: Hit, said: Said) -> Row | None:
     """The note that most likely amends a hit's; None where none is likely enough."""
     rated = candidates(catalog, space, project, hit.row, said)
-    best = max(rated, key=lambda found: found[1], default=None)
+    best = max(rated, key=lambda found: (found[1], found[0].day, found[0].time, found[0].entry_id), default=None)
     return best[0] if best and best[1] >= ENOUGH else None
 
 
@@ -207,7 +207,7 @@ def _last_word(catalog: Catalog, project: Project, note: Row) -> Row:
     """What amends a note, and that in turn, as far as it was found by comparing; the note itself where nothing does."""
     for _ in range(_STEPS):
         links = [link for link in catalog.links(project.id, older=note.entry_id) if link.sure >= ENOUGH]
-        best = max(links, key=lambda link: link.sure, default=None)
+        best = max(links, key=lambda link: (link.sure, link.newer), default=None)
         newer = next((row for row in catalog.by_entry(best.newer) if row.project == project.id), None) if best else None
         if newer is None:
             break
@@ -255,13 +255,13 @@ def pairs(catalog: Catalog, space: Space, project: Project, rows: list[Row], lea
         others = [(known[name], alike) for name, alike in near.get(row.chunk_id, ()) if name in known]
         others = [(other, alike) for other, alike in others if other.entry_id != row.entry_id]
         shared = {other.id: has.get(row.id, set()) & has.get(other.id, set()) for other, _ in others}
-        shares = {name: sum(idf[term] for term in terms) for name, terms in shared.items()}
+        shares = {name: comparable(sum(idf[term] for term in terms)) for name, terms in shared.items()}
         for other, alike in others:
             older, newer = sorted((row, other), key=lambda note: (note.day, note.time))
             if (older.day, older.time) == (newer.day, newer.time) or has.get(older.id) == has.get(newer.id):
                 continue
             share, words = shares[other.id], sorted(shared[other.id], key=lambda term: (-idf[term], term))
-            crowd = sum(value >= _AS_MUCH * share for value in shares.values()) - 1
+            crowd = sum(value >= comparable(_AS_MUCH * share) for value in shares.values()) - 1
             count = sum(idf[term] >= rare for term in words)
             change = math.log1p(len(changes(newer)))
             pair = Pair(older, newer, (alike, 0.0, float(count), math.log1p(crowd), change, few), words[:_SHOWN])

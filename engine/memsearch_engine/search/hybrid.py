@@ -27,8 +27,8 @@ from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import with_asked
 from memsearch_engine.index.embed import speaks
-from memsearch_engine.index.hubness import Near, Question, Typical
-from memsearch_engine.index.rows import Row
+from memsearch_engine.index.hubness import DIGITS, Near, Question, Typical
+from memsearch_engine.index.rows import Row, comparable
 from memsearch_engine.index.space import Space
 from memsearch_engine.projects import Project
 from memsearch_engine.search import confidence, later, lexical
@@ -220,7 +220,7 @@ def _read_again(rerank: CrossEncoder, question: str, hits: list[Hit]) -> list[Hi
     """*hits* in the order in which a cross-encoder puts them. Their scores stay with the places: they tell how far these lie apart."""
     fits = rerank.score(question, [with_asked(hit.row.asked, hit.row.embedded) for hit in hits])
     scores = [hit.score for hit in hits]
-    ordered = sorted(zip(fits, hits), key=lambda pair: -pair[0])
+    ordered = sorted(zip(fits, hits), key=lambda pair: -comparable(pair[0], DIGITS))
     for rank, ((fit, hit), score) in enumerate(zip(ordered, scores), 1):
         hit.reasons.append(f"read beside the question: {fit:.2f} (it was {hit.rank})")
         hit.scores["read"] = round(fit, 4)
@@ -327,7 +327,7 @@ def _rate(
 
 
 def _ranks(found: dict[Key, float]) -> dict[Key, int]:
-    return {key: i for i, key in enumerate(sorted(found, key=lambda k: -found[k]), 1)}
+    return {key: i for i, key in enumerate(sorted(found, key=lambda k: (-comparable(found[k]), k)), 1)}
 
 
 def _places(ranks: dict[str, dict[Key, int]], key: Key) -> dict[str, int]:

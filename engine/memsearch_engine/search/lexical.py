@@ -16,7 +16,7 @@ from memsearch_engine import inside
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import HIT_FROM, Catalog
 from memsearch_engine.index.chunk import chunks_of
-from memsearch_engine.index.rows import APART, CatalogBroken, Filter, Row
+from memsearch_engine.index.rows import APART, CatalogBroken, Filter, Row, comparable
 from memsearch_engine.journal.files import DayFile
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.parse import parse as parse_day
@@ -359,7 +359,7 @@ def _from_files(catalog: Catalog | None, files: list[tuple[Project, DayFile]], q
         )
         if score > 0 or begins:
             hits.append(_hit(row, score or 0.1, 0, terms))
-    hits.sort(key=lambda hit: -hit.score)
+    hits.sort(key=lambda hit: (-comparable(hit.score), hit.row.day, hit.row.chunk_id))
     for place, hit in enumerate(hits, 1):
         hit.ranks["lexical"] = place
     return hits

@@ -75,7 +75,9 @@ def of_note(catalog: Catalog, said: Said, project: str, name: str) -> list[Amend
         if name in names and names not in found:
             found[names] = Link(project, *names, 0.0, [])
     amendments = filter(None, (_of(catalog, said, link) for link in found.values()))
-    return sorted(amendments, key=lambda amendment: -amendment.sure)
+    return sorted(
+        amendments, key=lambda amendment: (-amendment.sure, amendment.older.entry_id, amendment.newer.entry_id)
+    )
 
 
 def undecided(catalog: Catalog, said: Said, projects: Iterable[str], limit: int) -> list[Amendment]:

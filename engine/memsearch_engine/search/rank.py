@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from memsearch_engine.amendments import Said
 from memsearch_engine.index import analyze
-from memsearch_engine.index.rows import LONGTERM_KINDS
+from memsearch_engine.index.rows import LONGTERM_KINDS, comparable
 from memsearch_engine.journal.model import CONFLICT_OF, DIGEST
 from memsearch_engine.journal.shared import COPY_OF
 from memsearch_engine.search.hits import Hit
@@ -118,7 +118,7 @@ def order(query: Query, found: list[Hit], limit: int, today: str) -> list[Hit]:
         if bonus := newest.get(hit.row.day):
             hit.score += _RECENT * top * bonus
             hit.reasons.append("the query asks for the present: newer first")
-    found.sort(key=lambda hit: (-hit.score, hit.row.day, hit.row.chunk_id))
+    found.sort(key=lambda hit: (-comparable(hit.score), hit.row.day, hit.row.chunk_id))
     best: dict[tuple[str, str], Hit] = {}
     notes = {(hit.row.project, hit.row.entry_id) for hit in found}
     for hit in found:
