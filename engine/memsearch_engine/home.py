@@ -176,6 +176,11 @@ class Home:
         return self.root / "context" / f"{digest(memory, size=10)}.json"
 
     @property
+    def generation(self) -> Path:
+        """A file that is replaced when the owner's decisions change (``freshness.changed``)."""
+        return self.root / "context" / "generation"
+
+    @property
     def evidence(self) -> Path:
         return self.root / "evidence"
 

@@ -791,11 +791,11 @@ class Memory:
             clean = "\n".join(f"  {line}" if number else f"- {line}" for number, line in enumerate(clean.splitlines()))
         day, time = _moment(day, time)
         added = self.journal.add_note(self.place.memory, day, time, clean)
-        self._tell_next_session()
+        self._prepare()
         entry = self._entry_in(added.path, added.entry_id)
         return Note.of(entry, added.path, tuple(finding.placeholder for finding in found))
 
-    def _tell_next_session(self) -> None:
+    def _prepare(self) -> None:
         """Make what the next session is told include what was just written, also where no service runs."""
         from memsearch_engine.longterm.recall import prepare
         from memsearch_engine.settings import load
@@ -822,6 +822,7 @@ class Memory:
         path, entry = self._found(name, path)
         clean, found = redact(text, self.home)
         now = self.journal.edit(self.memory_of(path), Target(path, entry.id, if_match or entry.hash), clean)
+        self._prepare()
         return Note.of(now, path, tuple(finding.placeholder for finding in found))
 
     def mark(self, name: str, mark: str, value: str | None = "") -> Note:
@@ -832,7 +833,9 @@ class Memory:
         path, entry = self._found(name)
         if value and mark == "superseded-by":
             self._check_is_note(self.section(value))
-        return Note.of(self.journal.mark(self.memory_of(path), target_of(path, entry), mark, value), path)
+        now = self.journal.mark(self.memory_of(path), target_of(path, entry), mark, value)
+        self._prepare()
+        return Note.of(now, path)
 
     def delete(self, *notes: str | Note, if_match: str = "") -> list[Note]:
         """Remove entries, all or none; one step of undo. Returns what was removed.
@@ -853,16 +856,22 @@ class Memory:
         if gone:
             targets = [Target(note.path, note.id, if_match or note.hash) for note in gone]
             self.journal.delete(self.memory_of(gone[0].path), targets)
+            self._prepare()
         return gone
 
     def remove(self, targets: Sequence[Target]) -> None:
         """Remove entries as somebody saw them, all or none; one step of undo. Raises NotFound, Conflict."""
         if targets:
             self.journal.delete(self.memory_of(targets[0].path), list(targets))
+            self._prepare()
 
     def mark_each(self, targets: Sequence[Target], mark: str, value: str | None) -> list[Entry]:
         """Set a mark of several entries as somebody saw them, all or none; one step of undo. Raises NotFound, Conflict."""
-        return self.journal.mark_each(self.memory_of(targets[0].path), list(targets), mark, value) if targets else []
+        if not targets:
+            return []
+        marked = self.journal.mark_each(self.memory_of(targets[0].path), list(targets), mark, value)
+        self._prepare()
+        return marked
 
     def _check_is_note(self, section: Section) -> None:
         """Raises UsageError for what an agent keeps itself."""
@@ -893,11 +902,15 @@ class Memory:
 
         Returns what was undone, newest first; [] where there is nothing. Raises Conflict where an entry changed since.
         """
-        return self.journal.undo(*self._step(name, everywhere))
+        done = self.journal.undo(*self._step(name, everywhere))
+        self._prepare()
+        return done
 
     def redo(self, name: str = "", *, everywhere: bool = False) -> list[Change]:
         """Do again what was last undone."""
-        return self.journal.redo(*self._step(name, everywhere))
+        done = self.journal.redo(*self._step(name, everywhere))
+        self._prepare()
+        return done
 
     def _step(self, name: str, everywhere: bool) -> tuple[str, str]:
         entry_id = self._also_deleted(name) if name else ""
@@ -923,7 +936,9 @@ class Memory:
 
     def restore(self, change: int) -> Change:
         """Bring an entry back to how it stood before a change (its ``seq``), as a new change that can itself be undone."""
-        return self.journal.restore(change)
+        done = self.journal.restore(change)
+        self._prepare()
+        return done
 
     # -- what sessions are told -----------------------------------------------------------------------------
 

@@ -207,7 +207,7 @@ class Compact(msgspec.Struct, kw_only=True):
 
 class Recall(msgspec.Struct, kw_only=True):
     """What agents are told unasked. ``inject``: notes at the start of a session, at most ``max_tokens`` of them;
-    ``hint``: one line for the user when a prompt is sent (costs no tokens); ``prompt``: the notes that bear on a prompt, at most
+    ``hint``: one line for the user where notes were injected (costs no tokens); ``prompt``: the notes that bear on a prompt, at most
     ``prompt_tokens`` for one and ``session_tokens`` in a session, where they are found within ``wait_ms``; ``action``: one line about a file, a
     command or an error, before it is edited or run, or after it came up, out of the same ``session_tokens``; ``compaction``: what a
     session had noted that its own summary has lost, at most ``compaction_tokens``."""

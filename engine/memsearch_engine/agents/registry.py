@@ -55,6 +55,10 @@ class Agent(NamedTuple):
         replaced: what says that of all before it only that counts which this line repeats.
         transcript: where below its sessions the file of one lies, ``{session}`` in its place, where its hooks do not say so.
         answers_flat: its hooks say what they add at the top of their answer.
+        escapes: it escapes angle brackets in what its hooks add.
+        is_quiet: a hook that has nothing to say may print nothing.
+        tools: its own tools by which it reads memory.
+        shell_marks: variables of which its shells and servers have one: what runs with it was started by the agent.
         elsewhere: further folders below the user's home in which sessions lie.
         in_projects: its sessions lie in the projects that they were held in, each of which is a home of it.
         tells: when its sessions can be told something. An agent that can be told nothing is one whose sessions are only read: it has no
@@ -82,6 +86,10 @@ class Agent(NamedTuple):
     replaced: tuple[bytes, ...] = ()
     transcript: str = ""
     answers_flat: bool = False
+    escapes: bool = False
+    is_quiet: bool = False
+    tools: tuple[str, ...] = ()
+    shell_marks: tuple[str, ...] = ()
     elsewhere: tuple[str, ...] = ()
     in_projects: bool = False
     tells: tuple[str, ...] = ("start", "prompt", "action", "compaction")

@@ -6,17 +6,19 @@ it: injected memory must never come back as a memory.
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
 from collections.abc import Mapping
 from contextlib import closing
-from datetime import date
+from datetime import date, timedelta
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import msgspec
 
-from memsearch_engine import receipts
+from memsearch_engine import freshness, receipts
 from memsearch_engine.agents import registry
 from memsearch_engine.capture.suspicion import orders
 from memsearch_engine.home import Home
@@ -27,11 +29,15 @@ from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.shared import WRITTEN, list_dated, told_as
 from memsearch_engine.journal.text import plain
 from memsearch_engine.llm.tokens import estimate
-from memsearch_engine.place import author_of
+from memsearch_engine.place import author_of, shared_beside
 from memsearch_engine.secrets.scan import redact
 
-_FENCE = re.compile(r"<memsearch-memory\b[^>]*>.*?</memsearch-memory>\s*", re.S)
-_FENCE_LIKE = re.compile(r"(?i)<(?=\s*/?\s*memsearch[\W_]?memory)")
+#: Some agents escape what hooks say, so hooks write square brackets for them; a reply may repeat either, escaped or not.
+_FENCE = re.compile(
+    r"(?:<|&lt;|\[)memsearch-memory\b(?:(?!&gt;)[^>\]\n])*(?:>|&gt;|\]).*?(?:<|&lt;|\[)/memsearch-memory(?:>|&gt;|\])\s*",
+    re.S,
+)
+_FENCE_LIKE = re.compile(r"(?i)(?:[<\[]|&lt;)(?=\s*/?\s*memsearch[\W_]?memory)")
 _DAYS = 2
 _SHARED = 3  # a part of so many of the lines is for what others have shared, where there are own ones
 _LOOKED_AT = 14  # of the newest files: stubs without a bullet don't count as days
@@ -56,6 +62,7 @@ class _Readable(NamedTuple):
 
     Attributes:
         days: the newest ones with their lines, the newest first; team: the newest lines that others have shared, the newest last.
+        until: the last day (ISO) on which all this may be told, '' for ever; own: the lines of each agent's session.
         first, last: of all days; memories: how many entries there are; left_out: as in ``Context``.
     """
 
@@ -65,6 +72,8 @@ class _Readable(NamedTuple):
     last: str
     memories: int
     left_out: int
+    until: str
+    own: dict[str, list[str]]
 
 
 def build(
@@ -95,19 +104,20 @@ def _read(memory: str, lines: int, today: date, origin: Origin | None, outdated:
     every = [file for file in list_dated(memory) if not author_of(file.path) or file.day <= today.isoformat()]
     own = [file for file in every if not author_of(file.path)]
     days: list[tuple[str, list[str]]] = []
-    left_out = 0
+    left_out, ends, sessions = 0, set[str](), dict[str, list[str]]()
     for file in own[:_LOOKED_AT]:
-        bullets, skipped = _bullets(memory, file, today, origin, outdated)
+        bullets, skipped = _bullets(memory, file, today, origin, outdated, ends, sessions)
         left_out += skipped
         if bullets and len(days) < _DAYS:
             days.append((file.day, bullets))
     shared = [file for file in every if author_of(file.path)]
-    team = _told_of_team(memory, shared[:_LOOKED_AT], today, origin, lines)
+    team = _told_of_team(memory, shared[:_LOOKED_AT], today, origin, lines, ends)
     dated = [file.day for file in every]
     is_told = bool(days or team)
     return _Readable(
-        days, team, min(dated, default=""), max(dated, default=""), count_entries(every) if is_told else 0, left_out
-    )
+        days, team, min(dated, default=""), max(dated, default=""), count_entries(every) if is_told else 0, left_out,
+        min(ends, default=""), sessions,
+    )  # fmt: skip
 
 
 def _told(home: Home, notes: _Readable, lines: int, max_tokens: int, longterm: str) -> Context:
@@ -148,23 +158,30 @@ def fenced(text: str, home: Home) -> tuple[str, int]:
     """The text in its fence, and its tokens; nothing for nothing."""
     if not text:
         return "", 0
-    text = redact(text, home)[0]
+    text = redact(unfenced(text), home)[0]
     return f'<memsearch-memory id="{digest(text, size=6)}">\n{text}\n</memsearch-memory>', estimate(text)
 
 
-def _told_of_team(memory: str, files: list[DayFile], today: date, origin: Origin | None, most: int) -> list[str]:
+def _told_of_team(
+    memory: str, files: list[DayFile], today: date, origin: Origin | None, most: int, ends: set[str]
+) -> list[str]:
     """The newest lines that others have shared, at most so many, the newest last, each with its day and whose it is."""
     found: list[str] = []
     for file in files:
         if len(found) < most:
-            found = _bullets(memory, file, today, origin, NOTHING)[0] + found
+            found = _bullets(memory, file, today, origin, NOTHING, ends, {})[0] + found
     return found[-most:]
 
 
 def _bullets(
-    memory: str, file: DayFile, today: date, origin: Origin | None, outdated: Outdated
-) -> tuple[list[str], int]:
-    """Lines of a day that a session may be told, and how many entries were held back."""
+    memory: str, file: DayFile, today: date, origin: Origin | None, outdated: Outdated, ends: set[str],
+    sessions: dict[str, list[str]],
+) -> tuple[list[str], int]:  # fmt: skip
+    """Lines of a day that a session may be told, and how many entries were held back.
+
+    Args:
+        ends: is given the days (ISO) after which that is no longer so; sessions: the lines of each agent's session.
+    """
     try:
         entries = read_end(file.path).entries
     except OSError:
@@ -191,7 +208,23 @@ def _bullets(
                 found.append("- " + _clip(f"{whose} {said}" if whose else said))
         if len(found) > begin and (words := outdated.get((entry.id, entry.hash))):
             found[-1] += f" ({_clip(unfenced(plain(words)))})"
+        if len(found) > begin:
+            ends |= _ends(entry, today)
+            for anchor in entry.anchors:
+                sessions.setdefault(anchor.session, []).extend(found[begin:])
     return found, held
+
+
+def _ends(entry: Entry, today: date) -> set[str]:
+    """The last days on which an entry is told in the same words."""
+    found = {expires for expires in [entry.marks.get("expires", "")] if expires}
+    review = entry.marks.get("review", "")
+    if review > today.isoformat():
+        try:
+            found.add((date.fromisoformat(review) - timedelta(days=1)).isoformat())
+        except ValueError:  # anybody may have written it
+            found.add(today.isoformat())
+    return found
 
 
 def may_be_told(entry: Entry, today: date) -> bool:
@@ -228,14 +261,17 @@ def prebuild(
     wait_ms: int = 0,
     carry_ms: int = 0,
     act_ms: int = 0,
+    sources: Mapping[str, list[int]] | None = None,
 ) -> bool:
     """Keep the context of a memory folder ready for hooks. Returns whether it changed.
 
     Args:
+        sources: stamps (``freshness``) of what else it was made of, taken before that was read.
         wait_ms, carry_ms: how long a hook waits for what bears on a prompt, and for what a session had noted before it was
             compacted; 0: it does not ask.
     """
     texts: dict[str, str] = {}
+    seen = {**(sources or {}), **freshness.stamps([*_sources(memory), str(home.generation)])}
     sizes = sorted({registry.agent(name).context_lines for name in registry.live()})
     with closing(Origin(home)) as origin:
         notes = _read(memory, max(sizes), date.today(), origin, outdated)
@@ -250,17 +286,32 @@ def prebuild(
         "wait_ms": wait_ms if asks else 0, "carry_ms": carry_ms if asks else 0, "act_ms": act_ms if asks else 0,
     }  # fmt: skip
     path = home.context(memory)
-    try:
-        if json.loads(path.read_bytes()) == value:
+    rows = {row for text in texts.values() for row in text.splitlines()}
+    value |= {
+        "stamps": seen, "until": notes.until,
+        "own": {name: kept for name, lines in notes.own.items() if (kept := [line for line in lines if line in rows])},
+    }  # fmt: skip
+    before: object = None
+    with contextlib.suppress(OSError, ValueError):
+        before = json.loads(path.read_bytes())
+        if before == value:
             return False
-    except (OSError, ValueError):
-        pass
-    if texts:
+    is_new = not isinstance(before, dict) or any(before.get(key) != value[key] for key in value if key != "stamps")
+    if texts and is_new:
         receipts.keep_texts(home, name, {int(count): (text, estimate(text)) for count, text in texts.items()})
     Home.put(path, json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
-    return True
+    return is_new
+
+
+def _sources(memory: str) -> list[str]:
+    """The files of a memory folder that a context is made of, and the folders in which others may appear."""
+    every = list_dated(memory)
+    own = [file.path for file in every if not author_of(file.path)]
+    shared = [file.path for file in every if author_of(file.path)]
+    folders = [memory, *filter(None, [shared_beside(memory)]), *sorted({os.path.dirname(path) for path in shared})]
+    return [*folders, *own[:_LOOKED_AT], *shared[:_LOOKED_AT]]
 
 
 def without_injected(text: str) -> str:
     """*text* without memory that was injected into it."""
-    return _FENCE.sub("", text) if "<memsearch-memory" in text else text
+    return _FENCE.sub("", text) if "memsearch-memory" in text else text

@@ -46,7 +46,10 @@ _ACTING = {"PreToolUse", "PostToolUse", "PostToolUseFailure"}
 _TOLD = ("file_path", "filePath", "notebook_path", "path", "command", "cmd", "input", "patch", "patchText")
 #: Events after which turns may be finished. The others only answer.
 _FINISHING = {"Stop", "StopFailure", "SessionEnd", "PreCompact", "Interrupt"}
+#: Events at which agents show what a hook printed, be it `{}`.
+_SHOWN = {"PreCompact", "PostCompact"}
 _MIN_PROMPT = 10
+_PREPARE_S = 0.4  # that a start waits for a context that is made anew
 #: Bytes of a line in which it says what it is: its first, or those right before what we said.
 _LINE_HEAD, _LINE_NEAR = 8192, 64
 _LOOK_S = 0.5
@@ -70,7 +73,7 @@ def main(agent: str, event: str) -> int:
             chunks: list[bytes] = []
             payload = _payload(start + _DEADLINE_S, chunks)
             if payload is None and event in _FINISHING and not _ended(chunks):
-                detached = _detach()
+                detached = _detach(quiet=_is_quiet(agent, event))
                 start = time.monotonic()  # the agent goes on; a process of its own waits for what comes late
                 if detached:
                     payload = _payload(time.monotonic() + _PATIENCE_S, chunks)
@@ -84,6 +87,8 @@ def main(agent: str, event: str) -> int:
     if detached:
         os._exit(0)
     if sys.stdout is None:  # it was closed before we began
+        return 0
+    if not output and _is_quiet(agent, event):
         return 0
     try:
         sys.stdout.write(json.dumps(output) + "\n")
@@ -100,16 +105,21 @@ def _home() -> Home:
     return Home.from_env()
 
 
+def _is_quiet(agent: str, event: str) -> bool:
+    """Whether an agent shows an empty answer to a person, and does without one."""
+    return event in _SHOWN and agent in registry.PACKAGES and registry.agent(agent).is_quiet
+
+
 def _ended(chunks: list[bytes]) -> bool:
     """Whether nothing more can come: the end was read (``b""`` is the last chunk)."""
     return bool(chunks) and chunks[-1] == b""
 
 
-def _detach() -> bool:
-    """Go on in a process of its own. True in that process; the first one ends, having said ``{}``."""
+def _detach(*, quiet: bool) -> bool:
+    """Go on in a process of its own. True in that process; the first one ends, having said ``{}`` unless it is to be *quiet*."""
     if os.fork():
         with contextlib.suppress(OSError, ValueError, AttributeError):  # nobody may be reading
-            sys.stdout.write("{}\n")
+            sys.stdout.write("" if quiet else "{}\n")
             sys.stdout.flush()
         os._exit(0)
     os.setsid()
@@ -124,6 +134,10 @@ def _take(agent: str, event: str, payload: dict[str, Any], start: float) -> dict
     if known.transcript and not payload.get("transcript_path"):
         payload = {**payload, "transcript_path": _transcript(known, payload)}
     output = _answered(home, agent, event, payload, start)
+    if known.escapes and (told := output.get("hookSpecificOutput")):
+        rows = str(told["additionalContext"]).split("\n")
+        is_fence = ("<memsearch-memory ", "</memsearch-memory>")
+        told["additionalContext"] = "\n".join(f"[{r[1:-1]}]" if r.startswith(is_fence) else r for r in rows)
     said = output.pop("hookSpecificOutput", None) if known.answers_flat else None
     return {**output, "additionalContext": said["additionalContext"]} if said else output
 
@@ -152,7 +166,8 @@ def _answered(home: Home, agent: str, event: str, payload: dict[str, Any], start
         return _around(home, agent, event, payload, start)
     if event == "SessionStart":
         place = _place(home, payload)
-        texts = _at_start(home, agent, payload, place, {} if _was_told(agent, payload) else _ready(home, place), start)
+        ready = {} if _was_told(agent, payload) else _current(home, agent, payload, place, start)
+        texts = _at_start(home, agent, payload, place, ready, start)
         return _said("SessionStart", "\n\n".join(texts)) if texts else {}
     if event in _FINISHING:
         _put(home, agent, event, payload, start)
@@ -171,6 +186,8 @@ def _at_start(
     """What a session is told that begins, or goes on. *context*: what is ready for it, {} where it was told that."""
     texts = context.get("texts")
     text = texts.get(str(registry.context_lines(agent))) if isinstance(texts, dict) else None
+    if isinstance(text, str) and (own := (_table(context.get("own")) or {}).get(str(payload.get("session_id")))):
+        text = _without(text, own)
     _put(home, agent, "SessionStart", payload, start, context=context.get("id") if text else "")
     _start_service(home)
     told = [text] if isinstance(text, str) and text else []
@@ -200,7 +217,8 @@ def _before_agent(home: Home, agent: str, payload: dict[str, Any], start: float)
         if not isinstance(is_compacted, bool):
             is_compacted = _is_in(payload.get("transcript_path"), registry.agent(agent).compacted)
         source = "compact" if is_compacted else "startup"
-        texts = _at_start(home, agent, {**payload, "source": source}, place, ready, start)
+        current = _current(home, agent, payload, place, start)
+        texts = _at_start(home, agent, {**payload, "source": source}, place, current, start)
     prompt = payload.get("prompt")
     output: dict[str, Any] = {}
     if isinstance(prompt, str) and len(prompt.strip()) >= _MIN_PROMPT:
@@ -238,9 +256,8 @@ def _mapped(path: object) -> Iterator[mmap.mmap]:
 def _at_prompt(
     home: Home, agent: str, payload: dict[str, Any], prompt: str, place: dict[str, Any], ready: dict[str, Any], start: float
 ) -> dict[str, Any]:  # fmt: skip
-    """What the service says within the time that the owner allows for it, or nothing; the hint where it does."""
-    hint = ready.get("hint")
-    output: dict[str, Any] = {"systemMessage": hint} if isinstance(hint, str) and hint else {}
+    """What the service says within the time that the owner allows for it, or nothing; a line for the person where it does."""
+    output: dict[str, Any] = {}
     wait_ms = ready.get("wait_ms")
     if not isinstance(wait_ms, int) or wait_ms <= 0 or not payload.get("session_id"):
         return output
@@ -249,7 +266,7 @@ def _at_prompt(
         _start_service(home)
     elif isinstance(text := told.get("text"), str) and text:
         output |= _said("UserPromptSubmit", text)
-        if output.get("systemMessage") and isinstance(line := told.get("line"), str):
+        if ready.get("hint") and isinstance(line := told.get("line"), str) and line:
             output["systemMessage"] = line
     return output
 
@@ -424,6 +441,31 @@ def _ready(home: Home, place: dict[str, Any]) -> dict[str, Any]:
             return _table(json.loads(file.read(1 << 20))) or {}
     except (OSError, ValueError):
         return {}
+
+
+def _current(home: Home, agent: str, payload: dict[str, Any], place: dict[str, Any], start: float) -> dict[str, Any]:
+    """The prepared context where it is up to date, else what the service makes of it at once, else one that says nothing."""
+    from memsearch_engine import freshness
+
+    ready = _ready(home, place)
+    if not ready or freshness.holds(ready):
+        return ready
+    _ask(home, agent, "prepare", payload, place, {}, start + _PREPARE_S)
+    made = _ready(home, place)
+    return made if freshness.holds(made) else {**made, "texts": {}}
+
+
+def _without(text: str, lines: object) -> str:
+    """A prepared context without these lines, and without the days of which nothing is left; '' where that is all."""
+    gone = set(lines) if isinstance(lines, list) else set()
+    rows = [row for row in text.split("\n") if row not in gone]
+    after = [*rows[1:], ""]
+    rows = [row for row, below in zip(rows, after) if not _is_day(row) or below.startswith("- ")]
+    return "\n".join(rows) if any(row.startswith("- ") for row in rows) else ""
+
+
+def _is_day(row: str) -> bool:
+    return len(row) == 10 and row[4] + row[7] == "--"
 
 
 def _put(home: Home, agent: str, event: str, payload: dict[str, Any], start: float, **more: object) -> None:

@@ -12,6 +12,7 @@ import threading
 import time
 from collections.abc import Iterable
 
+from memsearch_engine import freshness
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
 from memsearch_engine.journal import shared
@@ -57,18 +58,22 @@ class Origin:
         rows = [(key_of(raw), how, time.time()) for raw in raws]
         with self._lock, complaining(self.home):
             self._db().executemany("INSERT OR REPLACE INTO origin_notes (key, how, at) VALUES (?,?,?)", rows)
+        if how == "released":
+            freshness.changed(self.home)
 
     def take_back(self, raws: Iterable[bytes]) -> None:
         """Know these entries no more: what was released waits again. Raises Unreachable."""
         rows = [(key_of(raw),) for raw in raws]
         with self._lock, complaining(self.home):
             self._db().executemany("DELETE FROM origin_notes WHERE key=?", rows)
+        freshness.changed(self.home)
 
     def adopt(self, keys: Iterable[str]) -> None:
         """Take over notes by ``key_of`` their bytes: another machine of the owner's has."""
         rows = [(key, "written", time.time()) for key in keys if key]
         with self._lock, complaining(self.home):
             self._db().executemany("INSERT OR IGNORE INTO origin_notes (key, how, at) VALUES (?,?,?)", rows)
+        freshness.changed(self.home)
 
     def trust(self, memory: str) -> int:
         """The owner's word for a folder and what is shared beside it: all that stands there now is his; what reads like an order waits all

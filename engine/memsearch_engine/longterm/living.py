@@ -20,7 +20,7 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from memsearch_engine import inside
+from memsearch_engine import freshness, inside
 from memsearch_engine.agents import registry
 from memsearch_engine.capture.suspicion import orders
 from memsearch_engine.errors import Conflict, MemsearchError, NotFound, SettingsError, Unreachable, UsageError
@@ -199,6 +199,7 @@ def release(home: Home, project: Project, page: Page, spots: Iterable[Spot], *, 
             db.executemany("DELETE FROM living_lines WHERE project=? AND page=? AND trail=? AND line=?", rows)
         else:
             _note_lines(db, project, page, spots, "released")
+    freshness.changed(home)
 
 
 def _spots(text: str) -> list[Spot]:

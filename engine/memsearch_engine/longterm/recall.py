@@ -15,8 +15,9 @@ from typing import Literal
 
 import msgspec
 
+from memsearch_engine import freshness
 from memsearch_engine.capture.context import prebuild
-from memsearch_engine.errors import Conflict, NotFound, Unreachable, UsageError
+from memsearch_engine.errors import Conflict, MemsearchError, NotFound, Unreachable, UsageError
 from memsearch_engine.home import Home
 from memsearch_engine.index.analyze import terms
 from memsearch_engine.index.catalog import Catalog
@@ -89,12 +90,17 @@ def _learned(home: Home, project: str, max_tokens: int) -> str:
 def prepare(home: Home, settings: Settings, memory: str, project: str) -> bool:
     """Keep ready what hooks tell new sessions of the project with this memory folder. Returns whether it changed."""
     recall = settings.recall
+    place = Project(project, "", "", os.path.dirname(os.path.dirname(memory)), memory)
+    sources = [str(home.config), *(str(home.longterm / name) for name in ("", workspace.SUMMARY, workspace.NOTES))]
+    with contextlib.suppress(MemsearchError):
+        sources.append(living.path_of(settings, place, "project"))
+    seen = freshness.stamps(sources)
     page = told_of_page(home, settings, memory, project) if recall.inject else ""
     kept = told(home, project, settings.longterm.max_tokens, page) if recall.inject else ""
     return prebuild(
         home, memory, recall.max_tokens if recall.inject else 0, longterm=kept, hint=recall.hint,
         wait_ms=recall.wait_ms if recall.prompt else 0, carry_ms=2 * recall.wait_ms if recall.compaction else 0,
-        act_ms=recall.wait_ms if recall.action else 0, outdated=outdated(home, project) if recall.inject else {},
+        act_ms=recall.wait_ms if recall.action else 0, outdated=outdated(home, project) if recall.inject else {}, sources=seen,
     )  # fmt: skip
 
 

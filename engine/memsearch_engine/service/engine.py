@@ -330,6 +330,13 @@ class Engine(Keeping):
         finally:
             self._telling.release()
 
+    def prepare(self, call: Call, place: dict[str, str], agent: str = "", session: str = "") -> Telling:
+        """Make what new sessions are given anew: a hook found that it is out of date."""
+        project = self.project_at(place)
+        self._look_at_settings()
+        self._prepare_context(project.memory, project.id)
+        return Telling(reason="prepared")
+
     def carry_on(
         self, call: Call, place: dict[str, str], agent: str, session: str, transcript: str = "", dry: bool = False
     ) -> Telling:

@@ -9,6 +9,7 @@ import logging
 import os
 import threading
 import time
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -141,7 +142,7 @@ class Keeping:
                     self._longterm_seen = longterm
                     for project in self._registered():
                         self.indexer.refresh(project)
-                now = (self.version, self._config_stamp, longterm)
+                now = (self.version, self._config_stamp, longterm, _stamp(self.home.generation), date.today())
                 if seen != now and self.indexer.ready.is_set():  # opening the index comes first: a search waits for it
                     seen = now
                     self._prepare_contexts()

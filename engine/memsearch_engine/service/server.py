@@ -35,6 +35,7 @@ _HANDLERS = (
     "search",
     "recall",
     "carry_on",
+    "prepare",
     "trace",
     "contradicted",
     "verify",

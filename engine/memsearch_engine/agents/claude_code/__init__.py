@@ -31,4 +31,5 @@ AGENT = Agent(
     session_marks=("CLAUDECODE", "CLAUDE_CODE_", "CLAUDE_PID", "CLAUDE_PROJECT_DIR", "CLAUDE_PLUGIN_"),
     told_in=(b'"hook_additional_context"',),
     compacted=(b'"subtype":"compact_boundary"',),
+    is_quiet=True,
 )

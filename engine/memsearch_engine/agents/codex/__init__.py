@@ -29,4 +29,5 @@ AGENT = Agent(
     noted_by_minute=True,
     told_in=(b'"role":"developer"',),
     compacted=(b'"type":"compacted"',),
+    is_quiet=True,
 )

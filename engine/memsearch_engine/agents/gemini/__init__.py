@@ -30,4 +30,6 @@ AGENT = Agent(
     told_in=(b"<hook_context>",),
     compacted=(b'[{"text":"<state_snapshot>',),
     replaced=(b'{"$set":{"messages":',),
+    escapes=True,
+    is_quiet=True,
 )

@@ -31,4 +31,6 @@ AGENT = Agent(
     # what a hook says at a start is part of the system prompt and in no file: a session that goes on is told it again
     told_in=(),
     compacted=(b'"subtype":"chat_compression"',),
+    escapes=True,
+    is_quiet=True,
 )
