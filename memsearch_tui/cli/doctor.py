@@ -175,7 +175,7 @@ def _conversations(memory: Memory, *, fix: bool) -> dict[str, Any]:
 
 
 def _readers(memory: Memory) -> dict[str, Any]:
-    """Record kinds in transcripts that no reader knows: an agent's format has changed."""
+    """Record kinds in transcripts that no reader knows (an agent's format has changed), and damaged lines."""
     try:
         rows = engine.Capture(memory).unknown_records()
     except MemsearchError as error:
@@ -184,7 +184,9 @@ def _readers(memory: Memory) -> dict[str, Any]:
     more = f" and {len(rows) - 5} more" if len(rows) > 5 else ""
     # known by what they are not: such records are passed over, and what is said is still read
     return _check(
-        "transcripts", True, f"records of unknown kinds, passed over: {text}{more}" if rows else "every record is known"
+        "transcripts",
+        True,
+        f"records passed over, damaged or of unknown kinds: {text}{more}" if rows else "every record is known",
     )
 
 

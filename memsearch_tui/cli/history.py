@@ -202,6 +202,9 @@ def _show_plan(memory: Memory, old: engine.Import, made: engine.ImportPlan) -> N
             skipped.append(f"{count.summarisers} summarisers' sessions")
         if skipped:
             output.echo(f"  left out: {', '.join(skipped)}")
+        if passed_over := made.passed_over.get(agent):
+            kinds = ", ".join(f"{number}x {kind}" for kind, number in sorted(passed_over.items()))
+            output.echo(f"  records passed over, damaged or of unknown kinds: {output.safe(kinds)}")
     if made.gone:
         output.say("folders that are gone (`--orphans FOLDER` brings their turns in there):")
         for folder, number in sorted(made.gone.items(), key=lambda item: -item[1])[:10]:
@@ -223,6 +226,7 @@ def _plan_json(made: Any, report: Any) -> dict[str, Any]:
         "agents": msgspec.to_builtins(made.counts),
         "new": made.new,
         "gone_folders": made.gone,
+        "passed_over": made.passed_over,
         "unreadable": [{"where": where, "reason": reason} for where, reason in made.failed],
     }
     if report is not None:

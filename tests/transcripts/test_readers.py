@@ -76,9 +76,9 @@ def test_a_file_that_grows_is_read_on_from_where_it_was(tmp_path, monkeypatch, r
     read_from = []
     lines = jsonl.lines
 
-    def watched(path, start=0, stop=None):
+    def watched(path, start=0, stop=None, skipped=None):
         read_from.append(start)
-        return lines(path, start, stop)
+        return lines(path, start, stop, skipped)
 
     monkeypatch.setattr(jsonl, "lines", watched)
     with file.open("a") as out:

@@ -65,12 +65,17 @@ class Work(msgspec.Struct, frozen=True):
 
 
 class Plan(msgspec.Struct):
-    """Counts by agent, the turns to write in the order they happened, what could not be read, and folders that are gone."""
+    """Counts by agent, the turns to write in the order they happened, what could not be read, and folders that are gone.
+
+    Attributes:
+        passed_over: by agent and kind, records that were not read: of kinds that its reader does not know, or damaged.
+    """
 
     counts: dict[str, Count]
     work: list[tuple[str, Work]]  # (start of the session, its new turns)
     failed: list[tuple[str, str]]
     gone: dict[str, int]
+    passed_over: dict[str, dict[str, int]] = {}
 
     @property
     def new(self) -> int:
@@ -138,6 +143,10 @@ def _count(
         ),
         conversation.unknown,
     )  # fmt: skip
+    if conversation.unknown:
+        kinds = made.passed_over.setdefault(where.agent, {})
+        for kind, number in conversation.unknown.items():
+            kinds[kind] = kinds.get(kind, 0) + number
     if conversation.parent:
         count.subagents += 1
         return

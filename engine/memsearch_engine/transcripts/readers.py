@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol, cast
 
@@ -11,6 +12,7 @@ import msgspec
 
 from memsearch_engine.agents import registry
 from memsearch_engine.errors import UsageError
+from memsearch_engine.transcripts.jsonl import records
 from memsearch_engine.transcripts.model import Conversation, Session
 
 _LOOKED_AT = 80  # lines of a file whose name does not tell
@@ -58,8 +60,8 @@ def reader_of(path: str) -> Reader:
     maybe = [found for found, holds in answers if holds is None]
     if maybe:
         with open(path, "rb") as file:
-            for _ in range(_LOOKED_AT):
-                if line := _table(file.readline(_LONGEST_LOOKED_AT)):
+            for _, _, raw in islice(records(file, longest=_LONGEST_LOOKED_AT), _LOOKED_AT):
+                if line := _table(raw):
                     # the pickiest first: the registry's first agent takes nearly anything
                     for found in reversed(maybe):
                         if found.wrote(line):

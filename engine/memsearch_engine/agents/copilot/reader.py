@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.agents.copilot import AGENT
-from memsearch_engine.transcripts.jsonl import JsonlConversation
+from memsearch_engine.transcripts.jsonl import JsonlConversation, first_record
 from memsearch_engine.transcripts.model import (
     Conversation,
     Session,
@@ -89,11 +89,10 @@ def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
 
 
 def _header(path: Path) -> _Line:
-    with path.open("rb") as file:
-        try:
-            return _decode(file.readline(_MAX_HEADER))
-        except msgspec.DecodeError:
-            return _Line()
+    try:
+        return _decode(first_record(path, _MAX_HEADER))
+    except msgspec.DecodeError:
+        return _Line()
 
 
 def _session(path: Path) -> str:

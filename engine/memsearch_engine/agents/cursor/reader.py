@@ -24,7 +24,7 @@ from urllib.parse import unquote, urlsplit
 from memsearch_engine import inside
 from memsearch_engine.agents.cursor import AGENT
 from memsearch_engine.home import elsewhere
-from memsearch_engine.transcripts.jsonl import lines
+from memsearch_engine.transcripts.jsonl import numbered
 from memsearch_engine.transcripts.model import (
     SUB_AGENTS,
     Conversation,
@@ -268,7 +268,7 @@ class Transcript(_Whole):
         self.parent = file.parent.parent.name if file.parent.name == "subagents" else ""
         self._folder = base
         cwd = _folder_of_transcript(base, self.parent or where.session)
-        for number, (_, raw) in enumerate(lines(where.path), 1):
+        for number, raw in numbered(where.path, self.unknown):
             try:
                 line = document(raw)
             except (ValueError, RecursionError):

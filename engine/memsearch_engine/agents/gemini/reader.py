@@ -25,7 +25,7 @@ import msgspec
 
 from memsearch_engine import inside
 from memsearch_engine.agents.gemini import AGENT
-from memsearch_engine.transcripts.jsonl import WithSubAgents
+from memsearch_engine.transcripts.jsonl import WithSubAgents, first_record
 from memsearch_engine.transcripts.model import Conversation, Session, ToolCall, Turn, input_text, text_of
 
 KIND = "transcript"
@@ -103,11 +103,10 @@ def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
 
 
 def _header(path: Path) -> _Line:
-    with path.open("rb") as file:
-        try:
-            return _decode(file.readline(_MAX_HEADER))
-        except msgspec.DecodeError:
-            return _Line()
+    try:
+        return _decode(first_record(path, _MAX_HEADER))
+    except msgspec.DecodeError:
+        return _Line()
 
 
 def holds(name: str) -> bool | None:

@@ -176,7 +176,7 @@ class GooseConversation(Conversation):
         ]
 
     def _of_lines(self) -> Iterator[_Message]:
-        for _, raw in lines(self.where.path):
+        for _, raw in lines(self.where.path, skipped=self.unknown):
             line = _table(_value(raw))
             if not line:
                 self.unknown["(not JSON)"] = self.unknown.get("(not JSON)", 0) + 1

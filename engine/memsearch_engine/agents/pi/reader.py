@@ -23,7 +23,7 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.agents.pi import AGENT
-from memsearch_engine.transcripts.jsonl import JsonlConversation
+from memsearch_engine.transcripts.jsonl import JsonlConversation, first_record
 from memsearch_engine.transcripts.model import Conversation, Session, ToolCall, Turn, blocks_text, input_text, text_of
 
 KIND = "transcript"
@@ -94,11 +94,10 @@ def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
 def _session(path: Path) -> str:
     if named := _FILE.fullmatch(path.name):
         return named[1]
-    with path.open("rb") as file:
-        try:
-            return text_of(_decode(file.readline(_MAX_HEADER)).id) or path.stem
-        except msgspec.DecodeError:
-            return path.stem
+    try:
+        return text_of(_decode(first_record(path, _MAX_HEADER)).id) or path.stem
+    except msgspec.DecodeError:
+        return path.stem
 
 
 def holds(name: str) -> bool | None:

@@ -11,6 +11,7 @@ id**, which the copy keeps.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from collections.abc import Iterable, Iterator
@@ -19,6 +20,7 @@ from typing import Any
 
 from memsearch_engine import inside
 from memsearch_engine.agents.vibe import AGENT
+from memsearch_engine.transcripts.jsonl import records
 from memsearch_engine.transcripts.model import (
     Conversation,
     Session,
@@ -177,7 +179,7 @@ class VibeConversation(Conversation):
     def _of_lines(self, file: Path, began: str) -> list[Turn]:
         turns: list[Turn] = []
         tools: dict[str, ToolCall] = {}
-        for line in _lines(inside.read(file, _MAX)):
+        for line in _lines(inside.read(file, _MAX), self.unknown):
             role, content = line.get("role"), text_of(line.get("content"))
             if role == "user" and content.strip() and line.get("injected") is not True:
                 turns.append(
@@ -320,8 +322,8 @@ def _dict(table: dict[str, Any], name: str) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def _lines(data: bytes) -> Iterator[dict[str, Any]]:
-    for raw in data.splitlines():
+def _lines(data: bytes, skipped: dict[str, int] | None = None) -> Iterator[dict[str, Any]]:
+    for _, _, raw in records(io.BytesIO(data), skipped=skipped):
         try:
             line = document(raw)
         except (ValueError, RecursionError):
