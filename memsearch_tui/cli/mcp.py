@@ -25,7 +25,8 @@ _EXTRA = "pip install 'memsearch-tui[mcp]', then try again"
 def mcp(http: bool, port: int) -> None:
     """Serve this memory to an agent by the Model Context Protocol.
 
-    Tools: recall, open, timeline, note, remember, and forget and correct, which ask the person. It ends when its input is closed.
+    Tools: recall, open, timeline, note, remember, and forget and correct, which ask the person. It ends when its input is closed,
+    or the process that started it has gone.
     """
     if importlib.util.find_spec("mcp") is None:
         raise Unreachable("serving the Model Context Protocol needs the mcp extra", _EXTRA)

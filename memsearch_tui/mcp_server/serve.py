@@ -13,13 +13,14 @@ from typing import Any
 import anyio
 from memsearch_engine import Home, Unreachable
 
+from memsearch_tui.mcp_server import stdio
 from memsearch_tui.mcp_server.server import build, here
 
 _App = Callable[[Any, Any, Any], Awaitable[None]]
 
 
 def over_stdio() -> None:
-    """Serve until standard input is closed."""
+    """Serve until standard input is closed, or the client has gone."""
     server = build(here())
 
     async def serve() -> None:
@@ -31,7 +32,8 @@ def over_stdio() -> None:
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(watch)
-            await server.run_stdio_async()
+            tasks.start_soon(stdio.end_with_client)
+            await stdio.serve(server)
             tasks.cancel_scope.cancel()
 
     anyio.run(serve)

@@ -36,7 +36,7 @@ from mcp.types import (
     ToolAnnotations,
 )
 from memsearch_engine import Conflict, Memory, MemsearchError, Note, NotFound, __version__
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError
 
 from memsearch_tui.mcp_server import answers
 from memsearch_tui.mcp_server.answers import Notes, Opened
@@ -139,6 +139,37 @@ async def _run(work: Callable[..., T], *args: Any) -> T:
         raise ToolError(f"it can't be read: {error.strerror or error}") from error
 
 
+class Server(MCPServer):
+    """Says in a sentence each which arguments are wrong."""
+
+    async def call_tool(self, name: str, arguments: dict[str, Any], context: Any = None) -> Any:
+        try:
+            return await super().call_tool(name, arguments, context)
+        except ToolError as error:
+            if isinstance(error.__cause__, ValidationError):
+                raise ToolError(" ".join(_sentence(name, one) for one in error.__cause__.errors())) from None
+            raise
+
+
+def _sentence(tool: str, error: Any) -> str:
+    what, given = ".".join(map(str, error["loc"])) or "the arguments", error.get("ctx", {})
+    bounds = {
+        "greater_than_equal": "at least {ge}", "less_than_equal": "at most {le}", "literal_error": "one of {expected}",
+        "string_too_short": "at least {min_length} characters long", "string_too_long": "at most {max_length} characters long",
+        "string_type": "a text", "string_pattern_mismatch": "of the form YYYY-MM-DD",
+    }  # fmt: skip
+    kind = error["type"]
+    if kind == "missing":
+        return f"{tool} needs {what}."
+    if kind in bounds:
+        return f"{tool}: {what} must be {bounds[kind].format(**given)}."
+    if kind.startswith(("int", "float")):
+        return f"{tool}: {what} must be a whole number."
+    if kind.startswith("bool"):
+        return f"{tool}: {what} must be true or false."
+    return f"{tool}: {what} is wrong: {error['msg'][:200]}."
+
+
 def _told(value: Notes | Opened) -> CallToolResult:
     return CallToolResult(content=[TextContent(type="text", text=value.memory)], structured_content=asdict(value))
 
@@ -155,7 +186,7 @@ def build(fallback: str | None) -> MCPServer:
         finally:
             memories.close()
 
-    server = MCPServer(
+    server = Server(
         "memsearch", title="memsearch", version=__version__, instructions=_INSTRUCTIONS, lifespan=lifespan, log_level="WARNING"
     )  # fmt: skip
     _tools(server, memories)
