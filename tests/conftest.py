@@ -1,6 +1,6 @@
 """An isolated home and project for every test, and no service left behind.
 
-``box`` is one test's own home and project; ``shared_box`` is one per module, for tests that only read.
+``box`` is one test's own home and project; ``shared_box`` is one per worker, for tests that only read.
 Nothing here replaces a part of the product: commands run as processes, the service is the real one.
 """
 
@@ -72,13 +72,26 @@ def until(done: Callable[[], Any], seconds: float = 10.0, what: str = "") -> Any
     times as long."""
     end = time.monotonic() + 3 * seconds
     rest = threading.Event()
+    pause = (
+        0.02  # what comes at once is seen at once; what takes long is not asked for all the time: that costs it its CPU
+    )
     while True:
         value = done()
         if value:
             return value
         if time.monotonic() > end:
             pytest.fail(f"not within {3 * seconds:.0f} s: {what or done}")
-        rest.wait(0.05)
+        rest.wait(pause)
+        pause = min(1.4 * pause, 0.25)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Each worker goes through whole modules, and takes over from a slower one at the end: what a module shares is built by one
+    worker, where handing out tests one by one would have all of them build it."""
+    from xdist.scheduler import WorkStealingScheduling
+
+    return WorkStealingScheduling(config, log)
 
 
 class Result:
@@ -269,7 +282,7 @@ def box(tmp_path: Path) -> Iterator[Box]:
     box.clean()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def shared_box(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Box]:
     """Filled, indexed and its service running; for tests that change nothing."""
     box = Box(tmp_path_factory.mktemp("shared")).fill()

@@ -25,6 +25,7 @@ from typing import Any
 
 import psutil
 import pytest
+from filelock import FileLock
 
 from tests.conftest import Box, Result, until
 from tests.mock_model import MockModel
@@ -53,7 +54,14 @@ _FIRST = Path(os.path.expanduser("~"))  # before any test moves HOME
 
 
 def program(name: str) -> Path:
+    """Where a client is, which is installed when it is first asked for: once, by one worker. Skips where it can't be."""
     base = Path(os.environ.get("MEMSEARCH_TEST_CLIENTS") or _FIRST / ".cache" / "memsearch-test-clients")
+    base.mkdir(parents=True, exist_ok=True)
+    with FileLock(base / f"{name}.lock"):
+        return _installed(name, base)
+
+
+def _installed(name: str, base: Path) -> Path:
     own = f"{name}-bundled" if name in _BUNDLED else _BINARIES.get(name, name)
     found = base / name / "node_modules" / ".bin" / own
     if found.exists():
@@ -204,7 +212,10 @@ class Lab(Box):
             if not link.exists():
                 link.symlink_to(program(name))
             if name == "copilot":  # it unpacks 200 MB at its first start: the same for all labs
-                self.env["XDG_CACHE_HOME"] = str(program(name).parents[2] / "cache")
+                self.env["XDG_CACHE_HOME"] = str(cache := program(name).parents[2] / "cache")
+                with FileLock(f"{cache}.lock"):
+                    if not cache.exists():  # two that unpack at once would be in each other's way
+                        self.client(str(link), "--version")
             if name in _NEWER_NODE and not (self.bin / "node").exists():
                 (self.bin / "node").symlink_to(node())
 

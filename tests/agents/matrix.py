@@ -8,6 +8,7 @@ a red cell.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import shutil
@@ -424,7 +425,6 @@ def column(client: str, names: list[str]) -> dict[str, str]:
     except pytest.skip.Exception as reason:
         return dict.fromkeys(names, f"not installed: {reason}"[:120])
     root = Path(tempfile.mkdtemp(prefix=f"matrix-{client}-{uuid.uuid4().hex[:4]}-"))
-    os.environ.setdefault("TZ", "UTC")
     desk = Desk(root, client)
     cells: dict[str, str] = {}
     try:
@@ -452,8 +452,14 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--agents", nargs="+", choices=AGENTS, default=list(AGENTS))
     parser.add_argument("--only", nargs="+", choices=SCENARIOS, default=list(SCENARIOS))
+    parser.add_argument("--at-once", type=int, default=2, help="clients that run at the same time")
     given = parser.parse_args()
-    table = {client: column(client, given.only) for client in given.agents}
+    os.environ.setdefault("TZ", "UTC")
+    for client in given.agents:
+        with contextlib.suppress(pytest.skip.Exception):
+            program(client)
+    with ThreadPoolExecutor(given.at_once) as pool:  # each has a lab, a model and a home of its own
+        table = dict(zip(given.agents, pool.map(lambda client: column(client, given.only), given.agents)))
     for (
         client,
         cells,

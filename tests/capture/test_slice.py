@@ -59,8 +59,13 @@ class Place:
             "prompt_id": turn, "hook_event_name": event, "last_assistant_message": "SECRET-TEXT",
         }).encode()  # fmt: skip
 
-    def run(self, *args: str, stdin: bytes = b"", check: int | None = 0) -> subprocess.CompletedProcess:
-        done = subprocess.run([sys.executable, "-m", "memsearch_tui.cli.main", *args], input=stdin, capture_output=True)
+    def run(
+        self, *args: str, stdin: bytes = b"", check: int | None = 0, service: bool = False
+    ) -> subprocess.CompletedProcess:
+        """*service*: a hook starts one, as hooks do; it would take in what the hook wrote at a moment of its own."""
+        env = os.environ if service else {**os.environ, "MEMSEARCH_NO_SERVICE": "1"}
+        argv = [sys.executable, "-m", "memsearch_tui.cli.main", *args]
+        done = subprocess.run(argv, input=stdin, capture_output=True, env=env)
         assert check is None or done.returncode == check, done.stderr.decode()
         return done
 
@@ -243,11 +248,13 @@ def test_a_session_that_goes_on_is_not_told_again(place, source, lines, told):
         place.transcript.write_text("".join(line + "\n" for line in ['{"type":"mode"}', *lines]))
 
     def answer() -> dict:
-        return json.loads(place.run("hook", agent, "SessionStart", stdin=json.dumps(payload).encode()).stdout)
+        return json.loads(
+            place.run("hook", agent, "SessionStart", stdin=json.dumps(payload).encode(), service=True).stdout
+        )
 
     fresh = json.dumps(payload | {"source": "startup"}).encode()
     until(
-        lambda: json.loads(place.run("hook", "claude-code", "SessionStart", stdin=fresh).stdout),
+        lambda: json.loads(place.run("hook", "claude-code", "SessionStart", stdin=fresh, service=True).stdout),
         30,
         "a prebuilt context",
     )
