@@ -20,6 +20,7 @@ from typing import Any
 
 import psutil
 import pytest
+from memsearch_engine.agents import registry
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.journal.origin import Origin
@@ -32,6 +33,13 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # tests that ran the index in this process fork terminals and programs later: gRPC must not follow them there
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
+
+# tests that an agent runs are a person's all the same: what they write is no agent's word
+for _agent in registry.everyone():
+    for _mark in _agent.shell_marks:
+        os.environ.pop(_mark, None)
+for _mark in ("AI_AGENT", "AGENT"):
+    os.environ.pop(_mark, None)
 
 DAYS = {
     "2026-02-09": """# 2026-02-09

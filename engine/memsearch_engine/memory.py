@@ -773,8 +773,14 @@ class Memory:
 
     # -- writing --------------------------------------------------------------------------------------------
 
-    def add(self, text: str, *, day: str = "", time: str = "") -> Note:
+    def add(self, text: str, *, day: str = "", time: str = "", by: str = "") -> Note:
         """Write a note into today's file, or into that of *day* (``YYYY-MM-DD``), as of now or of *time* (``HH:MM``). Undoable.
+
+        What an agent writes is marked as its word (``by``), and waits for its user where it tells agents what to do, or its session took in
+        content from outside.
+
+        Args:
+            by: the agent that writes, as it calls itself; '' for whom this process's environment names.
 
         Secrets are replaced (``Note.replaced``); what would begin another entry, a comment or an anchor is escaped.
 
@@ -790,10 +796,20 @@ class Memory:
         if not clean.lstrip().startswith(("-", "*", "#", ">", "|", "`")):
             clean = "\n".join(f"  {line}" if number else f"- {line}" for number, line in enumerate(clean.splitlines()))
         day, time = _moment(day, time)
-        added = self.journal.add_note(self.place.memory, day, time, clean)
+        added = self.journal.add_note(self.place.memory, day, time, clean, marks=self._marks_of(by, clean))
         self._prepare()
         entry = self._entry_in(added.path, added.entry_id)
         return Note.of(entry, added.path, tuple(finding.placeholder for finding in found))
+
+    def _marks_of(self, by: str, text: str) -> dict[str, str]:
+        """The marks of what an agent writes; {} where a person does."""
+        from memsearch_engine.capture import authors
+
+        author = authors.named(by) if by else authors.here()
+        if author is None:
+            return {}
+        why = authors.doubt(self.home, author, self.place.root, text)
+        return {"by": author.agent} | ({"trust": str(why)} if why else {})
 
     def _prepare(self) -> None:
         """Make what the next session is told include what was just written, also where no service runs."""
@@ -804,24 +820,28 @@ class Memory:
         with contextlib.suppress(OSError, MemsearchError):
             prepare(self.home, load(self.home), self.place.memory, self.project.id)
 
-    def edit(self, name: str, text: str, *, if_match: str = "", path: str = "") -> Note:
+    def edit(self, name: str, text: str, *, if_match: str = "", path: str = "", is_checked: bool = False) -> Note:
         """Replace an entry's text; its heading, anchors and marks stay. Secrets in it are replaced. Undoable.
 
         Args:
             if_match: the hash that the entry must still have; '' for whatever it has now.
             path: the file that it stands in, where that is known.
+            is_checked: a person has seen the text; else what an agent writes waits as in ``add``.
 
         Raises:
             NotFound: no such entry. Conflict: it changed since it was read; ``current`` has what stands there.
             UsageError: the text is empty, or would begin another entry.
         """
-        from memsearch_engine.journal.write import Target
+        from memsearch_engine.journal.write import Target, target_of
         from memsearch_engine.note import Note
         from memsearch_engine.secrets.scan import redact
 
         path, entry = self._found(name, path)
         clean, found = redact(text, self.home)
         now = self.journal.edit(self.memory_of(path), Target(path, entry.id, if_match or entry.hash), clean)
+        if not is_checked and (marks := self._marks_of("", clean)):
+            for mark in marks:
+                now = self.journal.mark(self.memory_of(path), target_of(path, now), mark, marks[mark])
         self._prepare()
         return Note.of(now, path, tuple(finding.placeholder for finding in found))
 
@@ -942,8 +962,15 @@ class Memory:
 
     # -- what sessions are told -----------------------------------------------------------------------------
 
-    def remember(self, fact: str, *, everywhere: bool = False) -> Fact:
-        """Note a fact down that every new session of this project (or of all) is told until it is forgotten."""
+    def remember(self, fact: str, *, everywhere: bool = False, by: str = "") -> Fact:
+        """Note a fact down that every new session of this project (or of all) is told until it is forgotten.
+
+        What an agent writes is told as its word. Where ``add`` would have it wait, it becomes a note that does (``Fact.waits``).
+
+        Args:
+            by: the agent that writes, as it calls itself; '' for whom this process's environment names.
+        """
+        from memsearch_engine.longterm.facts import Fact as Made
         from memsearch_engine.longterm.facts import remember
         from memsearch_engine.longterm.recall import refresh
         from memsearch_engine.settings import load
@@ -951,7 +978,12 @@ class Memory:
         if not everywhere and fact.strip():
             self._register()
         project = "" if everywhere else self.project.id
-        noted = remember(self.home, fact, project=project, name="" if everywhere else self.project.name)
+        marks = self._marks_of(by, fact)
+        if why := marks.get("trust"):
+            note = self.add(fact, by=by)
+            return Made(note.id, project[:8], note.title, note.path, marks["by"], why)
+        name = "" if everywhere else self.project.name
+        noted = remember(self.home, fact, project=project, name=name, by=marks.get("by", ""))
         refresh(self.home, load(self.home))
         return noted
 

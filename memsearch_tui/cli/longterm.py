@@ -27,6 +27,21 @@ def remember(fact: str, everywhere: bool, json_: bool) -> None:
     project = memory.project
     fact = fact.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # argv may hold any bytes
     note = memory.remember(fact, everywhere=everywhere)
+    if note.waits:
+        if json_:
+            output.emit(
+                {
+                    "id": note.id,
+                    "scope": note.scope or "everywhere",
+                    "text": note.text,
+                    "by": note.by,
+                    "waits": note.waits,
+                }
+            )
+        else:
+            output.echo(f"written down as note {note.id}, which no session gets before the user releases it")
+            output.say(f"`memsearch trust review` shows it ({note.waits}, by {note.by})")
+        return
     if note.id not in engine.LongTerm(memory).told():
         output.say("! there is more than a session is told: raise `longterm.max_tokens`, or forget something")
     if json_:

@@ -50,6 +50,7 @@ use `remember` only for what the user wants every session to be told."""
 _READS = ToolAnnotations(read_only_hint=True, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 _ADDS = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
 _DESTROYS = ToolAnnotations(read_only_hint=False, destructive_hint=True, idempotent_hint=True, open_world_hint=False)
+_WAITS_FOR_USER = "no session gets it before the user releases it (`memsearch trust review`)"
 _PAGE, _MAX_COMPLETED = 50, 100
 _DAY = r"^\d{4}-\d{2}-\d{2}$"
 
@@ -260,23 +261,28 @@ def _tools(server: MCPServer, memories: Memories) -> None:
 
     @server.tool(title="Note", annotations=_ADDS)
     async def note(
+        ctx: Context,
         text: Annotated[str, Field(min_length=1, max_length=4000, description="Markdown: what was decided and why, in a few lines.")],
         roots: Roots,
     ) -> str:  # fmt: skip
         """Write a note into today's memory of this project. Secrets are replaced; it can be undone."""
         memory = await _run(memories.of, roots)
-        made = await _run(memory.add, text)
+        made = await _run(lambda: memory.add(text, by=_client(ctx)))
         taken = f"; {len(made.replaced)} secrets were taken out" if made.replaced else ""
-        return f"noted as {made.id[:12]} on {made.day} {made.time}{taken}"
+        waits = f"; {_WAITS_FOR_USER}" if made.marks.get("trust") else ""
+        return f"noted as {made.id[:12]} on {made.day} {made.time}{taken}{waits}"
 
     @server.tool(title="Remember", annotations=_ADDS)
     async def remember(
+        ctx: Context,
         fact: Annotated[str, Field(min_length=3, max_length=500, description="One sentence that stands by itself.")],
         roots: Roots,
     ) -> str:  # fmt: skip
         """Keep a fact that every new session of this project is told until it is forgotten. Only where the user asks for that."""
         memory = await _run(memories.of, roots)
-        made = await _run(memory.remember, fact)
+        made = await _run(lambda: memory.remember(fact, by=_client(ctx)))
+        if made.waits:
+            return f"written down as note {made.id[:12]}; {_WAITS_FOR_USER}"
         return f"remembered as {made.id}: {made.text}"
 
     @server.tool(title="Forget", annotations=_DESTROYS)
@@ -305,8 +311,15 @@ def _tools(server: MCPServer, memories: Memories) -> None:
         seen = await _run(_consented, memories, memory, id, asked)
         if seen is None:
             return "kept: the person said no"
-        made = await _run(lambda: memory.edit(seen.id, text, if_match=seen.hash, path=seen.path))
+        made = await _run(lambda: memory.edit(seen.id, text, if_match=seen.hash, path=seen.path, is_checked=True))
         return f"{made.id[:12]} says it now; `memsearch undo` takes that back"
+
+
+def _client(ctx: Context) -> str:
+    """How the client calls itself."""
+    info = getattr(ctx.session, "client_info", None)
+    info = info or getattr(getattr(ctx.session, "client_params", None), "client_info", None)
+    return str(getattr(info, "name", "") or "agent")
 
 
 def _consented(memories: Memories, memory: Memory, id: str, asked: ElicitationResult[Confirm]) -> Note | None:

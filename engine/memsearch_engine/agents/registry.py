@@ -59,6 +59,7 @@ class Agent(NamedTuple):
         is_quiet: a hook that has nothing to say may print nothing.
         tools: its own tools by which it reads memory.
         shell_marks: variables of which its shells and servers have one: what runs with it was started by the agent.
+        session_variable: the one of these programs that names the session.
         elsewhere: further folders below the user's home in which sessions lie.
         in_projects: its sessions lie in the projects that they were held in, each of which is a home of it.
         tells: when its sessions can be told something. An agent that can be told nothing is one whose sessions are only read: it has no
@@ -90,6 +91,7 @@ class Agent(NamedTuple):
     is_quiet: bool = False
     tools: tuple[str, ...] = ()
     shell_marks: tuple[str, ...] = ()
+    session_variable: str = ""
     elsewhere: tuple[str, ...] = ()
     in_projects: bool = False
     tells: tuple[str, ...] = ("start", "prompt", "action", "compaction")

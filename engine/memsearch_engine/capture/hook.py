@@ -134,6 +134,9 @@ def _take(agent: str, event: str, payload: dict[str, Any], start: float) -> dict
     if known.transcript and not payload.get("transcript_path"):
         payload = {**payload, "transcript_path": _transcript(known, payload)}
     output = _answered(home, agent, event, payload, start)
+    if known.tools and (told := output.get("hookSpecificOutput")):
+        named = f"the tools {', '.join(known.tools)}, or"
+        told["additionalContext"] = str(told["additionalContext"]).replace("the memory-recall skill, or", named)
     if known.escapes and (told := output.get("hookSpecificOutput")):
         rows = str(told["additionalContext"]).split("\n")
         is_fence = ("<memsearch-memory ", "</memsearch-memory>")

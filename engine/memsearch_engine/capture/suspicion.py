@@ -23,8 +23,30 @@ _ORDERS = re.compile(
     | 不要(?:告诉|通知)用户
     """
 )
+_DOING = (
+    r"(?:run|execute|eval|source|curl|wget|install|download|fetch|send|upload|post|push|deploy|delete|remove|disable|ignore|disregard|paste|open|"
+    r"visit|pipe|call|invoke|skip|bypass|approve|grant|reveal|obey)"
+)
+#: How a text of an agent's tells another what to do, which a note of what was found or decided does not.
+_INSTRUCTS = re.compile(
+    rf"""(?ix)
+    ^\W*(?:please\W+|always\W+|never\W+|first\W+|then\W+|now\W+|do\s+not\W+|don't\W+|immediately\W+|make\s+sure\s+(?:to|you)\W+)*{_DOING}\b
+    | \b(?:before|after|when(?:ever)?|if|on|at|prior\s+to|(?:every|each|any)\s+(?:time|session|agent|run))\b[^.\n]{{1,80}}[,:;]\W*
+        (?:please\W+|always\W+|never\W+|first\W+|then\W+|you\s+(?:must|should|have\s+to|need\s+to)\W+)*{_DOING}\b
+    | \b(?:always|must|never|should|shall|(?:need|have|has)\s+to|make\s+sure\s+(?:to|you)|be\s+sure\s+to|remember\s+to)\s+(?:be\s+)?(?:\w+ly\s+|first\s+)?{_DOING}\b
+    | \b(?:you|agents?|assistants?|models?|sessions?)\s+(?:must|should|shall|have\s+to|need\s+to|may|can|are\s+(?:allowed|required))\b
+    """
+)
 #: The owner's own request, as capture writes it, may say whatever he likes.
 _OWNERS_WORDS = re.compile(r"^\s*[-*]\s+User asked: ")
+
+
+def instructs(text: str) -> bool:
+    """Whether a text that an agent wrote tells agents what to do. It finds more than ``orders``: an agent's word is not its user's, and what waits
+    needlessly costs its user one key."""
+    return bool(orders(text, his_words=False)) or any(
+        _INSTRUCTS.search(line.strip().lstrip("-*+> ").strip()) for line in text.splitlines()
+    )
 
 
 def orders(body: str, *, his_words: bool = True) -> list[str]:

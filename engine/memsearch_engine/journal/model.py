@@ -94,7 +94,8 @@ class Entry(msgspec.Struct):
 
     @property
     def agent(self) -> str:
-        return self.anchor.agent if self.anchor else ""
+        """Whose turn it came from, or which agent wrote it of its own accord; '' for what a person wrote."""
+        return self.anchor.agent if self.anchor else self.marks.get("by", "")
 
     @property
     def session(self) -> str:

@@ -27,7 +27,7 @@ _COMMENT_LINE = re.compile(rb"[ \t]*<!--(.*?)-->[ \t]*\r?\n?", re.S)
 _BLANK_LINE = re.compile(rb"[ \t]*\r?\n")
 _ANCHOR_KEY = re.compile(r"(?:^|\s)(agent|session|turn|transcript|rollout|db):")
 _MARK = re.compile(
-    r"(id|conflict-of|copy-of|shared|review|expires|superseded-by|trust|summary|confidence|branch|verified):\s*(\S+)$"
+    r"(id|by|conflict-of|copy-of|shared|review|expires|superseded-by|trust|summary|confidence|branch|verified):\s*(\S+)$"
 )
 _MARK_ID = re.compile(r"[A-Za-z0-9_-]{4,64}$")
 _WHOLE = 256 * 1024

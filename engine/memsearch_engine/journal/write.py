@@ -105,7 +105,9 @@ class Journal(Undoable):
             disk.append(path, block, first=f"# {day}\n\n".encode())
         return Appended(entry_id, path, True)
 
-    def add_note(self, memory: str, day: str, time: str, body: str, *, heading: str = "") -> Appended:
+    def add_note(
+        self, memory: str, day: str, time: str, body: str, *, heading: str = "", marks: dict[str, str] | None = None
+    ) -> Appended:
         """Append a hand-written note; undoable. It gets an ``id`` comment, so that it keeps its name for good.
 
         Args:
@@ -118,7 +120,9 @@ class Journal(Undoable):
             document = parse_end(data, day)
             block = render.joined(document, ["## Notes", ""] if not heading and not render.in_notes(document) else [])
             head = f"## {heading}" if heading else f"### {time}"
-            block += render.as_lines(document, render.entry_lines([head, f"<!-- id:{entry_id} -->"], clean))
+            block += render.as_lines(
+                document, render.entry_lines([head, f"<!-- id:{entry_id} -->", *render.mark_lines(marks or {})], clean)
+            )
             first = f"# {day}\n\n".encode()
             self.origin.wrote(entry.raw for entry in parse(block, day).entries)
             change = new_change(

@@ -20,18 +20,21 @@ from memsearch_engine.journal.text import plain
 from memsearch_engine.longterm import workspace
 from memsearch_engine.secrets.scan import redact
 
-_NOTE = re.compile(r"scope: (everywhere|[0-9a-f]{8})[^\n]*\nid: ([0-9a-f]{8})\n\n(.*)", re.S)
+_NOTE = re.compile(r"scope: (everywhere|[0-9a-f]{8})[^\n]*\nid: ([0-9a-f]{8})\n(?:by: ([\w.-]+)\n)?\n(.*)", re.S)
 _MAX = 2_000
 _STAMP = "%Y-%m-%dT%H-%M-%S"
 
 
 class Fact(msgspec.Struct, frozen=True):
-    """``scope``: eight hex digits of a project, '' for everywhere. ``path``: inside the workspace."""
+    """``scope``: eight hex digits of a project, '' for everywhere. ``path``: inside the workspace. ``by``: the agent that wrote it, '' for
+    the user's own word. ``waits``: why it became a note that waits for the user (``path`` is that note's file, ``id`` its id), '' where it did not."""
 
     id: str
     scope: str
     text: str
     path: str
+    by: str = ""
+    waits: str = ""
 
     @property
     def at(self) -> float:
@@ -48,15 +51,18 @@ def facts(home: Home) -> list[Fact]:
     found = []
     for name in workspace.files(home.longterm):
         if name.startswith(f"{workspace.NOTES}/") and (match := _NOTE.fullmatch(workspace.read(home.longterm, name))):
-            found.append(Fact(match[2], "" if match[1] == "everywhere" else match[1], match[3].strip(), name))
+            found.append(
+                Fact(match[2], "" if match[1] == "everywhere" else match[1], match[4].strip(), name, match[3] or "")
+            )
     return sorted(found, key=lambda note: note.path)
 
 
-def remember(home: Home, fact: str, *, project: str = "", name: str = "") -> Fact:
+def remember(home: Home, fact: str, *, project: str = "", name: str = "", by: str = "") -> Fact:
     """Note a fact down. Secrets in it are replaced; noting the same again changes nothing.
 
     Args:
         project: the project's identity; '' for everywhere. name: how it is called, for readers of the file.
+        by: the agent that writes it, '' for the user, whose word takes the place of an agent's.
     """
     text = " ".join(
         redact(plain(fact), home)[0].split()
@@ -72,12 +78,16 @@ def remember(home: Home, fact: str, *, project: str = "", name: str = "") -> Fac
     with locked(home, str(home.longterm)):
         for note in facts(home):
             if (note.text, note.scope) == (text, scope):
-                return note
+                if by or not note.by:
+                    return note
+                (home.longterm / note.path).unlink(missing_ok=True)
         home.longterm.mkdir(mode=0o700, exist_ok=True)
         stamp = time.strftime(_STAMP, time.gmtime())
         made = digest("note", scope, text, size=4)
         path = f"{workspace.NOTES}/{stamp}-{made}.md"  # no word of it: a name is not scrubbed as easily as a text
         called = " ".join(plain(name).split())[:80]
         where = f"scope: {scope or 'everywhere'}" + (f" ({called})" if scope and called else "")
-        workspace.write(home, home.longterm, path, f"{where}\nid: {made}\n\n{text}\n")
-    return Fact(made, scope, text, path)
+        workspace.write(
+            home, home.longterm, path, f"{where}\nid: {made}\n{f'by: {by}' + chr(10) if by else ''}\n{text}\n"
+        )
+    return Fact(made, scope, text, path, by)

@@ -98,6 +98,12 @@ def outcome(body: str) -> list[str]:
     return [line for line in found if not _ABOUT.match(line)] or found
 
 
+def only_asks(body: str) -> bool:
+    """Whether a note has nothing but a question in it: no answer, and nothing that was done."""
+    found = [line for line in lines(body) if not line.startswith(("#", "<!--"))]
+    return bool(found) and all(line.startswith("User asked: ") or line.endswith(("?", "？")) for line in found)
+
+
 def files(body: str) -> list[str]:
     """The files that an extractive note says were changed."""
     told = [line.removeprefix(_FILES) for line in lines(body) if line.startswith(_FILES)]

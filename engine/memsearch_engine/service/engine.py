@@ -315,9 +315,10 @@ class Engine(Keeping):
         space = indexer.spaces.serving
         if space is None or indexer.is_behind([project]):
             return Telling(reason=indexer.problem or "the index is not ready yet")
-        answer = self._found(query, [project], at_prompt.CONSIDERED, "hybrid", "weighted")
+        answer = self._found(query, [project], at_prompt.FETCHED, "hybrid", "weighted")
         if answer.mode != "hybrid":
             return Telling(reason=answer.reason)
+        answer = at_prompt.answers(answer)
         at_prompt.weigh(indexer.catalog, space, project, answer, self.amendments.said())
         inbox.note_starts(self.home, agent, session)
         if not self._telling.acquire(timeout=min(call.remaining(), _DRY_S)):

@@ -11,8 +11,9 @@ import os
 
 import msgspec
 
+from memsearch_engine.capture import authors
 from memsearch_engine.capture.held import held_back
-from memsearch_engine.errors import Conflict, MemsearchError, NotFound
+from memsearch_engine.errors import Conflict, MemsearchError, NotFound, UsageError
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.model import RELEASED, UNTRUSTED, Entry, Waits
 from memsearch_engine.journal.origin import key_of
@@ -66,6 +67,7 @@ def held(memory: Memory) -> list[Held]:
 def release(memory: Memory, targets: list[Target]) -> list[Entry]:
     """Trust notes: sessions may be told. Undone like any mark; of a shared note, which others read as it stands, by ``hold``. Raises
     Conflict, NotFound."""
+    refuse_agents()
     entries = []
     for target in targets:
         entry = _as_it_is(target)
@@ -75,6 +77,14 @@ def release(memory: Memory, targets: list[Target]) -> list[Entry]:
         entries.append(entry)
     memory.journal.origin.wrote((entry.raw for entry in entries), "released")
     return entries
+
+
+def refuse_agents() -> None:
+    """Raises UsageError in an agent's shell: a model's word releases nothing."""
+    if author := authors.here():
+        raise UsageError(
+            f"{author.agent} can't release notes: its user has to", "run the command in a terminal of your own"
+        )
 
 
 def _as_it_is(target: Target) -> Entry | None:
@@ -92,6 +102,7 @@ def _as_it_is(target: Target) -> Entry | None:
 def release_files(memory: Memory, paths: list[str]) -> int:
     """Trust what stands in these files now and merely arrived; what reads like an order still waits for a word of its own.
     The files are not changed: trust stands in this home. Returns how many notes."""
+    refuse_agents()
     wanted = {os.path.realpath(path) for path in paths}
     keys = {(h.path, h.entry_id) for h in held(memory) if h.why is Waits.ARRIVED and os.path.realpath(h.path) in wanted}
     raws = [e.raw for path in {p for p, _ in keys} for e in read_day(path).entries if (path, e.id) in keys]
@@ -112,6 +123,7 @@ def release_author(memory: Memory, author: str) -> tuple[int, list[str]]:
 
 def release_folder(memory: Memory) -> int:
     """Trust all that stands in this project's memory folder now; what reads like an order still waits."""
+    refuse_agents()
     return memory.journal.origin.trust(memory.project.memory)
 
 
@@ -141,7 +153,10 @@ def sources(turn: Turn) -> list[str]:
 def sources_of(memory: Memory, entry: Entry) -> list[str]:
     """The source classes of a note, as far as its conversation can still be read; a hand-written one is the user's."""
     if entry.anchor is None:
-        return ["user"]
+        return [
+            "model" if entry.marks.get("by") else "user",
+            *(["outside"] if entry.marks.get("trust") == Waits.OUTSIDE else []),
+        ]
     try:
         found = memory.conversation(entry, context=0)
         return sources(found.turns[max(found.index, 0)])

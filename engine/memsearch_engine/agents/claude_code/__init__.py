@@ -32,4 +32,9 @@ AGENT = Agent(
     told_in=(b'"hook_additional_context"',),
     compacted=(b'"subtype":"compact_boundary"',),
     is_quiet=True,
+    shell_marks=(
+        "CLAUDECODE",
+        "CLAUDE_CODE_SESSION_ID",
+    ),
+    session_variable="CLAUDE_CODE_SESSION_ID",
 )

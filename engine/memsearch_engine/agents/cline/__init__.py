@@ -25,4 +25,5 @@ AGENT = Agent(
     context_lines=0,
     also_called=("cline-cli",),
     tells=(),
+    shell_marks=("CLINE_ACTIVE",),
 )

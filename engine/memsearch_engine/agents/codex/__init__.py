@@ -30,4 +30,11 @@ AGENT = Agent(
     told_in=(b'"role":"developer"',),
     compacted=(b'"type":"compacted"',),
     is_quiet=True,
+    shell_marks=(
+        "CODEX_THREAD_ID",
+        "CODEX_CI",
+        "CODEX_SANDBOX",
+        "CODEX_SANDBOX_NETWORK_DISABLED",
+    ),
+    session_variable="CODEX_THREAD_ID",
 )

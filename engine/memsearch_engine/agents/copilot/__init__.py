@@ -37,4 +37,9 @@ AGENT = Agent(
     compacted=(b'"type":"session.compaction_complete","data":{"success":true',),
     transcript="{session}/events.jsonl",
     answers_flat=True,
+    shell_marks=(
+        "COPILOT_CLI",
+        "COPILOT_AGENT_SESSION_ID",
+    ),
+    session_variable="COPILOT_AGENT_SESSION_ID",
 )

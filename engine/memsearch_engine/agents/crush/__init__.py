@@ -25,4 +25,5 @@ AGENT = Agent(
     writes=".db",
     context_lines=0,
     tells=(),
+    shell_marks=("CRUSH",),
 )

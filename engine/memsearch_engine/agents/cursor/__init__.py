@@ -26,4 +26,5 @@ AGENT = Agent(
     context_lines=0,
     also_called=("cursor-agent", "cursor-cli"),
     tells=(),
+    shell_marks=("CURSOR_AGENT",),
 )

@@ -32,4 +32,9 @@ AGENT = Agent(
     replaced=(b'{"$set":{"messages":',),
     escapes=True,
     is_quiet=True,
+    shell_marks=(
+        "GEMINI_CLI",
+        "GEMINI_SESSION_ID",
+    ),
+    session_variable="GEMINI_SESSION_ID",
 )

@@ -24,4 +24,5 @@ AGENT = Agent(
     writes=".db",
     context_lines=0,
     tells=(),
+    shell_marks=("GOOSE_TERMINAL",),
 )

@@ -25,4 +25,5 @@ AGENT = Agent(
     context_lines=0,
     also_called=("kilo-code", "kilocode"),
     tells=(),
+    shell_marks=("KILO",),
 )

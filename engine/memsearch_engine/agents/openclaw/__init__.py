@@ -27,4 +27,9 @@ AGENT = Agent(
     anchor_path="openclaw",
     noted_by_minute=True,
     tells=("start", "prompt", "compaction"),
+    shell_marks=(
+        "OPENCLAW_SHELL",
+        "OPENCLAW_CLI",
+    ),
+    tools=("memsearch_search", "memsearch_get", "memsearch_transcript"),
 )

@@ -24,4 +24,6 @@ AGENT = Agent(
     writes=".db",
     context_lines=15,
     anchor="db",
+    shell_marks=("OPENCODE",),
+    tools=("memory_search", "memory_get", "memory_transcript"),
 )

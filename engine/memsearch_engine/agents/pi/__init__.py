@@ -30,4 +30,9 @@ AGENT = Agent(
     session_marks=("PI_SESSION_ID", "PI_SESSION_FILE"),  # not all that begin so: others name its folders
     told_in=(b'"customType":"memsearch"',),
     compacted=(b'{"type":"compaction"',),
+    shell_marks=(
+        "PI_CODING_AGENT",
+        "PI_SESSION_ID",
+    ),
+    session_variable="PI_SESSION_ID",
 )

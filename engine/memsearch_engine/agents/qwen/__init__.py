@@ -33,4 +33,9 @@ AGENT = Agent(
     compacted=(b'"subtype":"chat_compression"',),
     escapes=True,
     is_quiet=True,
+    shell_marks=(
+        "QWEN_CODE",
+        "QWEN_CODE_SESSION_ID",
+    ),
+    session_variable="QWEN_CODE_SESSION_ID",
 )

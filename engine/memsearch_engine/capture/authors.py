@@ -1,0 +1,88 @@
+"""Whether an agent writes, and which: what it writes is its word, not its user's.
+
+An agent's shells and servers are known by variables that it sets for them. A person's own terminal has none of these.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from memsearch_engine.agents import registry
+from memsearch_engine.capture.ledger import known_folders
+from memsearch_engine.capture.suspicion import instructs
+from memsearch_engine.errors import MemsearchError
+from memsearch_engine.home import AgentFolders, Home
+from memsearch_engine.journal.model import Waits
+from memsearch_engine.transcripts.locate import all_sessions, find_session, open_session
+from memsearch_engine.transcripts.model import Session
+
+#: Variables that agents of any make set for what they run (https://agents.md and the clients' own shells); of the last two only some values count.
+_ANY = ("AI_AGENT", "AGENT")
+_NO = ("", "0", "false", "no")
+_NAME = re.compile(r"[^A-Za-z0-9._-]+")
+_RECENT_S, _LOOKED_AT = 3600.0, 3
+
+
+class Author(NamedTuple):
+    """An agent that writes. ``session``: '' where that is not known."""
+
+    agent: str
+    session: str = ""
+
+
+def here(environment: Mapping[str, str] = os.environ) -> Author | None:
+    """The agent that runs this process; None where a person does."""
+    for known in registry.everyone():
+        if any(environment.get(mark, "") not in _NO for mark in known.shell_marks):
+            return Author(known.name, environment.get(known.session_variable, "") if known.session_variable else "")
+    for mark in _ANY:
+        if environment.get(mark, "") not in _NO:
+            value = environment[mark]
+            return named(value if not value.isdigit() and value != "true" else "agent", {})
+    return None
+
+
+def named(client: str, environment: Mapping[str, str] = os.environ) -> Author:
+    """The agent that calls itself so, as a client of a protocol does."""
+    words = client.casefold().strip()
+    for known in registry.everyone():
+        if words in (known.name, known.title.casefold(), known.program, *known.also_called):
+            return Author(known.name, environment.get(known.session_variable, "") if known.session_variable else "")
+    at_work = here(environment) if environment else None
+    return at_work or Author(_NAME.sub("-", client).strip("-.")[:40] or "agent")
+
+
+def doubt(home: Home, author: Author, root: str, text: str) -> Waits | None:
+    """Why what an agent writes in a project waits for its user's word; None where it does not."""
+    if instructs(text):
+        return Waits.SUSPECT
+    return Waits.OUTSIDE if _took_outside(home, author, root) else None
+
+
+def _took_outside(home: Home, author: Author, root: str) -> bool:
+    """Whether the session in which an agent writes took in content from outside; of an unknown session, whether one that goes on there has."""
+    folders = AgentFolders.from_env(seen=known_folders(home))
+    where = find_session(author.agent, author.session, "", folders) if author.session else None
+    found: list[Session] = [where] if where else []
+    if not found and author.agent in registry.PACKAGES:
+        since = time.time() - _RECENT_S
+        recent = [one for one in all_sessions(author.agent, folders) if one.modified >= since]
+        found = sorted(recent, key=lambda one: one.modified)[-_LOOKED_AT:]
+    base = os.path.realpath(root)
+    for one in found:
+        try:
+            turns = list(open_session(one, home.offsets).each())
+        except (OSError, MemsearchError, ValueError):
+            continue
+        if any(turn.outside and (where or _is_below(turn.cwd, base)) for turn in turns):
+            return True
+    return False
+
+
+def _is_below(folder: str, base: str) -> bool:
+    path = os.path.realpath(folder) if folder else ""
+    return path == base or path.startswith(base + os.sep)
