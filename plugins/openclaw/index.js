@@ -1,6 +1,7 @@
 // memsearch for OpenClaw: hands finished turns over, tells a session what is known, and offers three tools.
 // No logic: everything is done by the `memsearch` command. `memsearch plugins install openclaw` puts its path in here.
-const MEMSEARCH = "memsearch"
+const MEMSEARCH = ["memsearch"]
+const HOOK = ["memsearch"]
 const TIMEOUT_MS = 20_000
 const MOST_SESSIONS = 200
 
@@ -16,7 +17,7 @@ export default {
     const asked = new Map() // session -> what bears on its newest prompt; a prompt may be built more than once
     const run = async (args, cwd, input) => {
       try {
-        return await api.runtime.system.runCommandWithTimeout([MEMSEARCH, ...args], { timeoutMs: TIMEOUT_MS, cwd, input })
+        return await api.runtime.system.runCommandWithTimeout([...(args[0] === "hook" ? HOOK : MEMSEARCH), ...args], { timeoutMs: TIMEOUT_MS, cwd, input })
       } catch (error) {
         return { code: 1, stdout: "", stderr: String(error) }
       }

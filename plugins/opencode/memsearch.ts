@@ -4,7 +4,8 @@
 import { spawn } from "node:child_process"
 import { tool } from "@opencode-ai/plugin"
 
-const MEMSEARCH = "memsearch"
+const MEMSEARCH = ["memsearch"]
+const HOOK = ["memsearch"]
 const MAX_OUTPUT = 200_000
 const PROMPT_MS = 1_500 // that a prompt may be kept waiting at the very most; the command itself gives up much sooner
 const CHILD_MS = 300 // that OpenCode may take to say who started a session
@@ -21,7 +22,8 @@ function run(args: string[], cwd: string, options: { input?: string; detached?: 
   return new Promise((resolve) => {
     const reply: Reply = { code: null, out: "", err: "" }
     try {
-      const child = spawn(MEMSEARCH, args, {
+      const [program, ...before] = args[0] === "hook" ? HOOK : MEMSEARCH
+      const child = spawn(program, [...before, ...args], {
         cwd,
         detached: options.detached ?? false,
         signal: options.signal,

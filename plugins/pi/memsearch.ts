@@ -4,7 +4,7 @@
 // nothing here throws, and what is waited for ends in time.
 import { spawn } from "node:child_process"
 
-const MEMSEARCH = "memsearch"
+const HOOK = ["memsearch"]
 const MAX_OUTPUT = 200_000
 const WAIT_MS = 1_500 // that pi may be kept waiting at the very most; the command itself gives up much sooner
 const EDITS = ["edit", "write"]
@@ -17,7 +17,7 @@ function run(event: string, cwd: string, payload: object, detached: boolean): Pr
   return new Promise((resolve) => {
     let out = ""
     try {
-      const child = spawn(MEMSEARCH, ["hook", "pi", event], {
+      const child = spawn(HOOK[0], [...HOOK.slice(1), "hook", "pi", event], {
         cwd,
         detached,
         stdio: ["pipe", detached ? "ignore" : "pipe", "ignore"],

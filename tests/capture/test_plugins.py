@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -200,11 +202,9 @@ def test_a_home_that_is_named_relatively_is_one_place_from_everywhere(box, agent
 
 
 def test_a_program_whose_path_a_shell_would_read_is_quoted_for_it(monkeypatch):
-    import shlex
-
     for path in ("/opt/a b/memsearch", '/opt/a"b/memsearch', "/opt/$HOME/memsearch", "/opt/`id`/memsearch"):
         monkeypatch.setattr(installing, "command", lambda path=path: path)
-        assert shlex.split(installing.quoted()) == [path]
+        assert shlex.split(installing.quoted()) == [path] == shlex.split(installing.quoted(path))
         done = subprocess.run(
             ["sh", "-c", f"printf %s {installing.quoted()}"], capture_output=True, text=True, check=True
         )
@@ -223,8 +223,7 @@ def test_copilots_hooks_are_a_file_of_ours_and_none_can_refuse_a_tool(agents):
         assert all(f" hook copilot {own}" in line for line, own in zip(lines, {
             "UserPromptSubmit": ["BeforeAgent"], "PostToolUse": ["PreToolUse", "PostToolUse"], "ErrorOccurred": ["StopFailure"],
         }.get(event, [event]), strict=True)), lines  # fmt: skip
-    program = said["Stop"][0].partition(" hook ")[0].strip('"')
-    assert Path(program).is_absolute() and shutil.which(program)
+    assert not installing.missing(shlex.split(said["Stop"][0])[:-3])
 
 
 COMMENTED = """// mine
@@ -494,3 +493,54 @@ def test_hooks_and_a_server_in_one_file_go_in_any_order(box, agent, first, last)
                 and "hooks" not in file.read_text()
             )
         file.unlink(missing_ok=True)
+
+
+def _hook_lines(box: Box, agent: str) -> list[list[str]]:
+    """How the installed hooks of *agent* are started, by its own installer in the environment of *box*."""
+    program = (
+        "import json; from memsearch_engine.agents import plugins; "
+        f"print(json.dumps(plugins.installer({agent!r}).starts()))"
+    )
+    done = subprocess.run([installing.sys.executable, "-c", program], env=box.env, capture_output=True, check=True)
+    return json.loads(done.stdout)
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_a_hook_starts_without_a_path_and_takes_no_module_of_the_project(agents, agent):
+    agents.ok("plugins", "install", agent, "--no-trust")
+    starts = _hook_lines(agents, agent)
+    assert starts and all(os.path.isabs(part) for argv in starts for part in argv if not part.startswith("-"))
+    (argv,) = [argv for argv in starts if len(argv) > 1]
+    for name in ("json", "select", "os", "time"):
+        (agents.project / f"{name}.py").write_text("raise SystemExit('a module of the project was imported')")
+    bare = {"HOME": str(agents.user), "MEMSEARCH_HOME": str(agents.home.root), "MEMSEARCH_NO_SERVICE": "1"}
+    odd = {"PATH": "/usr/bin:/bin", "PYTHONPATH": str(agents.project), "PYTHONHOME": "/nonexistent"}
+    done = subprocess.run(
+        [*argv, "hook", agent, "Stop"], input=b"{}", env=bare | odd, cwd=agents.project, capture_output=True
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"{}\n", b"")
+
+
+@pytest.mark.parametrize("agent", AGENTS)
+def test_hooks_of_an_older_version_or_a_removed_one_are_named_mended_and_taken_out(agents, agent):
+    before = everything(agents)
+    agents.ok("plugins", "install", agent, "--no-trust")
+    made = [path for path, data in everything(agents).items() if data != before.get(path)]
+    now = [argv for argv in _hook_lines(agents, agent) if len(argv) > 1][0]
+    for old in ("memsearch", "/gone/bin/memsearch"):  # by its name, and by a path, as an older version wrote them
+        for path in (agents.user / name for name in made if not name.startswith(".memsearch")):
+            text = path.read_text()
+            text = text.replace(json.dumps(now), json.dumps(old)).replace(" ".join(now), old)
+            path.write_text(text.replace(json.dumps([installing.command()]), json.dumps(old)))
+        (state,) = agents.run("plugins", "status", agent, "--json").json["plugins"]
+        named = [text for text in state["problems"] if "can't be started" in text]
+        assert named and f"`memsearch plugins install {agent}` mends it" in named[0]
+        if agent == "pi":  # one is enough: it says of all what `plugins status` says
+            (check,) = [c for c in agents.run("doctor", "--json").json["checks"] if c["what"] == "plugins"]
+            assert not check["ok"] and named[0] in check["detail"]
+        agents.ok("plugins", "install", agent, "--no-trust")
+        (state,) = agents.run("plugins", "status", agent, "--json").json["plugins"]
+        assert not [text for text in state["problems"] if "trust" not in text]
+    agents.ok("plugins", "uninstall", agent)
+    left = {path: data for path, data in everything(agents).items() if not path.startswith(".memsearch")}
+    assert left.keys() == before.keys() and not [path for path in left if b"hook " + agent.encode() in left[path]]

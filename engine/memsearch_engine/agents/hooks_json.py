@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
+import shlex
 from pathlib import Path
 from typing import Any
 
 from memsearch_engine.agents import commented
-from memsearch_engine.agents.installing import OURS, Installer, quoted
+from memsearch_engine.agents.installing import OURS, Installer, hook_argv, quoted
 from memsearch_engine.agents.patches import Patch, json_text, read
 from memsearch_engine.errors import UsageError
 
@@ -43,6 +45,9 @@ class InSettings(Installer):
 
     def hooked(self) -> bool:
         return any(OURS.search(line) for line in commands(self.table()))
+
+    def starts(self) -> list[list[str]]:
+        return starts(self.table())
 
 
 def json_table(path: Path, data: bytes | None, *, comments: bool = False) -> dict[str, Any]:
@@ -92,7 +97,7 @@ def json_like(table: dict[str, Any], before: bytes | None) -> bytes:
 def merge_hooks(table: dict[str, Any], bundle: Path) -> None:
     """Our hooks, as *bundle* has them, beside the user's own; older ones of ours give way."""
     wanted = json.loads((bundle / "hooks" / "hooks.json").read_text(encoding="utf-8"))["hooks"]
-    program = quoted()
+    program = " ".join(map(quoted, hook_argv()))
     for groups in wanted.values():
         for hook in (hook for group in groups for hook in group["hooks"]):
             hook["command"] = hook["command"].replace("memsearch", program, 1)
@@ -148,3 +153,13 @@ def commands(table: dict[str, Any]) -> list[str]:
     lists = [group.get("hooks") for group in groups if isinstance(group, dict)]
     inner = [hook for found in lists if isinstance(found, list) for hook in found if isinstance(hook, dict)]
     return [str(hook.get("command", "")) for hook in inner]
+
+
+def starts(table: dict[str, Any]) -> list[list[str]]:
+    """How our hooks in *table* are started: each program once, with what follows it up to the word ``hook``."""
+    found: dict[tuple[str, ...], None] = {}
+    for line in commands(table):
+        if OURS.search(line):
+            with contextlib.suppress(ValueError):  # quotes that nobody closed
+                found[tuple(shlex.split(line)[:-3])] = None
+    return [list(argv) for argv in found]

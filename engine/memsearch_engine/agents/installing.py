@@ -6,6 +6,7 @@ Nothing is fetched. memsearch's own plugins do the same work: beside one of them
 from __future__ import annotations
 
 import abc
+import json
 import os
 import re
 import shlex
@@ -15,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import memsearch_engine
 from memsearch_engine.agents import registry
 from memsearch_engine.agents.patches import Link, Patch, link, read
 from memsearch_engine.home import user_home
@@ -22,7 +24,9 @@ from memsearch_engine.home import user_home
 BY_MARKETPLACE = "memsearch@memsearch-tui"
 SKILLS = ("memory-recall", "memory-config", "remember", "forget")
 #: A hook of ours in an agent's settings, and memsearch's own.
-OURS = re.compile(rf"memsearch(?:\.exe)?['\"]? hook (?:{'|'.join(map(re.escape, registry.names()))}) \w+$")
+OURS = re.compile(
+    rf"memsearch(?:\.exe|_engine/hook_entry\.py)?['\"]? hook (?:{'|'.join(map(re.escape, registry.names()))}) \w+$"
+)
 PEERS = re.compile(r"memsearch[^\s]*/(?:plugins/[\w-]+/)?hooks/[\w-]+\.sh|memsearch-(?:opencode|openclaw|claude)")
 
 
@@ -33,18 +37,31 @@ def bundled() -> Path:
 
 
 def command() -> str:
-    """How an agent calls memsearch: by name where the PATH finds this very one, else by its whole path."""
+    """The whole path of the ``memsearch`` command: an agent started by a dock or an editor has not the PATH of a shell."""
     own = Path(sys.executable).parent / "memsearch"
-    found = shutil.which("memsearch")
-    if found and (not own.exists() or os.path.realpath(found) == os.path.realpath(own)) and _lasting(found):
-        return "memsearch"
-    return str(own) if own.exists() else "memsearch"
+    return str(own) if own.exists() else os.path.abspath(shutil.which("memsearch") or own)
 
 
-def _lasting(path: str) -> bool:
-    """Whether the PATH of another shell will find it too: an activated environment's is gone with the shell."""
-    active = os.environ.get("VIRTUAL_ENV")
-    return not (active and path.startswith(active + os.sep))
+def hook_argv() -> list[str]:
+    """How an agent starts a hook: by the interpreter and the file themselves, whatever its environment is."""
+    return [sys.executable, "-P", "-E", "-S", str(Path(memsearch_engine.__file__).with_name("hook_entry.py"))]
+
+
+def with_programs(text: str) -> str:
+    """A plug-in's source that knows how this installation is started."""
+    for name, argv in (("MEMSEARCH", [command()]), ("HOOK", hook_argv())):
+        text = text.replace(f'const {name} = ["memsearch"]', f"const {name} = {json.dumps(argv)}")
+    return text
+
+
+def missing(argv: list[str]) -> str:
+    """Why a hook can't be started by *argv*; '' where it can."""
+    for number, part in enumerate(argv):
+        if os.sep in part and not (os.access(part, os.X_OK) if number == 0 else os.path.isfile(part)):
+            return f"{part} is gone, or can't be run"
+    if argv and os.sep not in argv[0]:
+        return f"`{argv[0]}` has no path, and an agent without your shell's PATH does not find it"
+    return ""
 
 
 class Installer(abc.ABC):
@@ -81,6 +98,10 @@ class Installer(abc.ABC):
     def hooked(self) -> bool:
         """Whether hooks of ours stand in the agent's configuration."""
         return False
+
+    def starts(self) -> list[list[str]]:
+        """How the hooks that are installed now are started: the program and what follows it, up to the word ``hook``."""
+        return []
 
     def notes(self) -> list[str]:
         """What could be, and is not wrong."""
@@ -141,12 +162,27 @@ def with_command(text: str) -> str:
     return text.replace("`memsearch ", f"`{name} ").replace("Bash(memsearch ", f"Bash({name} ")
 
 
-def quoted() -> str:
-    """The command as a shell reads it, in one way everywhere: a rule allows just what is written as the rule is."""
-    name = command()
+def quoted(name: str = "") -> str:
+    """A program's path (the command's own where none is given) as a shell reads it, in one way everywhere: a rule allows just what
+    is written as the rule is."""
+    name = name or command()
     if re.search(r"[\"$`\\]", name):
         return shlex.quote(name)
-    return f'"{name}"' if " " in name else name
+    return f'"{name}"' if re.search(r"[^\w@%+=:,./-]", name) else name
+
+
+def starts_in(source: bytes | None) -> list[list[str]]:
+    """How a plug-in's source starts this program: once for its hooks, and once for its tools where it has any."""
+    found = []
+    for text in re.findall(rb"(?m)^const (?:HOOK|MEMSEARCH) = (.+)$", source or b""):
+        try:
+            value = json.loads(text)
+        except ValueError:
+            continue
+        argv = [value] if isinstance(value, str) else value  # a string in older versions
+        if isinstance(argv, list) and argv and all(isinstance(part, str) for part in argv):
+            found.append(argv)
+    return found
 
 
 class Client(NamedTuple):

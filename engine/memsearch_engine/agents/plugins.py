@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import time
 
 import msgspec
 
 from memsearch_engine.agents import registry
-from memsearch_engine.agents.installing import Installer, command
+from memsearch_engine.agents.installing import Installer, missing
 from memsearch_engine.agents.patches import Patch, apply, record, revert
 from memsearch_engine.capture.ledger import Ledger
 from memsearch_engine.errors import Conflict, UsageError
@@ -122,10 +121,9 @@ def _status(home: Home, agent: str) -> Status:
     by_plugin = bool(plugin) and not kind.hooked()
     if kept is not None and not by_plugin:
         changed = [patch.path for patch in kind.patches(replace_peer=False) if patch.changes]
-        again = f"`memsearch plugins install {agent}` puts it back"
+        again = f"`memsearch plugins install {agent}` mends it"
         problems += [f"{path} is not as it was installed: {again}" for path in changed]
-        if not os.access(shutil.which(command()) or command(), os.X_OK):
-            problems.append("the memsearch command is not where the hooks look for it")
+        problems += [f"its hooks can't be started: {why}: {again}" for why in filter(None, map(missing, kind.starts()))]
         problems += kind.problems()
     if plugin and not by_plugin:
         problems.append(f"it is here twice, and tells everything twice: {kind.one_way_out}")

@@ -523,6 +523,8 @@ def _start_service(home: Home) -> None:
         return
     marks = (*_SESSION_MARKS, *(mark for agent in registry.everyone() for mark in agent.session_marks))
     environment = {name: value for name, value in os.environ.items() if not name.startswith(marks)}
+    if sys.flags.ignore_environment:  # nor does what we start take modules from the variables of an agent's user
+        environment = {name: value for name, value in environment.items() if not name.startswith("PYTHON")}
     environment["MEMSEARCH_HOME"] = str(home.root)
     null = os.open(os.devnull, os.O_RDWR)
     os.posix_spawn(

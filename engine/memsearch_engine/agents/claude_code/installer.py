@@ -8,7 +8,7 @@ from typing import Any
 
 from memsearch_engine.agents import installing
 from memsearch_engine.agents.claude_code import AGENT
-from memsearch_engine.agents.hooks_json import commands, drop_hooks, json_like, json_table, merge_hooks
+from memsearch_engine.agents.hooks_json import commands, drop_hooks, json_like, json_table, merge_hooks, starts
 from memsearch_engine.agents.installing import BY_MARKETPLACE, OURS, PEERS, moved_or, quoted
 from memsearch_engine.agents.patches import Patch, read
 from memsearch_engine.errors import UsageError
@@ -87,6 +87,9 @@ class Installer(installing.Installer):
 
     def hooked(self) -> bool:
         return any(OURS.search(line) for line in commands(json_table(self.settings, read(self.settings))))
+
+    def starts(self) -> list[list[str]]:
+        return starts(json_table(self.settings, read(self.settings)))
 
     def rules(self) -> list[str]:
         """What recall needs where nobody can be asked (`claude -p`): three commands that only read, as the skill calls them."""

@@ -9,7 +9,15 @@ from typing import Any
 from memsearch_engine import network
 from memsearch_engine.agents import installing
 from memsearch_engine.agents.codex import AGENT, trust
-from memsearch_engine.agents.hooks_json import commands, drop_hooks, json_like, json_table, merge_hooks, without_hooks
+from memsearch_engine.agents.hooks_json import (
+    commands,
+    drop_hooks,
+    json_like,
+    json_table,
+    merge_hooks,
+    starts,
+    without_hooks,
+)
 from memsearch_engine.agents.installing import BY_MARKETPLACE, OURS, PEERS, moved_or
 from memsearch_engine.agents.patches import Patch, read
 from memsearch_engine.errors import UsageError
@@ -85,6 +93,9 @@ class Installer(installing.Installer):
 
     def hooked(self) -> bool:
         return any(OURS.search(line) for line in commands(json_table(self.hooks, read(self.hooks))))
+
+    def starts(self) -> list[list[str]]:
+        return starts(json_table(self.hooks, read(self.hooks)))
 
     def problems(self) -> list[str]:
         if self._settings().get("features", {}).get("hooks") is False:

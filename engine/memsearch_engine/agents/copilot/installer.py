@@ -10,9 +10,9 @@ from typing import Any
 
 from memsearch_engine.agents import installing
 from memsearch_engine.agents.copilot import AGENT
-from memsearch_engine.agents.hooks_json import merge_hooks
+from memsearch_engine.agents.hooks_json import json_table, merge_hooks, starts
 from memsearch_engine.agents.installing import moved_or, own_file
-from memsearch_engine.agents.patches import Patch, json_text
+from memsearch_engine.agents.patches import Patch, json_text, read
 from memsearch_engine.home import user_home
 
 
@@ -21,9 +21,13 @@ class Installer(installing.Installer):
 
     def __init__(self) -> None:
         self.base = moved_or("COPILOT_HOME", user_home() / ".copilot")
+        self.hooks = self.base / "hooks" / "memsearch.json"
 
     def patches(self, *, replace_peer: bool) -> list[Patch]:
         table: dict[str, Any] = {"version": 1}
         merge_hooks(table, self.bundle())
-        file = own_file(self.base / "hooks" / "memsearch.json", json_text(table, None).decode(), "hooks")
+        file = own_file(self.hooks, json_text(table, None).decode(), "hooks")
         return [file, *self._skills(self.base / "skills")]
+
+    def starts(self) -> list[list[str]]:
+        return starts(json_table(self.hooks, read(self.hooks)))

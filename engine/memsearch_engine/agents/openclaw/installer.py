@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 from memsearch_engine.agents import installing
 from memsearch_engine.agents.hooks_json import json_like, json_table, table_in
-from memsearch_engine.agents.installing import command, moved_or, own_file
+from memsearch_engine.agents.installing import moved_or, own_file, starts_in, with_programs
 from memsearch_engine.agents.openclaw import AGENT
 from memsearch_engine.agents.patches import Patch, read
 from memsearch_engine.home import user_home
@@ -32,7 +30,7 @@ class Installer(installing.Installer):
         made = [Patch(str(self.config), before, json_like(table, before), "plugin entry")]
         for name in ("index.js", "openclaw.plugin.json", "package.json"):
             text = (self.bundle() / name).read_text(encoding="utf-8")
-            text = text.replace('const MEMSEARCH = "memsearch"', f"const MEMSEARCH = {json.dumps(command())}")
+            text = with_programs(text)
             made.append(own_file(folder / name, text, "plugin"))
         return made + self._skills(folder / "skills")
 
@@ -54,3 +52,6 @@ class Installer(installing.Installer):
             if isinstance(plugins.get("allow"), list):
                 plugins["allow"] = [name for name in plugins["allow"] if name != "memsearch"]
         return json_like(table, now)
+
+    def starts(self) -> list[list[str]]:
+        return starts_in(read(self.base / "extensions" / "memsearch" / "index.js"))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 
 from memsearch_engine.agents import installing
 from memsearch_engine.agents.hooks_json import json_like, json_table
-from memsearch_engine.agents.installing import PEERS, command, moved_or, own_file
+from memsearch_engine.agents.installing import PEERS, moved_or, own_file, starts_in, with_programs
 from memsearch_engine.agents.opencode import AGENT
 from memsearch_engine.agents.patches import Patch, link, read
 from memsearch_engine.home import user_home
@@ -22,7 +21,7 @@ class Installer(installing.Installer):
 
     def patches(self, *, replace_peer: bool) -> list[Patch]:
         text = (self.bundle() / "memsearch.ts").read_text(encoding="utf-8")
-        text = text.replace('const MEMSEARCH = "memsearch"', f"const MEMSEARCH = {json.dumps(command())}")
+        text = with_programs(text)
         path = self.base / "plugins" / "memsearch.ts"
         made = [own_file(path, text, "plugin"), *self._skills(self.base / "skills")]
         if replace_peer:
@@ -46,3 +45,6 @@ class Installer(installing.Installer):
 
     def _configs(self) -> Iterable[Path]:
         return [path for name in ("opencode.json", "opencode.jsonc") if (path := self.base / name).exists()]
+
+    def starts(self) -> list[list[str]]:
+        return starts_in(read(self.base / "plugins" / "memsearch.ts"))

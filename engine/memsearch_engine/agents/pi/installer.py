@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 from memsearch_engine.agents import installing
-from memsearch_engine.agents.installing import command, moved_or, own_file
-from memsearch_engine.agents.patches import Patch
+from memsearch_engine.agents.installing import moved_or, own_file, starts_in, with_programs
+from memsearch_engine.agents.patches import Patch, read
 from memsearch_engine.agents.pi import AGENT
 from memsearch_engine.home import user_home
 
@@ -19,6 +17,9 @@ class Installer(installing.Installer):
 
     def patches(self, *, replace_peer: bool) -> list[Patch]:
         text = (self.bundle() / "memsearch.ts").read_text(encoding="utf-8")
-        text = text.replace('const MEMSEARCH = "memsearch"', f"const MEMSEARCH = {json.dumps(command())}")
+        text = with_programs(text)
         extension = own_file(self.base / "extensions" / "memsearch.ts", text, "extension")
         return [extension, *self._skills(self.base / "skills")]
+
+    def starts(self) -> list[list[str]]:
+        return starts_in(read(self.base / "extensions" / "memsearch.ts"))
