@@ -14,6 +14,7 @@ from memsearch_engine.agents import registry
 from memsearch_engine.capture.extract import is_trivial
 from memsearch_engine.capture.keep import Keeper, home_of, local_time, noted_at
 from memsearch_engine.capture.ledger import SeenSession, SeenTurn
+from memsearch_engine.capture.replies import in_context
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.home import AgentFolders, Home
 from memsearch_engine.journal.model import Anchor
@@ -227,7 +228,7 @@ def run(
                 progress("writing", done, total)
             done += 1
             try:
-                for turn in conversation.turns(place := conversation.find(name), place + 1):
+                for turn in in_context(conversation, place := conversation.find(name), place + 1):
                     memory = "" if home_of(turn.cwd, keeper.home) else orphans
                     _tell(report, keeper.keep(turn, work.where, memory=memory, at=work.where.modified))
             except (OSError, MemsearchError) as error:

@@ -18,7 +18,8 @@ def redacted(turn: Turn, home: Home) -> Turn:
     user, assistant = (
         redact(without_citations(without_injected(text)), home)[0] for text in (turn.user, turn.assistant)
     )
-    clean = msgspec.structs.replace(turn, user=user, assistant=assistant)
+    asked = redact(without_injected(turn.in_reply_to), home)[0] if turn.in_reply_to else ""
+    clean = msgspec.structs.replace(turn, user=user, assistant=assistant, in_reply_to=asked)
     clean.tools = [
         msgspec.structs.replace(
             tool,
@@ -33,7 +34,8 @@ def redacted(turn: Turn, home: Home) -> Turn:
 
 def without_secrets(turn: Turn, home: Home) -> Turn:
     """The whole turn, to be read by somebody: only secrets are replaced, and what was told beside a tool's output is left out."""
-    clean = msgspec.structs.replace(turn, user=redact(turn.user, home)[0], assistant=redact(turn.assistant, home)[0])
+    user, assistant, asked = (redact(text, home)[0] for text in (turn.user, turn.assistant, turn.in_reply_to))
+    clean = msgspec.structs.replace(turn, user=user, assistant=assistant, in_reply_to=asked)
     clean.tools = [
         msgspec.structs.replace(
             tool,

@@ -13,6 +13,7 @@ from memsearch_engine.agents import registry
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.capture.ledger import SeenSession
+from memsearch_engine.capture.replies import in_context
 from memsearch_engine.capture.worker import outcomes
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.home import AgentFolders
@@ -100,7 +101,7 @@ def _reconcile(keeper: Keeper, conversation: Conversation, since: float, take: b
     for place, name in enumerate(conversation.ids):
         if known.get(name) in _DONE:
             continue
-        for turn in conversation.turns(place, place + 1):
+        for turn in in_context(conversation, place, place + 1):
             if keeper.started(turn) < since:
                 continue
             open_still = place == len(conversation.ids) - 1 and turn.status == "interrupted" and not quiet

@@ -9,8 +9,9 @@ from __future__ import annotations
 import re
 
 from memsearch_engine.actions import work
+from memsearch_engine.capture.replies import is_assent
 from memsearch_engine.journal.text import escape_line, plain
-from memsearch_engine.transcripts.model import SHELLS, Turn
+from memsearch_engine.transcripts.model import SHELLS, ToolCall, Turn
 
 _MAX_LINE = 320
 _MAX_LINES = 4
@@ -30,19 +31,76 @@ _TELLING = re.compile(
     r"fail|error|pass|test|deploy|migrat|set |config)|决定|修复|改|因为|原因|增加|删除|更新|必须|不要|错误|通过", re.I
 )  # fmt: skip
 _ERROR = re.compile(r"^.*\b(?:[A-Z]\w*(?:Error|Exception)|error|FAILED|panic|fatal)\b.*$", re.M)
-_GREETING = re.compile(r"^\W*(?:hi|hello|hey|thanks?|thank you|ok(?:ay)?|yes|no|你好|谢谢|好的?)\W*$", re.I)
+#: What is answered to a greeting or a yes and says nothing.
+_COURTESY = re.compile(
+    r"^\W*(?:(?:you'?re (?:very )?welcome|no (?:problem|worries)|my pleasure|(?:i'?m |i am )?(?:glad|happy) (?:to|i|that|it|you|we)|"
+    r"sounds good|standing by|let me know|feel free|just (?:let|ask|tell|say)|if (?:you|there)|have a (?:nice|good|great)|enjoy|"
+    r"good luck|how can i|thanks? (?:for|you)|nice to|(?:i'?m|i am) (?:ready|here|claude|an? )|"
+    r"不客气|不用谢|请随时|有什么|如果|随时|我是).*|"
+    r"(?:hi|hello|hey|thanks?|welcome|any ?time|great|good|perfect|ok(?:ay)?|sure|yes|no|got it|noted|understood|of course|certainly|"
+    r"absolutely|all (?:set|done|right)|done|ready|alright|你好|您好|谢谢|好|好的|没问题|可以|明白了?|了解|收到|"
+    r"there|again|\W)+)\W*$",
+    re.I | re.S,
+)
+_OPENING = re.compile(
+    r"^\W*(?:sure|okay|ok|great|perfect|done|certainly|absolutely|of course|got it|understood|noted|yes|no|alright|"
+    r"thanks|好的|好|当然|没问题|明白了?|收到|可以)\s*[,，.。!！:：—–-]+\s*",
+    re.I,
+)
+_TERM = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]|[^\W\d_]{2,}")
+_FACT = re.compile(r"\d|`|\w[/.]\w")
+#: Tools that change nothing, by a word of their names; a shell's commands are looked at one by one.
+_PLANNING = re.compile(r"todo|update_plan|plan_mode", re.I)
+_CHANGING = re.compile(
+    r"write|edit|replace|create|delete|remove|update|insert|apply|patch|move|rename|send|post|push|run|exec|set|add|kill|and",
+    re.I,
+)
+_LOOKING = re.compile(
+    r"(?:^|[_\W])(?:read|view|cat|grep|glob|ls|list|search|find|get|fetch|query|show|open|recall|timeline|think|web|status|wait|"
+    r"sleep|ask)|question|toolsearch|codebase",
+    re.I,
+)
 
 
 def is_trivial(turn: Turn) -> bool:
-    """Nothing that anybody would want to remember: no request, a greeting, or no answer and no work."""
-    if not turn.user.strip() or _GREETING.match(turn.user.strip()):
+    """Whether nothing came of a turn that anybody would want to remember: no request, or neither work nor an answer; for a greeting, a
+    yes or a no: no tool that changed anything, and no answer worth keeping."""
+    if not turn.user.strip():
         return True
+    if is_assent(turn.user):
+        return not any(changes(tool) for tool in turn.tools) and (turn.status == "failed" or not _tells(turn.assistant))
     return not turn.assistant.strip() and not turn.tools
+
+
+def changes(tool: ToolCall) -> bool:
+    """Whether a tool call may have changed anything; one that is not known may have."""
+    if work.files(tool.name, tool.input):
+        return True
+    if work.runs(tool.name, tool.input):
+        command = work.command(tool.name, tool.input)
+        return command is None or not command.is_looking
+    if tool.name.lower() in SHELLS or _PLANNING.search(tool.name):
+        return False
+    return bool(_CHANGING.search(tool.name)) or not _LOOKING.search(tool.name)
+
+
+def _tells(answer: str) -> bool:
+    """Whether the answer to a greeting or a yes says anything but courtesies, announcements and questions."""
+    for sentence in _SENTENCE.split(plain(answer)):
+        bare = _OPENING.sub("", _one_line(sentence))
+        asks = bare.endswith(("?", "？"))
+        if asks or _COURTESY.match(bare) or _INTENT.match(bare):
+            continue
+        if _FACT.search(bare) or len(_TERM.findall(bare)) > 2:
+            return True
+    return False
 
 
 def extract(turn: Turn) -> str:
     """Markdown bullets for *turn*."""
     lines = [f"User asked: {_clip(_unquoted(_one_line(turn.user)))}"]
+    if turn.in_reply_to:
+        lines.append(f"In reply to: {_clip(_one_line(turn.in_reply_to))}")
     if turn.status == "interrupted":
         lines.append("The turn was interrupted before it was done")
     elif turn.status == "failed":
@@ -60,7 +118,9 @@ def extract(turn: Turn) -> str:
 def _outcome(turn: Turn) -> list[str]:
     """The sentences of the answer that say what was done or decided; its first and last otherwise."""
     text = re.sub(r"```.*?(?:```|\Z)", " ", plain(turn.assistant), flags=re.S)
-    sentences = [_one_line(s).lstrip("-*#>0123456789. ") for s in _SENTENCE.split(_LEAD_IN.sub("", text))]
+    # what a yes or a no led to may stand in the first sentence alone ("Okay, I left it as it is.")
+    text = _OPENING.sub("", text) if is_assent(turn.user) else _LEAD_IN.sub("", text)
+    sentences = [_one_line(s).lstrip("-*#>0123456789. ") for s in _SENTENCE.split(text)]
     sentences = list(dict.fromkeys(s for s in sentences if len(s) > 3 and not s.startswith(("<", "|"))))
     sentences = [s for s in sentences if not _INTENT.match(s)] or sentences[-1:]
     if not sentences:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import os
 import re
-from datetime import datetime, timedelta
+from datetime import MAXYEAR, MINYEAR, datetime, timedelta
 
 import msgspec
 
@@ -169,8 +169,10 @@ def home_of(cwd: str, home: Home) -> str:
 
 
 def local_time(stamp: str) -> datetime | None:
-    """An ISO time stamp in this machine's zone: the day under which a person looks for it."""
+    """An ISO time stamp in this machine's zone: the day under which a person looks for it. None where it is no time, or one at an end
+    of the calendar, which has no place in every zone, nor minutes on both sides."""
     try:
-        return datetime.fromisoformat(stamp.replace("Z", "+00:00")).astimezone()
-    except ValueError:
+        when = datetime.fromisoformat(stamp.replace("Z", "+00:00")).astimezone()
+    except (ValueError, OverflowError):
         return None
+    return when if MINYEAR < when.year < MAXYEAR else None

@@ -271,7 +271,8 @@ def _question(turn: Turn, max_tokens: int) -> str:
     """The turn with a role before each part, its longest parts shortened until it fits."""
     limit = 24_000
     while True:
-        lines = ["<turn>", f"[User] {_short(turn.user, limit)}"]
+        asked = [f"[Agent had asked] {_short(turn.in_reply_to, limit)}"] if turn.in_reply_to else []
+        lines = ["<turn>", *asked, f"[User] {_short(turn.user, limit)}"]
         for tool in turn.tools:
             lines.append(f"[Agent calls {tool.name}] {_short(tool.input, min(limit, 600))}")
             if tool.output.strip():

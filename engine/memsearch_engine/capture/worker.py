@@ -21,6 +21,7 @@ from memsearch_engine.agents import registry
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture.keep import Keeper, home_of
 from memsearch_engine.capture.ledger import known_folders
+from memsearch_engine.capture.replies import in_context
 from memsearch_engine.errors import MemsearchError
 from memsearch_engine.home import AgentFolders, Home, lock
 from memsearch_engine.journal.write import Journal
@@ -258,7 +259,7 @@ def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
         last = place == len(conversation.ids) - 1
         if known.get(name) in ("captured", "trivial", "ours", "deleted") and name != wanted and not last:
             continue
-        found = conversation.turns(place, place + 1)
+        found = in_context(conversation, place, place + 1)
         if not found:  # the file was cut meanwhile
             continue
         turn = found[0]

@@ -124,7 +124,7 @@ def _turn(data: bytes, path: str) -> Turn | None:
 
 def _when(turn: Turn) -> float:
     """When it ended: limits of age and size take the oldest ones, wherever they come from."""
-    with contextlib.suppress(ValueError):
+    with contextlib.suppress(ValueError, OverflowError):
         return min(time.time(), datetime.fromisoformat(turn.ended or turn.started).timestamp())
     return time.time()
 

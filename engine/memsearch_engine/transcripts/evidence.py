@@ -56,6 +56,12 @@ class _KeptInOrder(_Kept):
     spoken: list[tuple[int, int]]
 
 
+class _KeptInReply(_KeptInOrder):
+    """A short reply, with the question that it answers."""
+
+    in_reply_to: str
+
+
 class _Asked(msgspec.Struct):
     user: str = ""
 
@@ -89,7 +95,7 @@ class Archive:
         """
         import zstandard
 
-        kind = _KeptInOrder if turn.is_interleaved else _Kept
+        kind = _KeptInReply if turn.in_reply_to else _KeptInOrder if turn.is_interleaved else _Kept
         raw = msgspec.json.encode(
             kind(**{name: getattr(turn, name) for name in kind.__struct_fields__} | {"session": ""})
         )

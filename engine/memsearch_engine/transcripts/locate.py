@@ -227,7 +227,7 @@ def place_at(conversation: Conversation, moment: datetime) -> int:
     """The turn that began nearest to *moment* (with a zone); -1 where none says when it did."""
     nearest, least = -1, float("inf")
     for place, turn in enumerate(conversation.each()):
-        with contextlib.suppress(ValueError):
+        with contextlib.suppress(ValueError, OverflowError):
             apart = abs((datetime.fromisoformat(turn.started).astimezone() - moment).total_seconds())
             nearest, least = (place, apart) if apart < least else (nearest, least)
     return nearest

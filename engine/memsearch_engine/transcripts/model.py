@@ -95,6 +95,7 @@ class Turn(msgspec.Struct):
         aliases: other ids by which notes may call it: of its lines, of older versions, of memsearch. Not kept in evidence.
         branch: of the repository that it worked in, as its agent has noted it; '' where it did not.
         spoken: of each piece of the answer: how many tools were called before it, and its length.
+        in_reply_to: the agent's question that a short reply answers, where it was looked for.
     """
 
     agent: str
@@ -111,6 +112,7 @@ class Turn(msgspec.Struct):
     aliases: list[str] = []
     spoken: list[tuple[int, int]] = []
     branch: str = ""
+    in_reply_to: str = ""
 
     def call(self, call: ToolCall) -> None:
         """Add a tool call; what brings in words from elsewhere makes the turn one with outside content."""

@@ -1,0 +1,81 @@
+"""Short replies ("yes", "2", "好的"): what they decide stands in the question before them, in the answer of the turn before."""
+
+from __future__ import annotations
+
+import re
+
+from memsearch_engine.journal.text import plain
+from memsearch_engine.transcripts.model import Conversation, Turn
+
+_ASSENT = re.compile(
+    r"\W*(?:(?:hi|hello|hey|thanks?|thank you|thx|please|ok(?:ay)?|k|y|n|yes|yeah|yep|yup|no|nope|nah|sure|right|correct|exactly|"
+    r"do it|do so|do that|go|go ahead|go on|go for it|continue|proceed|carry on|lgtm|sounds good|(?:very )?good|great|perfect|fine|"
+    r"cool|nice|agreed?|approved?|confirm(?:ed)?|deny|denied|stop|don'?t|never ?mind|ja|nein|oui|non|si|sí|da|да|нет|"
+    r"はい|いいえ|うん|네|예|아니요|"
+    r"你好|谢谢|多谢|好|好的|好吧|好啊|行|可以|是|是的|对|对的|嗯|没问题|同意|确认|继续|不|不行|不用|不要|不是|否|没有)(?:\W+|$))+",
+    re.I,
+)
+_FENCED = re.compile(r"```.*?(?:```|\Z)", re.S)
+_SENTENCE = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])")
+_ITEM = re.compile(r"\s*(?:[-*•]|\(?\w{1,2}[.):])\s")
+_QUESTION = re.compile(r"[?？]")
+_WORDS, _CHARS = 4, 40  # of a reply that no list knows
+_LOOKED_AT = 2000  # characters at an answer's end
+_SHORT = 48  # a question of fewer characters ("Shall I do that?") says nothing without the sentence before it
+_MAX_ITEMS = 9
+
+
+def is_assent(text: str) -> bool:
+    """Whether a prompt is only a greeting, a yes or a no."""
+    return len(text) <= _CHARS and bool(_ASSENT.fullmatch(text.strip()))
+
+
+def is_short(text: str) -> bool:
+    """Whether a prompt may be a reply that says nothing alone."""
+    text = text.strip()
+    return is_assent(text) or (0 < len(text) <= _CHARS and len(text.split()) <= _WORDS and "/" not in text[:1])
+
+
+def question(answer: str, *, any_end: bool = False) -> str:
+    """The question at the end of an agent's answer, with the choices that it names; '' where it ends with none.
+
+    Args:
+        any_end: take its last sentence where it asks nothing: a yes may also follow "Ready to deploy.".
+    """
+    text = _FENCED.sub(" ", plain(answer))[-_LOOKED_AT:]
+    lines = [line for line in text.splitlines() if line.strip()]
+    last = max((number for number, line in enumerate(lines) if _QUESTION.search(line)), default=-1)
+    trailing = lines[last + 1 :]
+    if last < 0 or len(trailing) > _MAX_ITEMS or len([line for line in trailing if not _ITEM.match(line)]) > 1:
+        return _end(lines) if any_end else ""
+    first = last
+    while first > 0 and last - first < _MAX_ITEMS and _ITEM.match(lines[first - 1]):
+        first -= 1
+    sentences = _SENTENCE.split(lines[last].strip())
+    asked = max(number for number, sentence in enumerate(sentences) if _QUESTION.search(sentence))
+    begin = asked
+    while begin > 0 and sum(map(len, sentences[begin : asked + 1])) < _SHORT:
+        begin -= 1
+    parts = [*lines[first:last], *sentences[begin : asked + 1], *(line for line in trailing if _ITEM.match(line))]
+    if first == last > 0 and begin == 0 and len(sentences[asked]) < _SHORT:
+        parts.insert(0, _end(lines[:last]))
+    return " ".join(" ".join(parts).split())
+
+
+def _end(lines: list[str]) -> str:
+    return _SENTENCE.split(lines[-1].strip())[-1] if lines else ""
+
+
+def in_context(conversation: Conversation, first: int, last: int) -> list[Turn]:
+    """Turns *first* up to, not including, *last*; short replies with the question that they answer. Raises OSError."""
+    turns = conversation.turns(first, last)
+    for number, turn in enumerate(turns):
+        if not is_short(turn.user):
+            continue
+        place = first + number
+        before = turns[number - 1 : number] if number else conversation.turns(place - 1, place) if place > 0 else []
+        if before and (asked := question(before[0].assistant, any_end=is_assent(turn.user))):
+            turn.in_reply_to = asked
+            # what the note quotes may have come from outside
+            turn.outside = turn.outside or before[0].outside
+    return turns
