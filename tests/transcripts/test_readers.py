@@ -209,7 +209,7 @@ def test_claude_interrupts_shell_mode_and_commands(tmp_path):
     file.write_text(
         line("first", promptSource="typed")
         + line([{"type": "text", "text": "[Request interrupted by user]"}])
-        + line("<bash-input>ls</bash-input>") + line("<bash-stdout>x</bash-stdout>")
+        + line("<bash-input>ls</bash-input>", promptId="b") + line("<bash-stdout>x</bash-stdout>", promptId="b")
         + line("<command-name>/model</command-name>") + line("<local-command-stdout>set</local-command-stdout>")
         + line("<task-notification>done</task-notification>", promptSource="system")
         + line("summary of all", isCompactSummary=True) + line("caveat", isMeta=True)
@@ -218,6 +218,7 @@ def test_claude_interrupts_shell_mode_and_commands(tmp_path):
     )  # fmt: skip
     assert [(t.turn, t.user, t.status) for t in claude_code.open_session(claude_code.at(file)).turns()] == [
         ("p", "first", "interrupted"),
+        ("b", "!ls", "done"),
         ("q", "second", "interrupted"),
     ]
 

@@ -74,7 +74,7 @@ class Offsets(msgspec.Struct):
     before: dict[str, int] = {}  # what of ``unknown`` was counted before the last turn
 
 
-_LAYOUT = 3
+_LAYOUT = 4
 
 
 class JsonlConversation(Conversation):

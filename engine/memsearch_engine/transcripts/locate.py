@@ -96,8 +96,8 @@ def _without_middle(text: str, most: int) -> str:
 
 
 def all_sessions(agent: str, folders: AgentFolders, failed: list[tuple[str, str]] | None = None) -> Iterator[Session]:
-    """Every session of an agent, each once; links that lead out of its folders are none. What can't be read is put into
-    *failed* as (path, reason)."""
+    """Every session of an agent, each once; files that are links out of its folders are none. What can't be read is put
+    into *failed* as (path, reason)."""
     seen: set[tuple[str, str]] = set()
     failed = [] if failed is None else failed
     reads = reader(agent)
@@ -109,9 +109,13 @@ def all_sessions(agent: str, folders: AgentFolders, failed: list[tuple[str, str]
             continue
         for found in reads.sessions(folder, failed):
             key = (os.path.realpath(found.path), found.session)
-            if key not in seen and _inside(found.path, folder.parent):
+            if key in seen:
+                continue
+            if _is_theirs(found.path, folder, agent) or _inside(found.path, folder.parent):
                 seen.add(key)
                 yield found
+            else:
+                failed.append((found.path, "a link out of the agent's folders"))
 
 
 def find_session(agent: str, session: str, path: str, folders: AgentFolders) -> Session | None:
@@ -126,7 +130,7 @@ def find_session(agent: str, session: str, path: str, folders: AgentFolders) -> 
         if known.in_projects and not known.sessions:  # a file of the place itself: the place is a project
             is_theirs = os.path.realpath(os.path.dirname(candidate)) in map(os.path.realpath, places)
         else:
-            is_theirs = any(_inside(candidate, place) for place in places)
+            is_theirs = any(_is_theirs(candidate, place, agent) for place in places)
         if is_theirs and os.path.isfile(candidate):
             try:
                 if found := reads.at(candidate, session):
@@ -137,7 +141,7 @@ def find_session(agent: str, session: str, path: str, folders: AgentFolders) -> 
         return None
     for place in places:
         found = reads.locate(place, session)
-        if found and any(_inside(found.path, inner) for inner in places):
+        if found and any(_is_theirs(found.path, inner, agent) for inner in places):
             return found
     return None
 
@@ -247,6 +251,17 @@ def place_with(conversation: Conversation, words: Sequence[str], start: int, ste
                 return number
         place = end if step > 0 else begin - 1
     return -1
+
+
+def _is_theirs(path: str | os.PathLike[str], folder: Path, agent: str) -> bool:
+    """Whether a file lies in an agent's folder. Folders in it may be links, as their owner made them (another disk, dotfile
+    managers); the file may not, and nothing in a project may, which others may have made."""
+    if _inside(path, folder):
+        return True
+    name, base = os.fspath(path), os.path.abspath(folder)
+    if registry.agent(agent).in_projects or os.pardir in name.split(os.sep) or os.path.islink(name):
+        return False
+    return os.path.abspath(name).startswith(base + os.sep)
 
 
 def _inside(path: str | os.PathLike[str], base: Path) -> bool:

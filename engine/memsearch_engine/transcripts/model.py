@@ -230,6 +230,20 @@ def document(data: bytes) -> object:
         return json.loads(data.decode("utf-8", "replace"))
 
 
+#: Clients name the blocks that they add to a prompt in more than one word, as people's HTML is not.
+_TAG_FIRST = re.compile(r"\s*<([a-z][a-z0-9]*[-_][a-z0-9_-]{1,40})(?:\s[^<>]*)?>")
+_TAG_LAST = re.compile(r"</([a-z][a-z0-9]*[-_][a-z0-9_-]{1,40})>\s*\Z")
+
+
+def unknown_tag(prompt: str) -> str:
+    """A kind to be counted in ``Conversation.unknown`` where a tagged block that no reader knows begins or ends a prompt:
+    it may be another's words. '' for other prompts."""
+    first, last = _TAG_FIRST.match(prompt), _TAG_LAST.search(prompt, max(0, len(prompt) - 100))
+    if first and f"</{first[1]}>" in prompt:
+        return f"(prompt with <{first[1]}>)"
+    return f"(prompt with <{last[1]}>)" if last and f"<{last[1]}" in prompt else ""
+
+
 def text_of(value: object) -> str:
     return value if isinstance(value, str) else ""
 

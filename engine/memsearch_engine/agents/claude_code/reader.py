@@ -2,14 +2,15 @@
 
 A turn begins with a user line that a person or a program typed: it has a ``promptSource`` other than ``system`` (or,
 in files older than that field, plain text), or it calls a command or a skill of the user's: ``<command-message>`` stands first in
-it, where a local command (/cost, /model) begins with ``<command-name>``. Tool results, compaction summaries, local commands, hook
-context and notifications are user lines too, and belong to the turn they stand in. What is typed while Claude works is an
+it, where a local command (/cost, /model) begins with ``<command-name>``. A picture without words and ``!command``
+(``<bash-input>``) begin turns, too. Tool results, compaction summaries, local commands, hook context, notifications and
+messages of teammates are user lines that no person typed; they belong to the turn they stand in. What is typed while Claude works is an
 attachment of the running turn (``queued_command``), or a prompt of its own; two that waited together are answered together.
 
 **A turn is named by the uuid of its user line**: a fork (``--fork-session``) copies it, and gives all copied lines one new
 ``promptId``, which is also that of its own first turn. The ``promptId`` is an alias of the last prompt line that bears it, as the
-Stop hook has it, and older notes are found by it. Sub-agents have files of their own below the session's folder and are no
-sessions.
+Stop hook has it, and older notes are found by it. Sub-agents have files of their own (``agent-*``) and are no sessions; up to
+2.0.2x their lines (``isSidechain``) are in the session's file, often before its own first line.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ from memsearch_engine.transcripts.model import (
     blocks_text,
     input_text,
     text_of,
+    unknown_tag,
 )
 
 KIND = "transcript"
@@ -43,11 +45,16 @@ _KNOWN = frozenset(
     "user assistant system attachment queue-operation last-prompt atis-latch mode cost-state tools-used "
     "api-request-shape api-request-blob api-request summary file-history-snapshot custom-title agent-name permission-mode".split()
 )
-_MACHINE = re.compile(
-    r"\s*<(?:command-name|local-command|bash-input|bash-stdout|bash-stderr|task-notification|system-reminder)"
-)
-#: What older versions put before the user's own words, in the same line.
-_REMINDERS = re.compile(r"\s*(?:<system-reminder>(?:(?!</?system-reminder>).)*</system-reminder>\s*)+", re.S)
+_MACHINE = re.compile(r"\s*<(?:command-name|local-command|bash-stdout|bash-stderr|task-notification|system-reminder)")
+#: What the client and IDEs put before or after the person's own words, in the same line.
+_ADDED = re.compile(r"\s*<(system-reminder|ide_[a-z_]{1,40})>(?:(?!</?\1>).)*</\1>\s*", re.S)
+_ADDED_END = re.compile(r"</(system-reminder|ide_[a-z_]{1,40})>\s*\Z")
+#: Another session's words, which arrive as a line of the user's.
+_TEAMMATE = re.compile(r"\s*(?:Another Claude session sent a message:|<teammate-message\b)")
+_SHELL_INPUT = re.compile(r"\s*<bash-input>(.*)</bash-input>\s*\Z", re.S)
+_SHELL_OUTPUT = re.compile(r"<bash-(?:stdout|stderr)>(.*?)</bash-(?:stdout|stderr)>", re.S)
+_SYNTHETIC = "<synthetic>"
+_BLOCK = re.compile(r"[a-z][a-z_-]{0,19}")
 _COMMAND = re.compile(r"\s*<command-message>")
 _COMMAND_NAME = re.compile(r"<command-name>\s*(/?[^<\s]{1,200})\s*</command-name>")
 _COMMAND_WORDS = re.compile(r"<command-args>(.*)</command-args>", re.S)
@@ -82,9 +89,12 @@ class _Line(msgspec.Struct):
     version: Any = None
     message: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
-    def content(self) -> Any:
+    def said(self) -> dict[str, Any]:
         message = msgspec.json.decode(self.message) if isinstance(self.message, msgspec.Raw) else None
-        return message.get("content") if isinstance(message, dict) else None
+        return message if isinstance(message, dict) else {}
+
+    def content(self) -> Any:
+        return self.said().get("content")
 
 
 _decode = msgspec.json.Decoder(_Line).decode
@@ -124,11 +134,20 @@ def wrote(line: dict[str, Any]) -> bool:
 
 
 def open_session(where: Session, cache: Path | None = None) -> Conversation:
-    return ClaudeConversation(where, _Scanner, _parse, cache)
+    if Path(where.path).name.startswith("agent-"):
+        return ClaudeConversation(where, _OfSubAgent, _parse, cache)
+    found = ClaudeConversation(where, _Scanner, _parse, cache)
+    if not found.ids and found.has_sidechain:  # a sub-agent's file under another name
+        return ClaudeConversation(where, _OfSubAgent, _parse)
+    return found
 
 
 class ClaudeConversation(JsonlConversation):
     agent = AGENT.name
+
+    @property
+    def has_sidechain(self) -> bool:
+        return "sidechain" in self._offsets.facts
 
     def find(self, turn: str) -> int:
         """Also by the id of any line in a turn: memsearch's anchors name the last line that the user wrote."""
@@ -161,7 +180,7 @@ class ClaudeConversation(JsonlConversation):
             return bool(call.output)
         file = Path(self.where.path.removesuffix(".jsonl"), "subagents", f"agent-{name[1]}.jsonl")
         try:
-            turns = JsonlConversation(Session(AGENT.name, file.stem, str(file), KIND), _Scanner, _parse).turns()
+            turns = JsonlConversation(Session(AGENT.name, file.stem, str(file), KIND), _OfSubAgent, _parse).turns()
         except OSError:
             return True
         return any(turn.outside for turn in turns)
@@ -180,12 +199,14 @@ class _Scanner:
             name = str(line.type)[:40]
             self.unknown[name] = self.unknown.get(name, 0) + 1
             return None
-        if line.isSidechain and not self.facts:  # a sub-agent's own file
-            self.facts["parent"] = text_of(line.sessionId)
+        if line.isSidechain:
+            self._aside(line)
         if line.type == "assistant":
             self._position = None  # it was answered: what waits from now on is another turn
-        if line.type != "user" or _aside(line, self.facts) or _prompt(line) is None:
+        if line.type != "user" or _aside(line, self.facts) or (prompt := _prompt(line)) is None:
             return None
+        if tag := unknown_tag(prompt):
+            self.unknown[tag] = self.unknown.get(tag, 0) + 1
         self.facts.update(session=text_of(line.sessionId), version=text_of(line.version))
         name = _turn_id(line)
         joined = line.promptSource == "queued" and line.turnPosition is not None and line.turnPosition == self._position
@@ -194,6 +215,16 @@ class _Scanner:
         for alias in {text_of(line.promptId), text_of(line.uuid)} - {"", self._first}:
             self.aliases[alias] = self._first
         return None if joined else (name, offset)
+
+    def _aside(self, line: _Line) -> None:
+        self.facts.setdefault("sidechain", "1")
+
+
+class _OfSubAgent(_Scanner):
+    """Of a sub-agent's own file: all its lines are of a sidechain."""
+
+    def _aside(self, line: _Line) -> None:
+        self.facts.setdefault("parent", text_of(line.sessionId) or "unknown")
 
 
 def _aside(line: _Line, facts: dict[str, str]) -> bool:
@@ -209,6 +240,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
     turns: list[Turn] = []
     tools: dict[str, ToolCall] = {}
     position = None  # of the last prompt, until it is answered
+    ran: ToolCall | None = None  # what the person ran, until its output came
     for raw in lines:
         try:
             line = _decode(raw)
@@ -226,7 +258,7 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
                 turns[-1].user += f"\n\n{prompt}"
                 turns[-1].aliases = [*turns[-1].aliases, *_aliases(line)]
                 continue
-            tools, position = {}, line.turnPosition
+            tools, position, ran = {}, line.turnPosition, _ran(line)
             turns.append(
                 Turn(
                     agent=AGENT.name,
@@ -242,6 +274,8 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
                     aliases=_aliases(line),
                 )
             )
+            if ran is not None:
+                turns[-1].call(ran)
             continue
         if not turns:
             continue
@@ -250,14 +284,16 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
         content = line.content()
         if line.type == "user" and not line.isMeta and text_of(line.uuid) and blocks_text(content).strip():
             turn.aliases = [*turn.aliases, text_of(line.uuid)]
-        if line.type == "user" and line.turnOrigin == "task_notification":
+        if ran is not None and line.type == "user" and (output := _SHELL_OUTPUT.findall(blocks_text(content))):
+            ran.output, ran, turn.status = "\n".join(filter(None, output)), None, "done"
+        elif line.type == "user" and line.turnOrigin == "task_notification":
             _reported(tools, blocks_text(content))
         elif line.type == "user":
             _results(turn, tools, content)
         elif line.isApiErrorMessage:
             turn.status = "failed"
             turn.say(blocks_text(content))
-        else:
+        elif line.said().get("model") != _SYNTHETIC:  # else the client wrote it: "No response requested."
             _answer(turn, tools, content)
     return turns
 
@@ -272,13 +308,40 @@ def _prompt(line: _Line) -> str | None:
     if isinstance(content, list) and any(isinstance(b, dict) and b.get("type") == "tool_result" for b in content):
         return None
     text = blocks_text(content)
-    if reminders := _REMINDERS.match(text):
-        text = text[reminders.end() :]
+    if text.strip() and not (text := _own_words(text)).strip() and not _attached(content):
+        return None
     if _COMMAND.match(text):
         return _called(text)
-    if not text.strip() or _MACHINE.match(text) or text.startswith(_INTERRUPTED):
+    if typed := _SHELL_INPUT.match(text):
+        return f"!{typed[1].strip()}"
+    if _MACHINE.match(text) or _TEAMMATE.match(text) or text.startswith(_INTERRUPTED):
         return None
+    return text if text.strip() else _attached(content) or None
+
+
+def _own_words(text: str) -> str:
+    """A prompt without what the client or an IDE put before and after it."""
+    while added := _ADDED.match(text):
+        text = text[added.end() :]
+    while (end := _ADDED_END.search(text, max(0, len(text) - 200))) and (begin := text.rfind(f"<{end[1]}>")) >= 0:
+        text = text[:begin].rstrip()
     return text
+
+
+def _attached(content: Any) -> str:
+    """What a prompt without words holds: ``[image]``, ``[document]``."""
+    kinds = (
+        [text_of(block.get("type")) for block in content if isinstance(block, dict)]
+        if isinstance(content, list)
+        else []
+    )
+    return " ".join(f"[{kind}]" for kind in kinds if kind != "text" and _BLOCK.fullmatch(kind))
+
+
+def _ran(line: _Line) -> ToolCall | None:
+    """The command that the person ran by ``!``."""
+    typed = _SHELL_INPUT.match(blocks_text(line.content()))
+    return ToolCall("Bash", typed[1].strip()) if typed else None
 
 
 def _called(text: str) -> str | None:
@@ -298,10 +361,10 @@ def _typed_ahead(turn: Turn, tools: dict[str, ToolCall], attachment: Any) -> Non
     if not isinstance(attachment, dict) or attachment.get("type") != "queued_command":
         return
     prompt = attachment.get("prompt")
-    words = blocks_text(prompt) if isinstance(prompt, list) else text_of(prompt)
+    words = (blocks_text(prompt) or _attached(prompt)) if isinstance(prompt, list) else text_of(prompt)
     if attachment.get("commandMode") == "task-notification":
         _reported(tools, words)
-    elif words.strip():
+    elif words.strip() and not _TEAMMATE.match(words):
         turn.user = f"{turn.user}\n\n{words}" if turn.user else words
 
 
