@@ -154,3 +154,38 @@ def test_the_fence_survives_agents_that_escape_angle_brackets(box: Box, noted: M
     assert text.count("memsearch-memory") == 4 and text.count("[/memsearch-memory]") == 1 and "<" not in text
     for repeated in (text, text.replace("[", "&lt;").replace("]", "&gt;"), text.replace("[", "<").replace("]", ">")):
         assert context.without_injected(f"before {repeated} after").split() == ["before", "after"]
+
+
+def at_start(box: Box) -> dict[str, str]:
+    payload = {"session_id": "new", "cwd": str(box.project), "source": "startup"}
+    return box.run("hook", "claude-code", "SessionStart", stdin=json.dumps(payload)).json
+
+
+def test_settings_that_can_t_be_read_are_said_in_one_line(box: Box, noted: Memory) -> None:
+    assert "systemMessage" not in at_start(box)
+    box.home.config.write_text("[recall\nprompt = ")
+    output = at_start(box)
+    assert str(box.home.config) in output["systemMessage"] and "\n" not in output["systemMessage"]
+    assert "hookSpecificOutput" not in output  # what they forbid is not known
+    box.home.config.unlink()
+    assert "systemMessage" not in at_start(box)
+
+
+def test_a_missing_key_is_said_in_one_line_and_the_notes_are_injected(box: Box, noted: Memory, monkeypatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    box.home.config.write_text('[embedding]\nprovider = "openai"\n')
+    prepare(box.home, load(box.home), str(box.memory), noted.project.id)
+    output = at_start(box)
+    assert "OPENAI_API_KEY is not set" in output["systemMessage"] and "hookSpecificOutput" in output
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    prepare(box.home, load(box.home), str(box.memory), noted.project.id)
+    assert "systemMessage" not in at_start(box)
+
+
+@pytest.mark.parametrize(
+    ("agent", "tools"), [("opencode", "memory_search, memory_get, memory_transcript"), ("openclaw", "memsearch_search")]
+)
+def test_the_tools_of_an_agent_are_named(box: Box, noted: Memory, agent: str, tools: str) -> None:
+    text = start(box, agent=agent)
+    assert tools in text and "memory-recall skill" not in text
+    assert "memory-recall skill" in start(box)

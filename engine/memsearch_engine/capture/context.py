@@ -262,10 +262,12 @@ def prebuild(
     carry_ms: int = 0,
     act_ms: int = 0,
     sources: Mapping[str, list[int]] | None = None,
+    problem: str = "",
 ) -> bool:
     """Keep the context of a memory folder ready for hooks. Returns whether it changed.
 
     Args:
+        problem: what a session's person is shown at its start, '' for nothing.
         sources: stamps (``freshness``) of what else it was made of, taken before that was read.
         wait_ms, carry_ms: how long a hook waits for what bears on a prompt, and for what a session had noted before it was
             compacted; 0: it does not ask.
@@ -288,7 +290,7 @@ def prebuild(
     path = home.context(memory)
     rows = {row for text in texts.values() for row in text.splitlines()}
     value |= {
-        "stamps": seen, "until": notes.until,
+        "problem": problem, "stamps": seen, "until": notes.until,
         "own": {name: kept for name, lines in notes.own.items() if (kept := [line for line in lines if line in rows])},
     }  # fmt: skip
     before: object = None

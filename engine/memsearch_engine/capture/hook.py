@@ -171,7 +171,8 @@ def _answered(home: Home, agent: str, event: str, payload: dict[str, Any], start
         place = _place(home, payload)
         ready = {} if _was_told(agent, payload) else _current(home, agent, payload, place, start)
         texts = _at_start(home, agent, payload, place, ready, start)
-        return _said("SessionStart", "\n\n".join(texts)) if texts else {}
+        output = _said("SessionStart", "\n\n".join(texts)) if texts else {}
+        return output | ({"systemMessage": f"[memsearch] {problem}"} if (problem := _problem(home, ready)) else {})
     if event in _FINISHING:
         _put(home, agent, event, payload, start)
         _start_service(home)
@@ -456,6 +457,27 @@ def _current(home: Home, agent: str, payload: dict[str, Any], place: dict[str, A
     _ask(home, agent, "prepare", payload, place, {}, start + _PREPARE_S)
     made = _ready(home, place)
     return made if freshness.holds(made) else {**made, "texts": {}}
+
+
+def _problem(home: Home, ready: dict[str, Any]) -> str:
+    """What keeps memory from working as its owner has set it, in one line; '' for nothing. The settings are read only where they have changed
+    since the context was prepared."""
+    from memsearch_engine import freshness
+
+    config = str(home.config)
+    if freshness.stamp(config) == (_table(ready.get("stamps")) or {}).get(config, []):
+        problem = ready.get("problem")
+    else:
+        import tomllib  # 5 ms
+
+        problem = ""
+        try:
+            with open(config, "rb") as file:
+                tomllib.load(file)
+        except (OSError, ValueError) as error:
+            why = error.strerror if isinstance(error, OSError) else str(error)
+            problem = f"{config} can't be read, so nothing is captured or injected: {why}"
+    return " ".join(problem.split())[:300] if isinstance(problem, str) else ""
 
 
 def _without(text: str, lines: object) -> str:

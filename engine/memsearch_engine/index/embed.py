@@ -238,7 +238,7 @@ def _base_of(settings: Embedding) -> str:
     return named
 
 
-def _key_of(settings: Embedding) -> str:
+def key_of(settings: Embedding) -> str:
     """Raises SettingsError where the key that the owner named is not there: nothing is asked without it."""
     named = settings.api_key
     key = secret(named or f"env:{settings.provider.upper()}_API_KEY")
@@ -282,7 +282,7 @@ class HttpEmbedder:
         self.url = _base_of(settings).rstrip("/") + "/embeddings"
         self.name = settings.model or model
         self.batch = min(batch, settings.batch_size) if settings.batch_size else batch
-        self.key = _key_of(settings)
+        self.key = key_of(settings)
         self.requested_dimension = settings.dimension
         self.fingerprint = _http_fingerprint(settings)
         self.provider = settings.provider

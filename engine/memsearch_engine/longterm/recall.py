@@ -30,7 +30,7 @@ from memsearch_engine.migrate import transaction
 from memsearch_engine.place import has_notes
 from memsearch_engine.projects import Project
 from memsearch_engine.registry import Registry
-from memsearch_engine.settings import Settings
+from memsearch_engine.settings import Settings, secret
 from memsearch_engine.state import using
 from memsearch_engine.usage import totals, without_citations
 
@@ -112,7 +112,29 @@ def prepare(home: Home, settings: Settings, memory: str, project: str) -> bool:
         home, memory, recall.max_tokens if recall.inject else 0, longterm=kept, hint=recall.hint,
         wait_ms=recall.wait_ms if recall.prompt else 0, carry_ms=2 * recall.wait_ms if recall.compaction else 0,
         act_ms=recall.wait_ms if recall.action else 0, outdated=outdated(home, project) if recall.inject else {}, sources=seen,
+        problem=_missing_key(settings),
     )  # fmt: skip
+
+
+def _missing_key(settings: Settings) -> str:
+    """Which key that the settings name is not there, in one line; '' where none is missing. Local models need none."""
+    if settings.embedding.provider not in ("onnx", "local"):
+        from memsearch_engine.index.embed import key_of  # what most homes never need
+
+        try:
+            key_of(settings.embedding)
+        except MemsearchError as error:
+            return str(error)
+    asked = {
+        settings.capture.summarize.provider,
+        settings.longterm.extract.provider,
+        settings.longterm.consolidate.provider,
+    }
+    for name in sorted(asked & settings.llm.providers.keys()):
+        key = settings.llm.providers[name].api_key
+        if key.startswith("env:") and not secret(key):
+            return f"`llm.providers.{name}.api_key`: {key[4:]} is not set"
+    return ""
 
 
 def outdated(home: Home, project: str) -> Mapping[tuple[str, str], str]:

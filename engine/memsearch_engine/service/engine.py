@@ -336,7 +336,7 @@ class Engine(Keeping):
         project = self.project_at(place)
         self._look_at_settings()
         self._prepare_context(project.memory, project.id)
-        return Telling(reason="prepared")
+        return Telling(reason=self._paused or "prepared")
 
     def carry_on(
         self, call: Call, place: dict[str, str], agent: str, session: str, transcript: str = "", dry: bool = False

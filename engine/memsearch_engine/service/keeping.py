@@ -349,6 +349,8 @@ class Keeping:
             self._prepare_context(memory, identity)
 
     def _prepare_context(self, memory: str, identity: str) -> None:
+        if self._paused:  # what settings that can't be read forbid is not known
+            return
         try:
             if has_notes(memory):
                 prepare(self.home, self.settings, memory, identity)
