@@ -11,7 +11,7 @@ import memsearch_engine as engine
 from memsearch_engine import Memory, UsageError, agent_names
 
 from memsearch_tui.cli import output
-from memsearch_tui.cli.options import as_json, days_of
+from memsearch_tui.cli.options import as_json, as_text, days_of
 from memsearch_tui.counted import many
 
 
@@ -25,7 +25,7 @@ def remember(fact: str, everywhere: bool, json_: bool) -> None:
     """Note a fact down for good: every new session is told, from the next one on."""
     memory = Memory()
     project = memory.project
-    fact = fact.encode("utf-8", "surrogateescape").decode("utf-8", "replace")  # argv may hold any bytes
+    as_text(fact)
     note = memory.remember(fact, everywhere=everywhere)
     if note.waits:
         if json_:

@@ -132,6 +132,10 @@ def _open_app() -> list[str]:
 
 def _utf8() -> None:
     """Speak UTF-8 whatever the locale says: notes are UTF-8, and a mangled sign is worse than an odd one."""
+    if sys.getfilesystemencoding().lower().replace("-", "") != "utf8" and sys.executable and not sys.flags.utf8_mode:
+        # arguments and names of files were read by that locale already: this start is made again
+        with contextlib.suppress(OSError):
+            os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])
     for stream in (sys.stdout, sys.stderr, sys.stdin):
         if stream is not None and (stream.encoding or "").lower().replace("-", "") != "utf8":
             stream.reconfigure(encoding="utf-8", errors="replace")  # type: ignore[union-attr]

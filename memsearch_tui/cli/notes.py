@@ -10,7 +10,7 @@ import click
 from memsearch_engine import Change, Conflict, Memory, Note, UsageError
 
 from memsearch_tui.cli import output
-from memsearch_tui.cli.options import as_json, day_of, scope
+from memsearch_tui.cli.options import NOT_TEXT, as_json, as_text, day_of, scope
 from memsearch_tui.cli.recall import note_json
 from memsearch_tui.counted import many
 
@@ -280,7 +280,12 @@ def _mark(name: str, mark: str, value: str | None, json_: bool) -> None:
 
 
 def _given(text: str | None) -> str:
-    return text if text is not None else sys.stdin.read()
+    if text is not None:
+        return as_text(text)
+    try:
+        return sys.stdin.buffer.read().decode("utf-8").replace("\r\n", "\n")
+    except UnicodeDecodeError as error:
+        raise UsageError(f"the text on standard input is not UTF-8 (byte {error.start + 1})", NOT_TEXT) from error
 
 
 def _editor(text: str) -> str | None:

@@ -68,6 +68,18 @@ def days_of(text: str) -> tuple[str, str]:
     return span
 
 
+NOT_TEXT = "give it as UTF-8: `iconv -t UTF-8` converts a file, the terminal's settings name what it sends"
+
+
+def as_text(given: str) -> str:
+    """*given*, an argument. Raises UsageError where its bytes are no UTF-8: nothing is written with signs replaced."""
+    from memsearch_engine import UsageError
+
+    if any("\ud800" <= char <= "\udfff" for char in given):
+        raise UsageError("the text is not UTF-8: nothing was written", NOT_TEXT)
+    return given
+
+
 def day_of(text: str) -> str:
     """The one day that a word names. Raises UsageError, also for a month."""
     from memsearch_engine import UsageError

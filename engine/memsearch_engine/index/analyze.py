@@ -192,12 +192,29 @@ _STEMMER = _Stemmer()
 
 
 def stem(word: str) -> str:
-    return _STEMMER.stem(word) if word.isascii() else _fold(word)
+    return _STEMMER.stem(word) if word.isascii() else word
 
 
-def _fold(word: str) -> str:
-    """Without accents, so that ``für`` and ``fur`` meet."""
-    return "".join(char for char in unicodedata.normalize("NFKD", word) if not unicodedata.combining(char))
+#: Letters that no normal form takes apart, as they are written without a special keyboard; and signs inside a word that nobody sees.
+_LETTER = str.maketrans(
+    {"ı": "i", "ß": "ss", "ẞ": "SS", "ø": "o", "Ø": "O", "ł": "l", "Ł": "L", "đ": "d", "Đ": "D", "æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE"}
+    | dict.fromkeys("\u00ad\u0640\u200c\u200d\u200e\u200f\u2060\ufeff", "")
+)  # fmt: skip
+_SPELLED = re.compile(rf"[^\x00-\x7f{_CJK}]+")
+
+
+def plain(text: str) -> str:
+    """Text in one spelling: composed, without accents and vowel signs, so that ``für`` and ``fur`` meet, with or without them. Capitals,
+    and Chinese, Japanese and Korean signs, stay."""
+    if text.isascii():
+        return text
+    # what is decomposed is composed first: a mark belongs to the letter before it, which may be ASCII
+    return _SPELLED.sub(_spelled, unicodedata.normalize("NFKC", text))
+
+
+def _spelled(match: re.Match[str]) -> str:
+    parts = unicodedata.normalize("NFKD", match[0].translate(_LETTER))
+    return "".join(char for char in parts if not unicodedata.category(char).startswith("M"))
 
 
 def encode(term: str) -> str:
@@ -218,7 +235,7 @@ def script(text: str) -> str:
 def terms(text: str) -> list[str]:
     """All terms of *text* in order, repeats kept."""
     found: list[str] = []
-    for token in _TOKEN.findall(unicodedata.normalize("NFKC", text)):
+    for token in _TOKEN.findall(plain(text)):
         if is_cjk(token[0]):
             found.extend(_bigrams(token))
         else:
@@ -254,12 +271,12 @@ def query_terms(text: str) -> list[str]:
     found = list(dict.fromkeys(terms(text)))
     if len(found) > 1:  # a query's last single character is only needed when it stands alone
         found = [term for term in found if not (len(term) == 1 and is_cjk(term))] or found
-    return found or [encode(word.lower()) for word in _WORD.findall(text)]
+    return found or [encode(word.lower()) for word in _WORD.findall(plain(text))]
 
 
 def words(text: str) -> str:
-    """The words as they are written, lower case: what prefixes of half-typed words are looked up in."""
-    return " ".join(dict.fromkeys(word.lower() for word in _WORD.findall(unicodedata.normalize("NFKC", text))))
+    """The words as they are written, lower case and in one spelling: what prefixes of half-typed words are looked up in."""
+    return " ".join(dict.fromkeys(word.lower() for word in _WORD.findall(plain(text))))
 
 
 #: Function words of other languages in Latin script that English notes don't have.

@@ -26,7 +26,7 @@ from memsearch_engine.migrate import Database, transaction, write_ahead
 if TYPE_CHECKING:
     from memsearch_engine.index.chunk import Chunk
 
-LAYOUT = 3
+LAYOUT = 4
 _decode_standing = decoder(Standing)
 _decode_names = decoder(list[Reference])
 _decode_shared = decoder(list[str])

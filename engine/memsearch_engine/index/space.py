@@ -30,6 +30,7 @@ from memsearch_engine.migrate import Database, transaction, write_ahead
 from memsearch_engine.settings import Embedding, Milvus
 
 _LAYOUT = 1
+_TERMS = 2  # how words are spelled in the store (``analyze.terms``): with others it is filled again from the vectors
 #: ``vectors`` has rowids: without them its rows would lie in the key's own tree, most of each in overflow pages, and
 #: reading 100,000 of them takes 3.8 s instead of 0.8.
 _SCHEMA = """
@@ -260,7 +261,8 @@ class Space:
 
     def _check_ledger(self) -> None:
         """What it says of another store, or of one that is gone, is not so."""
-        target = "beside" if self._beside else self._milvus.uri or "lite"
+        is_lite = not self._beside and not self._milvus.uri
+        target = "beside" if self._beside else f"{self._milvus.uri or 'lite'} {_TERMS}"
         with self._lock:
             row = self._db.execute("SELECT scalars FROM stored WHERE collection='' AND chunk_id='target'").fetchone()
             if row and row[0] != target:
@@ -268,7 +270,7 @@ class Space:
             self._db.execute(
                 "INSERT OR REPLACE INTO stored (collection, chunk_id, scalars) VALUES ('', 'target', ?)", (target,)
             )
-            if target == "lite" and not (self.folder / "milvus.db").exists():
+            if is_lite and not (self.folder / "milvus.db").exists():
                 self._forget_stored()
 
     def _forget_stored(self) -> None:

@@ -147,12 +147,20 @@ class Query(msgspec.Struct):
             return False
         if any(not _flag(row, flag, today) for flag in self.flags):
             return False
-        text = row.embedded.casefold()
-        if any(phrase.casefold() not in text for phrase in self.phrases):
+        text = _spelled(row.embedded)
+        if any(_spelled(phrase) not in text for phrase in self.phrases):
             return False
-        if any(re.search(rf"(?<!\w){re.escape(word.casefold())}(?!\w)", text) for word in self.excluded):
+        if any(re.search(rf"(?<!\w){re.escape(_spelled(word))}(?!\w)", text) for word in self.excluded):
             return False
         return not any(_matches(row, key, value) for key, value in self.not_filters)
+
+
+def _spelled(text: str) -> str:
+    if text.isascii():
+        return text.lower()
+    from memsearch_engine.index.analyze import plain
+
+    return plain(text).casefold()
 
 
 def _flag(row: Row, flag: str, today: str) -> bool:
