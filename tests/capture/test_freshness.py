@@ -189,3 +189,39 @@ def test_the_tools_of_an_agent_are_named(box: Box, noted: Memory, agent: str, to
     text = start(box, agent=agent)
     assert tools in text and "memory-recall skill" not in text
     assert "memory-recall skill" in start(box)
+
+
+def test_of_a_session_that_its_agent_keeps_nowhere_nothing_is_learned(box: Box, noted: Memory) -> None:
+    payload = {"session_id": "e", "turn_id": "t", "cwd": str(box.project), "last_assistant_message": "done"}
+    before = set(box.home.inbox.glob("*")) if box.home.inbox.exists() else set()
+    box.run("hook", "codex", "Stop", stdin=json.dumps({**payload, "transcript_path": None}))
+    assert set(box.home.inbox.glob("*")) == before
+    box.run("hook", "codex", "Stop", stdin=json.dumps({**payload, "transcript_path": "/nowhere/rollout.jsonl"}))
+    assert set(box.home.inbox.glob("*")) != before
+
+
+def test_a_session_that_says_that_it_is_ephemeral_is_passed_over(tmp_path) -> None:
+    from memsearch_engine.agents.codex import reader
+    from memsearch_engine.longterm.extract import unfit
+
+    file = tmp_path / "rollout-2026-03-02T09-00-00-66666666-6666-4666-8666-666666666666.jsonl"
+    for is_ephemeral in (False, True):
+        meta = {"id": "66666666-6666-4666-8666-666666666666", "cwd": "/p", "source": "exec", "ephemeral": is_ephemeral}
+        lines = [
+            {"timestamp": "2026-03-02T09:00:00Z", "type": "session_meta", "payload": meta},
+            {
+                "timestamp": "2026-03-02T09:00:01Z",
+                "type": "event_msg",
+                "payload": {"type": "user_message", "message": "write the parser"},
+            },
+            {
+                "timestamp": "2026-03-02T09:00:02Z",
+                "type": "event_msg",
+                "payload": {"type": "agent_message", "message": "it is written"},
+            },
+        ]
+        file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        where = reader.at(file)
+        assert where is not None
+        conversation = reader.open_session(where)
+        assert unfit(conversation, conversation.turns()) == ("an ephemeral session" if is_ephemeral else "")

@@ -173,7 +173,9 @@ def _answered(home: Home, agent: str, event: str, payload: dict[str, Any], start
         texts = _at_start(home, agent, payload, place, ready, start)
         output = _said("SessionStart", "\n\n".join(texts)) if texts else {}
         return output | ({"systemMessage": f"[memsearch] {problem}"} if (problem := _problem(home, ready)) else {})
-    if event in _FINISHING:
+    if (
+        event in _FINISHING and payload.get("transcript_path", "") is not None
+    ):  # null: the agent keeps nothing of this session
         _put(home, agent, event, payload, start)
         _start_service(home)
     return {}

@@ -249,7 +249,7 @@ def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
     if where is None:
         return age > _GIVE_UP_S, "the transcript is not there"
     conversation = open_session(where, keeper.home.offsets)
-    if conversation.parent:
+    if conversation.parent or conversation.is_ephemeral:
         return True, ""
     keeper.ledger.capturing(event.agent, event.at - _BEGAN_BEFORE_S)
     settled = age >= _SETTLE_S or event.event not in ("Stop", "StopFailure")

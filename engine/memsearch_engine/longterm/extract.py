@@ -319,6 +319,8 @@ def unfit(conversation: Conversation, turns: list[Turn]) -> str:
     """Why a session is no memory of its own; '' where it is."""
     if conversation.parent:
         return "a sub-agent's session"
+    if conversation.is_ephemeral:
+        return "an ephemeral session"
     if any(turn.is_ours for turn in turns):
         return "a summariser's session"
     return "" if turns else "nothing but greetings"

@@ -95,6 +95,7 @@ class JsonlConversation(Conversation):
         self.unknown = self._offsets.unknown
         self.session = self._offsets.facts.get("session") or where.session
         self.parent = self._offsets.facts.get("parent", "")
+        self.is_ephemeral = bool(self._offsets.facts.get("ephemeral"))
         self.version = self._offsets.facts.get("version", "")
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:

@@ -168,6 +168,7 @@ class Conversation(ABC):
     Attributes:
         ids: turn ids, oldest first.
         parent: the session that started this one as a sub-agent; such sessions are no memory of their own.
+        is_ephemeral: its agent marks it as one of which nothing is to stay.
         unknown: record kinds that the reader does not know, counted.
         aliases: other names of turns (of hooks, of older versions) -> their ids.
     """
@@ -179,6 +180,7 @@ class Conversation(ABC):
         self.session = where.session
         self.ids: list[str] = []
         self.parent = ""
+        self.is_ephemeral = False
         self.version = ""
         self.unknown: dict[str, int] = {}
         self.aliases: dict[str, str] = {}

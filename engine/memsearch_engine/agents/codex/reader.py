@@ -146,6 +146,8 @@ class _Scanner:
         if payload.get("thread_source") == "subagent" or (isinstance(source, dict) and "subagent" in source):
             parent = parent or _parent(source) or "unknown"
             self.facts["parent"] = parent
+        if payload.get("ephemeral") is True:
+            self.facts["ephemeral"] = "yes"
         self.facts["session"] = text_of(payload.get("id")) or text_of(payload.get("session_id"))
         self.facts["version"] = text_of(payload.get("cli_version"))
         self.facts["cwd"] = text_of(payload.get("cwd"))
