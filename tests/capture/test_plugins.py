@@ -544,3 +544,28 @@ def test_hooks_of_an_older_version_or_a_removed_one_are_named_mended_and_taken_o
     agents.ok("plugins", "uninstall", agent)
     left = {path: data for path, data in everything(agents).items() if not path.startswith(".memsearch")}
     assert left.keys() == before.keys() and not [path for path in left if b"hook " + agent.encode() in left[path]]
+
+
+@pytest.mark.parametrize("agent", ["claude-code", "codex", "openclaw", "qwen", "gemini"])
+def test_a_pipe_and_a_deep_table_in_the_place_of_settings_are_named(agents, agent):
+    names = {"codex": "hooks.json", "openclaw": "openclaw.json"}
+    file = agents.user / f".{agent.removesuffix('-code')}" / names.get(agent, "settings.json")
+    file.write_text('{"a":' * 2000 + "1" + "}" * 2000)
+    shown = agents.run("plugins", "status", agent)
+    refused = agents.run("plugins", "install", agent)
+    assert refused.code == 2 and file.name in refused.err and "Traceback" not in refused.err + shown.err
+    file.unlink()
+    os.mkfifo(file)
+    refused = agents.run("plugins", "install", agent)
+    assert refused.code == 3 and "no regular file" in refused.err
+    (state,) = agents.run("plugins", "status", agent, "--json").json["plugins"]  # where ours is not, few are looked at
+    assert not state["installed"] and all("no regular file" in text for text in state["problems"])
+
+
+def test_tables_that_were_made_for_ours_go_with_it(agents):
+    config = agents.user / ".openclaw" / "openclaw.json"
+    config.write_text('{"agents": {}}')
+    agents.ok("plugins", "install", "openclaw")
+    config.write_text(config.read_text().replace("{}", '{"mine": 1}', 1))
+    agents.ok("plugins", "uninstall", "openclaw")
+    assert json.loads(config.read_text()) == {"agents": {"mine": 1}}

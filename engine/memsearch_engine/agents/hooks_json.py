@@ -61,7 +61,7 @@ def json_table(path: Path, data: bytes | None, *, comments: bool = False) -> dic
             if not comments:
                 raise
             value = commented.parse(data.decode())
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise UsageError(
             f"{path} is not JSON that can be changed safely: {error}", "correct it, then try again"
         ) from error

@@ -11,6 +11,7 @@ import base64
 import contextlib
 import json
 import os
+import stat
 import tempfile
 import time
 from collections.abc import Callable
@@ -70,7 +71,14 @@ class Record(msgspec.Struct):
 def read(path: str | os.PathLike[str]) -> bytes | None:
     """The bytes of a file, None where there is none. Raises Unreachable where it can't be read."""
     try:
-        return Path(path).read_bytes()
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)  # a pipe would keep us
+        with open(fd, "rb") as file:
+            if not stat.S_ISREG(os.fstat(fd).st_mode):
+                raise Unreachable(f"{path} is no regular file", "nothing was changed")
+            data = file.read(_MAX_FILE + 1)
+        if len(data) > _MAX_FILE:
+            raise Unreachable(f"{path} is larger than {_MAX_FILE >> 20} MB", "nothing was changed")
+        return data
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -11,8 +11,9 @@ import msgspec
 from memsearch_engine.agents import registry
 from memsearch_engine.agents.installing import Installer, missing
 from memsearch_engine.agents.patches import Patch, apply, record, revert
+from memsearch_engine.capture import worker
 from memsearch_engine.capture.ledger import Ledger
-from memsearch_engine.errors import Conflict, UsageError
+from memsearch_engine.errors import Conflict, Unreachable, UsageError
 from memsearch_engine.home import Home
 
 
@@ -89,7 +90,7 @@ def install(
 
 
 def uninstall(home: Home, agent: str, *, dry_run: bool = False) -> list[Patch]:
-    """Put the agent's configuration back as it was."""
+    """Put the agent's configuration back as it was, and end its capture: what waits is dropped, what still comes is not taken."""
     kind = installer(agent)
     done = revert(home, agent, kind.strip, dry_run=dry_run)
     if not dry_run:
@@ -98,6 +99,7 @@ def uninstall(home: Home, agent: str, *, dry_run: bool = False) -> list[Patch]:
             ledger.capturing(agent, None)
         finally:
             ledger.close()
+        worker.drop_of(home, agent)
     return done
 
 
@@ -105,7 +107,7 @@ def status(home: Home, agent: str) -> Status:
     """How the plugin of *agent* stands; settings of its that can't be read are a problem of its own alone."""
     try:
         return _status(home, agent)
-    except UsageError as error:
+    except (UsageError, Unreachable) as error:
         kept = record(home, agent)
         program = shutil.which(registry.agent(agent).program) or ""
         return Status(

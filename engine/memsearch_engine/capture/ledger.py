@@ -41,6 +41,10 @@ CREATE TABLE IF NOT EXISTS unknown_records (
 """
 
 
+#: In place of a time in ``capturing``: the agent was uninstalled.
+_ENDED = -1.0
+
+
 class SeenTurn(msgspec.Struct, frozen=True):
     agent: str
     session: str
@@ -184,17 +188,28 @@ class Ledger:
             return db.execute("SELECT agent, kind, version, count FROM unknown_records ORDER BY 1, 2, 3").fetchall()
 
     def capturing(self, agent: str, since: float | None) -> None:
-        """Note since when an agent's turns are captured (the first word counts); None ends it."""
+        """Note since when an agent's turns are captured (the first time counts); None ends it, until it is called again."""
         with self._using() as db:
             if since is None:
-                db.execute("DELETE FROM capturing WHERE agent=?", (agent,))
+                db.execute("INSERT OR REPLACE INTO capturing (agent, since) VALUES (?,?)", (agent, _ENDED))
             else:
-                db.execute("INSERT OR IGNORE INTO capturing (agent, since) VALUES (?,?)", (agent, since))
+                db.execute(
+                    "INSERT INTO capturing (agent, since) VALUES (?,?) "
+                    "ON CONFLICT (agent) DO UPDATE SET since=excluded.since WHERE since < 0",
+                    (agent, since),
+                )
+
+    def is_capturing(self, agent: str, since: float) -> bool:
+        """Whether an agent's turns are captured. One that was never installed by us is from *since* on: it has a plug-in of
+        another source. One that was uninstalled is not, whatever it still sends."""
+        with self._using() as db:
+            db.execute("INSERT OR IGNORE INTO capturing (agent, since) VALUES (?,?)", (agent, since))
+            return bool(db.execute("SELECT since >= 0 FROM capturing WHERE agent=?", (agent,)).fetchone()[0])
 
     def captured_since(self) -> dict[str, float]:
         """agent -> since when its turns are captured."""
         with self._using() as db:
-            return dict(db.execute("SELECT agent, since FROM capturing").fetchall())
+            return dict(db.execute("SELECT agent, since FROM capturing WHERE since >= 0").fetchall())
 
     def remember_folder(self, agent: str, folder: str) -> None:
         """An agent's home as its own hook named it."""

@@ -197,6 +197,11 @@ def drop(home: Home, names: list[str]) -> int:
     return count
 
 
+def drop_of(home: Home, agent: str) -> int:
+    """Drop the waiting events of one agent, which was uninstalled. Returns how many."""
+    return drop(home, names) if (names := [os.path.basename(e.path) for e in events(home) if e.agent == agent]) else 0
+
+
 def _work(keeper: Keeper, outcome: Outcome) -> None:
     try:
         for event in events(keeper.home):
@@ -230,12 +235,28 @@ def _named(memsearch_dir: str) -> str:
     return os.path.join(os.path.realpath(os.path.expanduser(memsearch_dir)), "memory")
 
 
+def _has_plugin(agent: str, keeper: Keeper, since: float) -> bool:
+    """Whether an agent that was uninstalled has ours by a marketplace of its own now; then it is captured from *since* on."""
+    part = registry.part(agent, "installer")
+    try:
+        found = part is not None and bool(part.Installer().plugin())
+    except MemsearchError:
+        return False
+    if found:
+        keeper.ledger.capturing(agent, since)
+    return found
+
+
 def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
     age = time.time() - event.at
     if event.agent not in registry.names():
         return True, ""
     if event.agent_home:  # the service has another environment than the agent
         keeper.ledger.remember_folder(event.agent, event.agent_home)
+    since = max(0.0, event.at - _BEGAN_BEFORE_S)
+    is_ending = event.event != "SessionStart"
+    if is_ending and not keeper.ledger.is_capturing(event.agent, since) and not _has_plugin(event.agent, keeper, since):
+        return True, ""  # a session that was open when its agent was uninstalled still has our plug-in loaded
     if event.event == "SessionStart":
         _note_start(keeper.home, event)
         memory = _named(event.memsearch_dir) if event.memsearch_dir else home_of(event.cwd, keeper.home)
@@ -251,7 +272,6 @@ def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
     conversation = open_session(where, keeper.home.offsets)
     if conversation.parent or conversation.is_ephemeral:
         return True, ""
-    keeper.ledger.capturing(event.agent, event.at - _BEGAN_BEFORE_S)
     settled = age >= _SETTLE_S or event.event not in ("Stop", "StopFailure")
     known = outcomes(keeper, conversation)
     wanted = conversation.aliases.get(event.turn, event.turn)

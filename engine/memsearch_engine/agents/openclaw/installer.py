@@ -49,6 +49,11 @@ class Installer(installing.Installer):
         if isinstance(plugins, dict):
             if isinstance(plugins.get("entries"), dict):
                 plugins["entries"].pop("memsearch", None)
+                theirs = json_table(self.config, before, comments=True).get("plugins")
+                if not plugins["entries"] and not (isinstance(theirs, dict) and "entries" in theirs):
+                    del plugins["entries"]  # it was made for ours
+                if not plugins and theirs is None:
+                    del table["plugins"]
             if isinstance(plugins.get("allow"), list):
                 plugins["allow"] = [name for name in plugins["allow"] if name != "memsearch"]
         return json_like(table, now)
