@@ -21,6 +21,7 @@ from memsearch_engine.place import git_folder
 _MAX_S = 10.0
 _MAX_INDEX, _MAX_LINE = 256 * 1024 * 1024, 8192
 _ON_BRANCH = "ref: refs/heads/"
+_ELSEWHERE = ".invalid"  # a branch of no repository: the references are in a table (reftable)
 _LOOSE = ("HEAD", "config", "packed-refs", "shallow")
 
 
@@ -192,6 +193,22 @@ def user_name(common_dir: str) -> str:
     return ""
 
 
+def foreign_format(folder: str) -> str:
+    """In which format a repository keeps its references or objects, where that can't be read here: ``reftable``, ``sha256``; else ''."""
+    from dulwich.config import ConfigFile
+
+    try:
+        config = ConfigFile.from_file(io.BytesIO(inside.read(os.path.join(folder, "config"), inside.MAX_SETTINGS)))
+    except (OSError, ValueError):
+        return ""
+    for name, usual in ((b"refstorage", "files"), (b"objectformat", "sha1")):
+        with contextlib.suppress(KeyError):
+            found = config.get((b"extensions",), name).decode("utf-8", "replace").lower()
+            if found != usual:
+                return found
+    return ""
+
+
 def shallow(folder: str) -> set[bytes]:
     try:
         return set(inside.read(os.path.join(folder, "shallow"), inside.MAX_SETTINGS).split())
@@ -223,7 +240,8 @@ def current_branch(folder: str) -> str:
         head = inside.read(os.path.join(git, "HEAD"), _MAX_LINE).decode("utf-8", "replace").strip() if git else ""
     except OSError:
         return ""
-    return head.removeprefix(_ON_BRANCH) if head.startswith(_ON_BRANCH) else ""
+    name = head.removeprefix(_ON_BRANCH) if head.startswith(_ON_BRANCH) else ""
+    return "" if name == _ELSEWHERE else name
 
 
 def head_of(common_dir: str) -> str:
@@ -233,7 +251,7 @@ def head_of(common_dir: str) -> str:
         if not head.startswith("ref: "):
             return head
         name = head.removeprefix("ref: ")
-        if ".." in name or not name.startswith("refs/"):
+        if ".." in name or name.endswith(f"/{_ELSEWHERE}") or not name.startswith("refs/"):
             return ""
         try:
             return inside.read(os.path.join(common_dir, name), _MAX_LINE).decode("ascii", "replace").strip()

@@ -201,3 +201,10 @@ def commit(remote: Path, work: Path, files: dict[str, bytes]) -> None:
         (work / name).write_bytes(data)
     for command in (["add", "."], ["commit", "-qm", "x"], ["push", "-q"]):
         subprocess.run([*who, "-C", str(work), *command], check=True)
+
+
+def test_only_lower_case_endings_are_notes_of_a_remote():
+    from memsearch_engine.sync.layout import is_note
+
+    assert is_note("2026-11-20.md") and is_note("topics/a.markdown")
+    assert not is_note("2026-11-20.MD") and not is_note("2026-11-20.Md") and not is_note("topics/a.MarkDown")

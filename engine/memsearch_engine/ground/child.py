@@ -61,6 +61,8 @@ def answer(asked: Asked, report: Any) -> GroundAnswer:
     ]
     if not repository.is_ours(asked.common_dir):
         return _nothing(asked, found, "the repository is another user's, or holds more than files")
+    if other := repository.foreign_format(asked.common_dir):
+        return _nothing(asked, found, f"its references or objects are kept as {other}, which can't be read here")
     store: Any = DiskObjectStore(os.path.join(asked.common_dir, "objects"))
     past = Past(store, Path(asked.database))
     try:

@@ -56,9 +56,10 @@ def travels(name: str) -> bool:
 
 
 def is_note(name: str) -> bool:
-    """Whether a path that somebody else has written is one of a note, below its folder."""
+    """Whether a path that somebody else has written is one of a note, below its folder. ``.MD`` is none: where file names have no case
+    it would be another note's file."""
     parts = name.split("/")
-    return name.lower().endswith(MARKDOWN) and all(
+    return name.endswith(MARKDOWN) and all(
         0 < len(part) < 200 and part.isprintable() and part[0] != "." for part in parts
     )
 
