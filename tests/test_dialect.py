@@ -102,6 +102,7 @@ def test_its_object_of_settings_and_a_key_in_the_project(box):
     assert box.run("config", "set", "milvus.uri", "http://x", "--project").code == 2
 
 
+@pytest.mark.slow
 def test_its_flags_are_accepted_and_say_when_they_have_no_effect(box):
     box.fill()
     box.index()
@@ -198,6 +199,7 @@ def test_its_hooks_write_the_notes_themselves_until_a_model_is_named(box, key):
     assert nested["plugins"]["codex"]["summarize"]["provider"] == "native"
 
 
+@pytest.mark.slow
 def test_summarize_asks_the_model_that_is_named_and_prints_bullets(box):
     model = MockModel(lambda request: "- User asked for a fix\n- Agent fixed it")
     secret = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
@@ -275,6 +277,7 @@ def test_its_upgrade_hint_is_warned_of(box):
     assert told.code == 5 and "pip install --upgrade memsearch" in told.out
 
 
+@pytest.mark.slow
 def test_its_drafts_of_skills_are_told_at_a_session_s_start(box):
     """The one call of its plugins at each start; drafting and installing are not done here."""
     assert box.ok("skills", "status", "--hint").out == ""

@@ -434,6 +434,7 @@ def test_the_project_option_is_not_ignored(shared_box, args):
 # -- writing ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_add_json_stdin_and_day(box):
     first = box.ok("add", "Staging runs Postgres 16", "--json").json
     assert first["schema_version"] == 1 and first["entry_id"] and first["source"].startswith(str(box.memory))
@@ -540,6 +541,7 @@ def test_config_set_and_get(box):
     assert "sk-secret" not in box.ok("config", "list").out + box.ok("config", "get", "embedding.api_key").out
 
 
+@pytest.mark.slow
 def test_the_setting_top_k_is_used(box):
     """`search.top_k` is a setting, so `search` without -k obeys it."""
     for n in range(6):

@@ -7,6 +7,7 @@ import tomllib
 from pathlib import Path
 
 import pexpect
+import pytest
 
 
 def asked(box, *answers: str, interrupt: bool = False) -> tuple[int, str]:
@@ -95,6 +96,7 @@ def test_without_a_terminal_the_other_way_is_named(box):
     assert done.code == 2 and "config set KEY VALUE" in done.err
 
 
+@pytest.mark.slow
 def test_a_model_that_nothing_describes_is_said_at_once(box):
     done = box.ok("config", "set", "longterm.extract.provider", "lokal", "--json")
     assert done.json["warnings"] == ["`longterm.extract.provider` is 'lokal', and there is no `llm.providers.lokal`"]

@@ -68,6 +68,7 @@ def killed_at(folder: Path, last: int, monkeypatch: pytest.MonkeyPatch) -> None:
     desk.whole()
 
 
+@pytest.mark.slow
 def test_killed_at_some_steps_nothing_is_lost_or_doubled(tmp_path, monkeypatch):
     total = steps(tmp_path)
     assert total > 20

@@ -60,6 +60,7 @@ def test_a_command_lists_what_is_stale_and_says_what_to_do(box, memory):
     assert box.run("verify", "--holds").code == 2
 
 
+@pytest.mark.slow
 def test_searches_know_it(box, memory):
     gone, moved, fresh = reversed([note.id for note in memory.entries()])
     box.ok("verify")
@@ -87,6 +88,7 @@ def test_what_is_gone_comes_later(box, repo, memory):
     assert any(reason.startswith("what it names is gone") for reason in gone.reasons)
 
 
+@pytest.mark.slow
 def test_the_owners_word_is_carried_out_and_taken_back(box, memory):
     gone, moved, _ = reversed([note.id for note in memory.entries()])
     ground = Ground(memory)
@@ -221,6 +223,7 @@ def test_a_branchs_name_is_no_text(box, repo, tmp_path):
     assert current_branch(str(box.project)) == "main" and current_branch(str(place)) == ""
 
 
+@pytest.mark.slow
 def test_of_one_that_is_named_the_reason_is_said(box, memory):
     gone, moved, _ = reversed([note.id for note in memory.entries()])
     assert "was removed" in box.ok("verify", gone).out

@@ -17,6 +17,7 @@ from tests.conftest import until
 # -- as a user sees it ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_moves_and_renames_embed_nothing_a_line_embeds_one(box):
     box.fill()
     box.index()

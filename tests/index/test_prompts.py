@@ -83,6 +83,7 @@ def test_a_note_is_found_by_the_words_of_its_prompt_which_are_no_part_of_it(box)
     assert "crowd" in box.ok("why-not", "crowded shop", hit["entry_id"], "--json").json["shared"]
 
 
+@pytest.mark.slow
 def test_the_old_vector_serves_until_the_new_one_is_made(box):
     said = Said(
         "claude-code", "5e551011-0000-4000-8000-00000000000a", "5e551011-0000-4000-8000-00000000000b", *_words()
@@ -124,6 +125,7 @@ def test_a_deleted_notes_prompt_goes_with_it_and_the_setting_keeps_it_out(box):
     assert catalog_rows(box) == []
 
 
+@pytest.mark.slow
 def test_a_catalog_from_before_prompts_is_kept_and_gets_them(box):
     said = claude_says(box)
     box.write("2026-11-20", NOTE.format(agent=said.agent, session=said.session, turn=said.turn))

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 
+import pytest
 from memsearch_engine.longterm import review
 from memsearch_engine.longterm.store import SessionMemories
 
@@ -26,6 +27,7 @@ print(msgspec.json.encode(report).decode())
 """
 
 
+@pytest.mark.slow
 def test_ten_processes_read_each_session_once_and_consolidate_once(desk):
     for n in range(6):
         desk.teaches(f"word{n}", f"(project) Fact number {n}")

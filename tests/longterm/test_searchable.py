@@ -71,6 +71,7 @@ def test_a_remembered_fact_is_found_opened_and_its_words_are_known(box: Box, oth
     assert len([text for text in hits(box, "British spelling", None, "--all") if "British" in text]) == 1
 
 
+@pytest.mark.slow
 def test_what_was_accepted_is_found_where_it_belongs_with_no_citation_in_it(box: Box, other: Path):
     box.index()
     accepted(
@@ -133,6 +134,7 @@ def test_what_is_forgotten_is_gone_from_the_files_at_once_and_from_searches(box:
     assert any("6543" in path.read_text() for path in box.home.longterm_search.rglob("*.md"))
 
 
+@pytest.mark.slow
 def test_it_is_no_note_that_could_be_edited_marked_or_deleted(box: Box, other: Path):
     box.ok("remember", "Staging's Postgres answers on port 6543")
     found(box, "kind:fact 6543", "6543")

@@ -45,6 +45,7 @@ def kept(box: Box) -> list[str]:
         db.close()
 
 
+@pytest.mark.slow
 def test_what_was_reworded_is_found_as_it_stood(box: Box):
     box.fill()
     says(box, OLD, days_ago=9)

@@ -130,6 +130,7 @@ def test_notes_are_written_and_facts_remembered_without_secrets(full):
     assert "Tuesdays" in full.ok("context", "codex").out
 
 
+@pytest.mark.slow
 def test_the_person_is_asked_before_a_note_goes_and_a_client_that_can_not_ask_is_refused(full):
     (name,) = [e["entry_id"] for e in full.ok("entries", "--json").json["entries"] if "Redis" in e["content"]]
 

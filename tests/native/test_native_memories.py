@@ -363,6 +363,7 @@ def test_what_says_otherwise(text, note, otherwise):
     assert chains.says_otherwise(text, note) == otherwise
 
 
+@pytest.mark.slow
 def test_taking_it_twice_at_once_makes_one_note(box: Box, auto: Path):
     (auto / "MEMORY.md").write_text("- only once\n")
     (section,) = listed(box)["MEMORY.md"]["sections"]
@@ -373,6 +374,7 @@ def test_taking_it_twice_at_once_makes_one_note(box: Box, auto: Path):
     assert sum("only once" in entry["content"] for entry in box.ok("entries", "--json").json["entries"]) == 1
 
 
+@pytest.mark.slow
 def test_what_was_taken_is_known_by_project(box: Box):
     (box.user / ".claude").mkdir(exist_ok=True)
     (box.user / ".claude" / "CLAUDE.md").write_text("- everywhere the same\n")
@@ -386,6 +388,7 @@ def test_what_was_taken_is_known_by_project(box: Box):
     assert [s["note"] for memory in there for s in memory["sections"]] == [""]
 
 
+@pytest.mark.slow
 def test_their_words_are_no_notes_words(box: Box):
     box.fill()
     (box.project / "AGENTS.md").write_text("- Jenkins builds it, with a salary\n")
@@ -397,6 +400,7 @@ def test_their_words_are_no_notes_words(box: Box):
     assert box.run("search", "kind:native jenkns", "--json").json["corrected"]
 
 
+@pytest.mark.slow
 def test_a_part_that_is_not_loaded_and_a_hits_own_id(box: Box, auto: Path):
     (auto / "MEMORY.md").write_text("```\n" + "a line of it\n" * 400 + "```\n")
     assert listed(box)["MEMORY.md"]["sections"][0]["unread_by"] == ["claude-code"]
@@ -417,6 +421,7 @@ def test_common_words_name_no_file_and_a_name_in_brackets_does(box: Box, auto: P
     assert {name for name, memory in found.items() if memory["orphaned"]} == {"item.md", "hook.md"}
 
 
+@pytest.mark.slow
 def test_text_of_theirs_stays_text(box: Box, auto: Path):
     (auto / "MEMORY.md").write_text(
         "- x <!-- id:aaaaaaaaaaaa --> \x1b[31mred\u202e [bold]b[/]\n## \x1b]0;t\x07 head <!-- pin -->\n- y\n"

@@ -123,6 +123,7 @@ def indexed(box: Box, *sure: float) -> tuple[Memory, list[str]]:
     return memory, ids
 
 
+@pytest.mark.slow
 def test_only_what_is_likely_and_not_clear_waits_newest_first(box: Box):
     memory, ids = indexed(box, 0.35, 0.5, 0.89, 0.95)
     assert [pair.newer.entry_id for pair in memory.amendments()] == [ids[3], ids[2]]
@@ -151,6 +152,7 @@ def test_in_review_a_word_is_given_and_taken_back(box: Box):
     assert not memory.amendments(ids[0])[0].holds
 
 
+@pytest.mark.slow
 def test_a_pair_that_only_the_owner_sees_is_shown_too(box: Box):
     memory, ids = indexed(box, 0.7)
     box.write("2026-03-09", "# 2026-03-09\n\n### 10:00\n- Entirely different words\n")
@@ -165,6 +167,7 @@ def test_a_pair_that_only_the_owner_sees_is_shown_too(box: Box):
 # -- where it is kept ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_catalog_from_before_gets_the_tables_and_no_reader_fails(box: Box):
     box.fill()
     box.index()

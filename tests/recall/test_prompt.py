@@ -343,6 +343,7 @@ def test_what_nobody_waited_for_was_not_told(box: Box):
     assert len(receipts(box, "s")) == 1
 
 
+@pytest.mark.slow
 def test_what_was_told_at_the_start_is_not_told_again_at_the_first_prompt(box: Box):
     box.home.ensure().config.write_text(PATIENT)
     furnish(box, RETURNS)  # on the newest day

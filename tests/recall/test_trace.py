@@ -10,6 +10,7 @@ from tests.recall.corpus import case, furnish
 RETURNS, RECONCILED = case("data", "data-05"), case("data", "data-11")
 
 
+@pytest.mark.slow
 def test_a_matter_is_told_in_order_with_what_amends_what(box: Box):
     furnish(box, RETURNS, RECONCILED)
     found = box.ok("trace", "reconciliation", "method", "of", "shops", "and", "regions", "--json").json
@@ -21,6 +22,7 @@ def test_a_matter_is_told_in_order_with_what_amends_what(box: Box):
     assert shown.index("MinT") < shown.index(f"amends {older['entry_id']} of 2026-02-13") < shown.index("bottom-up")
 
 
+@pytest.mark.slow
 def test_what_nothing_amends_stands_alone_and_nothing_is_found_where_nothing_is(box: Box):
     furnish(box, RETURNS)
     alone = box.ok("trace", "returned items with negative quantity")

@@ -22,6 +22,8 @@ from tests.evaluation import sessions
 from tests.evaluation.recall import chats
 from tests.evaluation.recall.imported import world
 
+pytestmark = pytest.mark.slow  # its talks take half a minute to index
+
 CHARGE = "At what state of charge should a robot with a tired battery pack head for the dock, compared with one whose pack is fine?"
 LOGS = "For how many days do the dispatcher's debug logs stay on the box, and from when on are they zipped?"
 STOCK = "Who does the recount after a stock difference, and how are differences on Brixley goods treated?"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from memsearch_engine import Memory
 
 
@@ -23,6 +24,7 @@ def test_one_letter_gives_the_notes_indexed_last_that_begin_a_word_with_it(box):
         memory.close()
 
 
+@pytest.mark.slow
 def test_words_that_no_note_has_are_named(box):
     box.write(
         "2026-01-01", "### 10:00\n- The orders service keeps its sessions in Redis, maxRetries 5, by fetchUsers.\n"

@@ -27,6 +27,7 @@ QUERY = st.lists(PIECE, max_size=10).map(" ".join)
 
 @settings(max_examples=500, deadline=None)
 @given(QUERY)
+@pytest.mark.slow
 def test_parse_never_raises(raw):
     query = parse(raw, TODAY)
     assert query.raw == raw

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 
+import pytest
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.index.catalog import Catalog
@@ -56,6 +57,7 @@ def test_an_index_that_is_being_built_anew_is_behind(box):
     assert behind(box)  # also where the service is killed meanwhile
 
 
+@pytest.mark.slow
 def test_what_was_written_while_no_service_ran_is_found_by_the_first_search(box):
     box.write("2026-03-01", "# 2026-03-01\n\n### 10:00\n- Deploys go out on Tuesdays\n")
     box.write("2026-03-02", "# 2026-03-02\n\n### 10:00\n- Deploys are announced by mail\n")

@@ -79,6 +79,7 @@ def test_it_is_detached_from_who_started_it(box):
         assert os.readlink(f"/proc/{process.pid}/fd/{number}") == "/dev/null"
 
 
+@pytest.mark.slow
 def test_ten_launched_at_once_are_one(box):
     """Ten clients that find no service each launch one; one of them stays."""
     box.home.ensure()
@@ -504,6 +505,7 @@ def test_a_reset_is_not_taken_for_a_look_that_waits_already(box, monkeypatch):
         engine.close()
 
 
+@pytest.mark.slow
 def test_a_forgotten_project_is_neither_watched_nor_searched_until_somebody_works_there(box):
     box.fill()
     old = box.other_project("old", "website")

@@ -71,6 +71,7 @@ def test_a_note_goes_through_a_pull_request_to_the_other_s_search_and_sessions(b
     assert ben.run("trust", "review", "--json").json["held"] == []
 
 
+@pytest.mark.slow
 def test_what_git_would_pass_over_is_said(boxes: tuple[Box, Box]):
     ana, _ = boxes
     note = ana.ok("add", "Deploys are frozen on Fridays", "--json").json["entry_id"]
@@ -103,6 +104,7 @@ def test_many_by_filter_under_a_name_and_with_a_day(boxes: tuple[Box, Box]):
     assert ana.run("share", "nowhere1").code == 1
 
 
+@pytest.mark.slow
 def test_a_pack_by_hand(boxes: tuple[Box, Box], tmp_path: Path):
     ana, ben = boxes
     note = ana.ok("add", "Staging runs Postgres 16", "--json").json["entry_id"]

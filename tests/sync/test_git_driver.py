@@ -111,6 +111,7 @@ def test_every_way_of_git_keeps_both_notes_under_their_own_headings(repo: Repo, 
     assert {entry.session for entry in parse(text.encode(), DAY).entries} == {"a", "b", "c"}
 
 
+@pytest.mark.slow
 def test_a_note_that_was_changed_on_both_branches_is_decided_later(repo: Repo):
     box = repo.box
     repo.git("checkout", "-qb", "side")

@@ -170,6 +170,7 @@ def test_a_secret_blocks_the_push_and_nothing_else(machines: tuple[Machine, Mach
     assert one.files() == two.files()
 
 
+@pytest.mark.slow
 def test_a_folder_that_is_gone_deletes_nothing_elsewhere(machines: tuple[Machine, Machine]):
     one, two = machines
     for i in range(15):
@@ -420,7 +421,7 @@ def interrupt(patch, what: str, words: Words) -> None:
     patch.setattr(owner, name, killed)
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 6))])
 def test_three_machines_converge_whatever_is_killed(tmp_path: Path, monkeypatch, seed: int):
     random_rounds(tmp_path, monkeypatch, seed, 60, encrypt=seed == 5)
 

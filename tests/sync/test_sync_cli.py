@@ -122,6 +122,7 @@ def test_a_folder_without_git_is_attached_by_its_owner(tmp_path: Path):
         launch.stop(box.home)
 
 
+@pytest.mark.slow
 def test_an_encrypted_remote_is_begun_with_a_key_and_joined_with_its_copy(boxes: tuple[Box, Box], tmp_path: Path):
     one, two = boxes
     remote = tmp_path / "remote.git"

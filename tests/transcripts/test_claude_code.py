@@ -31,6 +31,7 @@ def test_a_half_written_last_line_waits_and_rubbish_is_counted(tmp_path):
 
 @settings(max_examples=300, deadline=None)
 @given(data=st.data())
+@pytest.mark.slow
 def test_no_shape_of_line_is_fatal(tmp_path_factory, data):
     json_value = st.recursive(
         st.none() | st.booleans() | st.integers() | st.text(max_size=20),

@@ -415,6 +415,7 @@ def test_no_shape_of_row_is_fatal(tmp_path_factory, messages):
 
 @settings(max_examples=300, deadline=None)
 @given(path=st.text(max_size=60), session=st.text(max_size=40), turn=st.text(max_size=20))
+@pytest.mark.slow
 def test_no_anchor_leads_out_of_the_agents_folders(tmp_path_factory, path, session, turn):
     base = tmp_path_factory.mktemp("a")
     folders = AgentFolders({agent: [base / agent] for agent in registry.names()})
@@ -724,6 +725,7 @@ def test_no_shape_of_a_folder_of_chunks_is_fatal(tmp_path_factory, entries, mani
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(lines=st.lists(_PI_LINE | _COPILOT_LINE | _KIMI_LINE, max_size=8))
+@pytest.mark.slow
 def test_no_value_of_an_event_is_fatal(tmp_path_factory, lines):
     file = tmp_path_factory.mktemp("fuzz") / "events.jsonl"
     file.write_text("\n".join(json.dumps(line) for line in lines), encoding="utf-8")

@@ -28,6 +28,7 @@ sys.addaudithook(deny)
 """
 
 
+@pytest.mark.slow
 def test_everything_that_needs_no_network_works_with_the_network_denied(box, tmp_path):
     (tmp_path / "deny").mkdir()
     (tmp_path / "deny" / "sitecustomize.py").write_text(_DENIED)

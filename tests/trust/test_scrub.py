@@ -276,6 +276,7 @@ def test_a_write_that_fails_tears_nothing(box, monkeypatch):
     assert (box.home.longterm / "MEMORY.md").read_text() == text
 
 
+@pytest.mark.slow
 def test_a_project_is_looked_at_for_aiders_file_alone(box: Box):
     """Aider writes into the project itself, which is no folder of its: the project's own files are not ours to list."""
     box.fill()

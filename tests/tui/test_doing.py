@@ -182,6 +182,7 @@ def test_a_fact_is_remembered_from_a_note_and_forgotten_by_its_words(world):
 # -- changes --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_what_was_changed_is_listed_with_its_difference_and_brought_back(world):
     app = world.app()
 

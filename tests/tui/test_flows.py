@@ -81,6 +81,7 @@ def test_it_opens_on_the_newest_note_and_walks_down_and_back(world):
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_words_answer_while_typing_and_escape_restores_the_place(world):
     app = world.app()
 
@@ -166,6 +167,7 @@ def test_keys_that_come_at_once_are_text_too(world):
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_a_click_takes_the_row_under_the_pointer_and_a_second_one_opens_it(world):
     app = world.app()
 
@@ -385,7 +387,11 @@ def test_chinese_and_filters(world):
         ["slash", *"ttl", "enter", "enter", "enter", "m", "e"],
     ],
 )
-@pytest.mark.parametrize("size", [(80, 24), (120, 40), (200, 60)], ids=str)
+@pytest.mark.parametrize(
+    "size",
+    [pytest.param((80, 24), marks=pytest.mark.slow), (120, 40), pytest.param((200, 60), marks=pytest.mark.slow)],
+    ids=str,
+)
 def test_what_is_typed_right_after_e_goes_into_the_note(world, size, way, monkeypatch):
     monkeypatch.setattr(
         aside, "SHOWN_AFTER_S", 10.0
@@ -568,6 +574,7 @@ def test_pin_and_why_and_help_and_health_without_a_service(world, monkeypatch):
     drive(app, steps)
 
 
+@pytest.mark.slow
 def test_beside_a_note_stand_its_matter_and_the_turns_that_wrote_to_its_files(world):
     journal = Journal(world.home)
     actions = Actions(world.home)

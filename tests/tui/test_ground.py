@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from memsearch_engine import Ground, Memory
 
 from memsearch_tui.app import MemsearchApp
@@ -44,6 +45,7 @@ async def until(pilot, done) -> None:
     raise AssertionError("it did not come")
 
 
+@pytest.mark.slow
 def test_signs_the_note_and_what_can_be_said_of_it(box: Box):
     memory = stale(box)
     app = MemsearchApp(Library(memory), live=False)
@@ -67,6 +69,7 @@ def test_signs_the_note_and_what_can_be_said_of_it(box: Box):
     asyncio.run(steps())
 
 
+@pytest.mark.slow
 def test_review_offers_overtaken_still_true_and_the_new_path(box: Box):
     memory = stale(box)
     found = {case.yes: case for case in cases(memory) if case.kind == "stale"}
@@ -90,6 +93,7 @@ def test_review_offers_overtaken_still_true_and_the_new_path(box: Box):
     asyncio.run(steps())
 
 
+@pytest.mark.slow
 def test_the_slider_answers_as_of_each_day_and_is_taken_back(box: Box):
     memory = Memory(box.project, home=box.home)
     gone = memory.add("The gateway speaks HTTP/2", day="2026-02-01", time="10:00")

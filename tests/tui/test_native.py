@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
+import pytest
 from memsearch_engine import Memory
 
 from memsearch_tui.app import MemsearchApp
@@ -11,6 +12,7 @@ from memsearch_tui.library import Library
 from tests.conftest import Box
 
 
+@pytest.mark.slow
 def test_what_was_taken_is_marked_at_once_and_is_not_taken_again(box: Box, monkeypatch):
     monkeypatch.setenv("HOME", str(box.user))
     monkeypatch.chdir(box.project)

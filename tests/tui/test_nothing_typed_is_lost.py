@@ -73,6 +73,7 @@ def outside(monkeypatch):
     return first
 
 
+@pytest.mark.slow
 def test_a_save_that_ends_late_leaves_another_editor_alone(world):
     app = world.app()
 
