@@ -68,8 +68,22 @@ def _forget_untold(db: sqlite3.Connection) -> None:
         db.execute("DELETE FROM injected_texts WHERE id NOT IN (SELECT text_id FROM injections)")
 
 
+def _begin_states(db: sqlite3.Connection) -> None:
+    """The tables of the owner's decisions (``journal.origin``). Folders that are known by now are read once for them."""
+    db.execute(
+        "CREATE TABLE IF NOT EXISTS origin_states (hash BLOB NOT NULL, day INTEGER NOT NULL, id BLOB NOT NULL,"
+        " verdict INTEGER NOT NULL, key BLOB, PRIMARY KEY (hash, day)) WITHOUT ROWID"
+    )
+    db.execute("CREATE INDEX IF NOT EXISTS origin_states_id ON origin_states (id)")
+    db.execute("CREATE INDEX IF NOT EXISTS origin_states_key ON origin_states (key) WHERE key IS NOT NULL")
+    db.execute("CREATE TABLE IF NOT EXISTS origin_unread (memory TEXT PRIMARY KEY) WITHOUT ROWID")
+    db.execute("INSERT OR IGNORE INTO origin_unread (memory) SELECT memory FROM origin_folders")
+    if "project_paths" in tables_of(db):
+        db.execute("INSERT OR IGNORE INTO origin_unread (memory) SELECT memory FROM project_paths")
+
+
 #: Of all rooms' tables, in the order in which the layouts came. Rooms make their own tables (``CREATE … IF NOT EXISTS``) after it.
-_STEPS = (_begin_origin, _drop_proposals, _forget_untold)
+_STEPS = (_begin_origin, _drop_proposals, _forget_untold, _begin_states)
 
 
 @contextlib.contextmanager

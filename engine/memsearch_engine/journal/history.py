@@ -293,6 +293,12 @@ class History:
         )
         return any(change.op == "delete" for change in last)
 
+    def owners(self, memory: str) -> list[Change]:
+        """All changes of entries of a memory folder that have their images, as they were made; what was taken back comes first."""
+        return self._select(
+            "memory=? AND state IN ('done','undone') AND op<>'sync' ORDER BY state='done', seq", (memory,)
+        )
+
     def replaced_here(self, entry_id: str) -> list[bytes]:
         """What an entry was before changes that the owner made on this machine."""
         return [

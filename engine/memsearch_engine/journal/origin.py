@@ -3,6 +3,11 @@
 Agents are told unasked only what this home wrote itself or its owner has released. That is known here, by content, in
 ``state.db``: a mark in a file may have been written by anybody, and so may a file in a folder that was the owner's yesterday. What
 he typed into a file with another program waits like the rest, for one word of his.
+
+What the owner decides about a note (to quarantine, supersede, edit or delete it) is recorded here, too, and not in the file alone: of each
+text that this home knows, the day on which it belongs, and whether a later decision replaced it. A file that contradicts this, since it
+was reverted, merged badly or checked out from an older branch, is shown and injected nowhere until the owner has answered once. Only what
+this program does changes a decision: a change of a file by another program never does.
 """
 
 from __future__ import annotations
@@ -10,19 +15,38 @@ from __future__ import annotations
 import sqlite3
 import threading
 import time
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
+from datetime import date
+from enum import IntEnum
+from pathlib import Path
+from typing import Any
 
 from memsearch_engine import freshness
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
 from memsearch_engine.journal import shared
-from memsearch_engine.journal.files import list_files, read_day
+from memsearch_engine.journal.files import day_of, list_files, read_day
+from memsearch_engine.journal.history import History
 from memsearch_engine.journal.model import RELEASED, Entry
+from memsearch_engine.journal.parse import parse
+from memsearch_engine.migrate import transaction
 from memsearch_engine.place import author_of
 from memsearch_engine.state import complaining, connect
 
 #: How a note came to be: what capture wrote may be brought up to date as its turn grows.
 CAPTURED = "captured"
+#: How the text of a turn is known, which is no entry.
+_BODY = "body"
+
+
+class Verdict(IntEnum):
+    """What the owner has decided of a text on a day. ``MOVED`` is never stored: the text is known, on other days alone."""
+
+    ACCEPTED = 0
+    REPLACED = 1
+    REFUSED = 2
+    MOVED = 3
+
 
 
 def key_of(raw: bytes) -> str:
@@ -62,7 +86,7 @@ class Origin:
             freshness.changed(self.home)
 
     def take_back(self, raws: Iterable[bytes]) -> None:
-        """Know these entries no more: what was released waits again. Raises Unreachable."""
+        """Forget these entries: what was released waits again. Raises Unreachable."""
         rows = [(key_of(raw),) for raw in raws]
         with self._lock, complaining(self.home):
             self._db().executemany("DELETE FROM origin_notes WHERE key=?", rows)
@@ -78,9 +102,16 @@ class Origin:
     def trust(self, memory: str) -> int:
         """The owner's word for a folder and what is shared beside it: all that stands there now is his; what reads like an order waits all
         the same. Returns how many notes."""
-        found = [entry for file in shared.list_notes(memory).files for entry in _entries(file.path)]
-        self.adopt(key_of(entry.raw) for entry in found)  # how one came that is known already stays known
-        return len(found)
+        found = {file.path: _entries(file.path) for file in shared.list_notes(memory).files}
+        self.take_over(found)
+        return sum(map(len, found.values()))
+
+    def take_over(self, found: dict[str, list[Entry]]) -> None:
+        """The owner's word for entries of files as they stand. What was known before stays as it was decided. Raises Unreachable."""
+        for path, entries in found.items():
+            known = self._known(entries)
+            self.stands(day_of(path), [entry for entry in entries if key_of(entry.raw) not in known])
+        self.adopt(key_of(entry.raw) for entries in found.values() for entry in entries)
 
     # -- asking ---------------------------------------------------------------------------------------------
 
@@ -92,8 +123,9 @@ class Origin:
         found = [entry for entry in entries if key_of(entry.raw) not in known]
         if found and author_of(path) and shared.is_in(path, memory):
             let_in = shared.committed(path, memory)
-            found = [entry for entry in found if shared.with_lf(entry.raw) not in let_in]
-        return {entry.id for entry in found}
+            decided = self._decided_ids(found)  # another text of a note that the owner decided about waits for him
+            found = [entry for entry in found if shared.with_lf(entry.raw) not in let_in or entry.id in decided]
+        return {entry.id for entry in found} | self.contradicting(entries, day_of(path)).keys()
 
     def released(self, entries: list[Entry]) -> set[str]:
         """Ids of the entries that the owner released as they stand, whatever they say."""
@@ -102,7 +134,7 @@ class Origin:
 
     def saw(self, body: str) -> None:
         """Note that capture has made this of a turn: what it makes later is compared with it."""
-        self.wrote([body.encode("utf-8", "replace")], "body")
+        self.wrote([body.encode("utf-8", "replace")], _BODY)
 
     def has_seen(self, body: str) -> bool:
         with self._lock, complaining(self.home):
@@ -128,11 +160,140 @@ class Origin:
             return self._db().execute("SELECT 1 FROM origin_notes WHERE key=?", (key_of(raw),)).fetchone() is not None
 
     def known_keys(self, keys: Iterable[str]) -> set[str]:
-        """Those of *keys* (``key_of``) that this home wrote or released."""
-        return set(self._how(list(keys)))
+        """Those of *keys* (``key_of``) that this home wrote or released, and that no decision replaced."""
+        names = [key for key, how in self._how(list(keys)).items() if how != _BODY]
+        blobs = [blob for key in names if (blob := _blob(key))]
+        return set(names) - {found.hex() for (found,) in self._select("key FROM origin_states WHERE key", blobs)}
 
-    def _known(self, entries: list[Entry]) -> dict[str, str]:
-        return self._how([key_of(entry.raw) for entry in entries])
+    # -- decisions ------------------------------------------------------------------------------------------
+
+    def decided(
+        self,
+        day: str,
+        before: Sequence[Entry],
+        after: Sequence[Entry],
+        *,
+        replaces: bool = True,
+        clears: bool = True,
+        strange: Collection[str] = (),
+    ) -> None:
+        """Record what a change of ours made of the entries of a file of *day* ('' for none). Raises Unreachable.
+
+        Args:
+            replaces: what is gone is gone by the owner's decision: were it back, he is asked.
+            clears: the new text is the owner's decision; else it contradicts one if the text before it did.
+            strange: keys (``key_of``) of texts that another machine does not vouch for: no decision.
+        """
+        old, new = {entry.hash for entry in before}, {entry.hash for entry in after}
+        doubted = {entry.id for entry in after if strange and key_of(entry.raw) in strange}
+        gone = [entry for entry in before if entry.hash not in new and entry.id not in doubted]
+        added = [entry for entry in after if entry.hash not in old and entry.id not in doubted]
+        wrong = set() if clears else self.contradicting(gone, day).keys()
+        rows = [(entry, Verdict.REPLACED) for entry in gone] if replaces else []
+        rows += [(entry, Verdict.REPLACED if entry.id in wrong else Verdict.ACCEPTED) for entry in added]
+        self._record(day, rows, anew=replaces or clears)
+
+    def stands(self, day: str, entries: Iterable[Entry]) -> None:
+        """Record on which day texts of this home belong, as far as nothing is known of them. Raises Unreachable."""
+        self._record(day, [(entry, Verdict.ACCEPTED) for entry in entries], anew=False)
+
+    def answer(self, day: str, entry: Entry, accepted: bool) -> None:
+        """The owner's answer about a text that contradicts a decision of his: the file is right, or the decision holds. Raises
+        Unreachable."""
+        self._record(day, [(entry, Verdict.ACCEPTED if accepted else Verdict.REFUSED)])
+
+    def prefer(self, day: str, entry: Entry) -> None:
+        """The owner accepted this text of a note: its other texts, were they back, contradict that. Raises Unreachable."""
+        names = [(entry.id, entry.hash)]
+        with self._lock, complaining(self.home):
+            self._db().executemany(
+                "UPDATE origin_states SET verdict=1, key=coalesce(key, x'') WHERE id=? AND hash<>? AND verdict=0",
+                [(_id(name), bytes.fromhex(hash_)) for name, hash_ in names],
+            )
+        self._record(day, [(entry, Verdict.ACCEPTED)])
+
+    def contradicting(self, entries: Sequence[Entry], day: str) -> dict[str, Verdict]:
+        """Ids of those entries of a file of *day* that contradict a decision of the owner, with what he decided. Raises Unreachable."""
+        names = {entry.id: _hashes(entry.raw) for entry in entries}
+        verdicts = self.verdicts((name, day) for hashes in names.values() for name in hashes)
+        return {
+            name: verdict
+            for name, hashes in names.items()
+            if (verdict := next((found for h in hashes if (found := verdicts.get((h, day)))), None))
+        }
+
+    def verdicts(self, texts: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Verdict]:
+        """Of those (hash of an entry, day) that contradict a decision of the owner what he decided. Raises Unreachable."""
+        wanted = dict.fromkeys(texts)
+        states: dict[bytes, dict[int, int]] = {}
+        blobs = list({blob for hash_, _ in wanted if (blob := _blob(hash_))})
+        for name, number, verdict in self._select("hash, day, verdict FROM origin_states WHERE hash", blobs):
+            states.setdefault(name, {})[number] = verdict
+        found = {}
+        for hash_, day in wanted:
+            if of_text := states.get(_blob(hash_)):
+                verdict = Verdict(of_text.get(_number(day), Verdict.MOVED))
+                if verdict is not Verdict.ACCEPTED:
+                    found[hash_, day] = verdict
+        return found
+
+    def _decided_ids(self, entries: Sequence[Entry]) -> set[str]:
+        names = {_id(entry.id): entry.id for entry in entries}
+        rows = self._select("id, verdict FROM origin_states WHERE id", list(names))
+        return {names[name] for name, verdict in rows if verdict != Verdict.ACCEPTED}
+
+    def _record(self, day: str, rows: Sequence[tuple[Entry, Verdict]], *, anew: bool = True) -> None:
+        """*anew*: in the place of what was recorded of the same text on the same day."""
+        values = [
+            (bytes.fromhex(name), _number(day), _id(entry.id), verdict, _blob(key_of(entry.raw)) if verdict else None)
+            for entry, verdict in rows
+            for name in _hashes(entry.raw)
+        ]
+        if values:
+            how = "REPLACE" if anew else "IGNORE"
+            query = f"INSERT OR {how} INTO origin_states (hash, day, id, verdict, key) VALUES (?,?,?,?,?)"
+            with self._lock, complaining(self.home), transaction(self._db()):
+                self._db().executemany(query, values)
+
+    def _select(self, what: str, values: Sequence[bytes]) -> list[tuple[Any, ...]]:
+        """Rows by ``SELECT *what* IN (*values*)``."""
+        found: list[tuple[Any, ...]] = []
+        with self._lock, complaining(self.home):
+            for start in range(0, len(values), 500):
+                batch = values[start : start + 500]
+                found += self._db().execute(f"SELECT {what} IN ({','.join('?' * len(batch))})", batch)
+        return found
+
+    def _read_once(self, memory: str) -> None:
+        """Make the records of a folder that a version before them has worked on: what the history says that was replaced, and the day of
+        each text that stands there now, the oldest first."""
+        with self._lock, complaining(self.home):
+            if not self._db().execute("SELECT 1 FROM origin_unread WHERE memory=?", (memory,)).fetchone():
+                return
+        history = History(self.home.history_db)
+        try:
+            changes = history.owners(memory)
+        finally:
+            history.close()
+        for change in changes:
+            day, stem = day_of(change.path), Path(change.path).stem
+            before, after = (parse(data, stem).entries for data in (change.before, change.after))
+            known = self._known([*before, *after])
+            before, after = ([e for e in some if key_of(e.raw) in known] for some in (before, after))
+            if change.state == "done":
+                self.decided(day, before, after, replaces=not self.those((e.raw for e in after), CAPTURED))
+            else:
+                self.decided(day, after, before)
+        for file in sorted(shared.list_notes(memory).files, key=lambda file: file.day):
+            entries = _entries(file.path)
+            known = self._known(entries)
+            self.stands(file.day, [entry for entry in entries if key_of(entry.raw) in known])
+        with self._lock, complaining(self.home):
+            self._db().execute("DELETE FROM origin_unread WHERE memory=?", (memory,))
+
+    def _known(self, entries: Sequence[Entry]) -> dict[str, str]:
+        found = self._how([key_of(entry.raw) for entry in entries])
+        return {key: how for key, how in found.items() if how != _BODY}
 
     def _how(self, keys: list[str]) -> dict[str, str]:
         found: dict[str, str] = {}
@@ -160,7 +321,30 @@ class Origin:
                 self.wrote((e.raw for e in entries if e.id in ids and e.marks.get("trust") == RELEASED), "released")
             with self._lock, complaining(self.home):
                 self._db().execute("UPDATE origin_folders SET how='adopted' WHERE memory=?", (memory,))
+        self._read_once(memory)
         self._adopted.add(memory)
+
+
+def _hashes(raw: bytes) -> list[str]:
+    """``Entry.hash`` of a text, and of the same with git's other line ends."""
+    names = [digest(raw, size=8)]
+    return [*names, digest(shared.with_lf(raw), size=8)] if b"\r\n" in raw else names
+
+
+def _blob(name: str) -> bytes:
+    """A digest as it is recorded; b"" for what is none."""
+    try:
+        return bytes.fromhex(name)
+    except ValueError:
+        return b""
+
+
+def _id(name: str) -> bytes:
+    return bytes.fromhex(digest("id", name, size=8))
+
+
+def _number(day: str) -> int:
+    return date.fromisoformat(day).toordinal() if day else 0
 
 
 def _entries(path: str) -> list[Entry]:

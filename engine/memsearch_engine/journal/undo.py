@@ -6,6 +6,7 @@ A change is looked for where it now stands: the file may have been changed since
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import uuid
 
@@ -14,12 +15,15 @@ from memsearch_engine.errors import Conflict, NotFound, Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
 from memsearch_engine.journal import disk, render
-from memsearch_engine.journal.files import list_files, read_day
-from memsearch_engine.journal.history import Change, History
+from memsearch_engine.journal.files import day_of, list_files, read_day
+from memsearch_engine.journal.history import SYNC, Change, History
 from memsearch_engine.journal.model import Document, Entry
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.place import author_of
+
+
+log = logging.getLogger("memsearch.journal")
 
 
 class Undoable:
@@ -81,7 +85,7 @@ class Undoable:
             except Exception:
                 self.history.drop(seq_new)
                 raise
-            self.history.confirm(seq_new)
+            self._confirm(seq_new, old.path, entries_between(old.path, data, new), entries_between(old.path, new, data))
             record.seq = seq_new
         return record
 
@@ -113,7 +117,7 @@ class Undoable:
             except Exception:
                 self.history.drop(new)
                 raise
-            self.history.confirm(new)
+            self._confirm(new, old.path, [], parse(block, day_name(old.path)).entries)
         return old.entry_id
 
     def _apply(self, change: Change, now: bytes, then: bytes, file_now: str, *, undone: bool) -> None:
@@ -153,7 +157,22 @@ class Undoable:
             except Exception:
                 self.history.drop_undo(n)
                 raise
-            self.history.confirm_undo(n)
+            if self._decide(path, entries_between(path, data, new), entries_between(path, new, data)):
+                self.history.confirm_undo(n)
+
+    def _confirm(self, seq: int, path: str, before: list[Entry], after: list[Entry], *, replaces: bool = True, clears: bool = True) -> None:
+        """Note that a change was done, and what it decides. *replaces*, *clears*: as in ``Origin.decided``."""
+        if self._decide(path, before, after, replaces=replaces, clears=clears):
+            self.history.confirm(seq)
+
+    def _decide(self, path: str, before: list[Entry], after: list[Entry], *, replaces: bool = True, clears: bool = True) -> bool:
+        """Record what a change that was done decides; False where that can't be: its intent then stays, and is settled later."""
+        try:
+            self.origin.decided(day_of(path), before, after, replaces=replaces, clears=clears)
+        except Unreachable as error:
+            log.warning("%s", error)
+            return False
+        return True
 
     def _settle_all(self) -> None:
         """Decide about every undo that died half-way, before the next one is chosen."""
@@ -175,7 +194,13 @@ class Undoable:
                 done = entry is None
             else:
                 done = entry is not None and change.after.strip() in data
-            self.history.confirm(change.seq) if done else self.history.drop(change.seq)
+            if not done:
+                self.history.drop(change.seq)
+            elif change.batch.startswith(SYNC):  # what it decides says ``take``
+                self.history.confirm(change.seq)
+            else:
+                before, after = (parse(image, day_name(path)).entries for image in (change.before, change.after))
+                self._confirm(change.seq, path, before, after, clears=change.op != "mark")
         for undo in self.history.undo_intents(path):
             data = read_day_file(path)
             current = digest(data, size=8)
@@ -186,7 +211,20 @@ class Undoable:
                 done = wanted.strip() in data
             else:
                 done = parse(data, day_name(path)).find(undo.change.entry_id) is None
-            self.history.confirm_undo(undo.n) if done else self.history.drop_undo(undo.n)
+            if not done:
+                self.history.drop_undo(undo.n)
+                continue
+            images = (undo.change.after, undo.change.before)
+            before, after = (parse(image, day_name(path)).entries for image in (images if undo.undone else images[::-1]))
+            if self._decide(path, before, after):
+                self.history.confirm_undo(undo.n)
+
+
+def entries_between(path: str, data: bytes, other: bytes) -> list[Entry]:
+    """The entries of a file that holds *data* which it does not have when it holds *other*."""
+    name = day_name(path)
+    there = {entry.hash for entry in parse(other, name).entries}
+    return [entry for entry in parse(data, name).entries if entry.hash not in there]
 
 
 def new_change(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import uuid
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Sequence
 from datetime import date
 from enum import StrEnum
 
@@ -18,7 +18,7 @@ import msgspec
 from memsearch_engine.errors import Conflict, NotFound, Unreachable, UsageError
 from memsearch_engine.home import Home
 from memsearch_engine.journal import disk, render
-from memsearch_engine.journal.files import read_day
+from memsearch_engine.journal.files import day_of, read_day
 from memsearch_engine.journal.history import SYNC
 from memsearch_engine.journal.merge import text_key
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, Anchor, Document, Entry
@@ -27,7 +27,15 @@ from memsearch_engine.journal.parse import parse, parse_end, turn_id
 from memsearch_engine.journal.shared import WRITTEN
 from memsearch_engine.journal.text import CleanText, escape_block
 from memsearch_engine.journal.turns import UNIQUE, KnownTurns
-from memsearch_engine.journal.undo import Undoable, day_name, new_change, note_neighbours, read_day_file, write_file
+from memsearch_engine.journal.undo import (
+    Undoable,
+    day_name,
+    entries_between,
+    new_change,
+    note_neighbours,
+    read_day_file,
+    write_file,
+)
 
 log = logging.getLogger("memsearch.journal")
 
@@ -102,6 +110,7 @@ class Journal(Undoable):
             block = render.joined(document, lines)
             self.origin.wrote((entry.raw for entry in parse(block, day).entries), CAPTURED)
             self.origin.saw(body)
+            self.origin.stands(day_of(path), parse(block, day).entries)
             disk.append(path, block, first=f"# {day}\n\n".encode())
         return Appended(entry_id, path, True)
 
@@ -135,7 +144,7 @@ class Journal(Undoable):
             except Exception:
                 self.history.drop(seq)
                 raise
-            self.history.confirm(seq)
+            self._confirm(seq, path, [], parse(block, day).entries)
         return Appended(entry_id, path, True)
 
     def put(self, memory: str, path: str, head: Sequence[str], body: CleanText, how: str, batch: str = "") -> Entry:
@@ -177,7 +186,7 @@ class Journal(Undoable):
             except BaseException:
                 self.history.drop(seq)
                 raise
-            self.history.confirm(seq)
+            self._confirm(seq, path, [there] if there else [], [new])
         return new
 
     def refresh_turn(
@@ -204,7 +213,7 @@ class Journal(Undoable):
                     return new[: len(new) - len(old)] + render.as_bytes(document, clean)
 
                 try:
-                    new = self._splice(memory, "edit", [target_of(path, entry)], change)[0]
+                    new = self._splice(memory, "edit", [target_of(path, entry)], change, decides=False)[0]
                 except (Conflict, NotFound):
                     continue
                 self.origin.wrote([new.raw], CAPTURED)
@@ -275,7 +284,7 @@ class Journal(Undoable):
             old = entry.raw[entry.body_start - entry.start :]
             return new[: len(new) - len(old)] + render.as_bytes(document, clean)
 
-        entry = self._splice(memory, "edit", [target], change, undoable=False)[0]
+        entry = self._splice(memory, "edit", [target], change, undoable=False, decides=False)[0]
         self.origin.wrote([entry.raw], CAPTURED)
         return entry
 
@@ -353,6 +362,7 @@ class Journal(Undoable):
         data: bytes,
         begins: Callable[[int], None],
         moved: Container[str] = (),
+        strange: Collection[str] = (),
     ) -> None:
         """Make a file hold *data*, which has come from another machine of the owner's; b"" removes it. No step of undo, but what goes
         can be restored, and a deletion is remembered.
@@ -360,6 +370,7 @@ class Journal(Undoable):
         Args:
             read: what the file held when it was merged; b"" where there was none.
             moved: ids of entries that stand in another file now: no deletion of theirs is noted.
+            strange: keys (``key_of``) of texts that the other machine does not vouch for: no decision of its owner's.
             begins: told the change's number before the file is touched: ``was_taken`` says afterwards what became of it.
 
         Raises:
@@ -400,6 +411,7 @@ class Journal(Undoable):
                     os.unlink(path)
             finally:
                 self.settle(path)  # by what the file holds now, however this ended
+            self.origin.decided(day_of(path), before.entries, after.entries, strange=strange)
 
     def was_taken(self, seq: int) -> bool:
         """Whether a change that ``take`` began has become of what it was to."""
@@ -440,7 +452,9 @@ class Journal(Undoable):
             except BaseException:
                 self.history.drop(seq)
                 raise
-            self.history.confirm(seq)
+            self._confirm(
+                seq, path, entries_between(path, read, data), entries_between(path, data, read), clears=False
+            )
 
     def delete(self, memory: str, targets: list[Target]) -> None:
         """Remove entries, each only if it is still what was seen; undone together."""
@@ -456,10 +470,12 @@ class Journal(Undoable):
         undoable: bool = True,
         batch: str = "",
         ours: bool = True,
+        decides: bool = True,
     ) -> list[Entry]:
         """
         Args:
             ours: whether an edit makes the words this home's; else they stay whose they were.
+            decides: whether it is the owner's decision, and not capture's.
         """
         batch = batch or uuid.uuid4().hex
         changed: list[Entry] = []
@@ -512,7 +528,10 @@ class Journal(Undoable):
                         if undoable:
                             self.history.drop(seq)
                         raise
-                    if undoable:
+                    others = [other for other in document.entries if other is not entry and other.hash == entry.hash]
+                    after_ = [*others, *([now] if now else [])]
+                    clears = decides and ours and op == "edit"
+                    if self._decide(path, [entry], after_, replaces=decides, clears=clears) and undoable:
                         self.history.confirm(seq)
                     if change is not None:
                         changed.append(now or entry)

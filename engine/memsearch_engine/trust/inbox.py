@@ -105,9 +105,9 @@ def release_files(memory: Memory, paths: list[str]) -> int:
     refuse_agents()
     wanted = {os.path.realpath(path) for path in paths}
     keys = {(h.path, h.entry_id) for h in held(memory) if h.why is Waits.ARRIVED and os.path.realpath(h.path) in wanted}
-    raws = [e.raw for path in {p for p, _ in keys} for e in read_day(path).entries if (path, e.id) in keys]
-    memory.journal.origin.adopt(key_of(raw) for raw in raws)
-    return len(raws)
+    found = {path: [e for e in read_day(path).entries if (path, e.id) in keys] for path in {p for p, _ in keys}}
+    memory.journal.origin.take_over(found)
+    return sum(map(len, found.values()))
 
 
 def release_author(memory: Memory, author: str) -> tuple[int, list[str]]:
