@@ -306,6 +306,9 @@ def _held(memory: Memory) -> list[Case]:
         if note.why is engine.Waits.ARRIVED:
             arrived.setdefault(note.path, []).append(note)
             continue
+        if note.why is engine.Waits.CONTRADICTS:
+            found.append(_contradicting(note))
+            continue
         why = (
             "took in content from outside (web, MCP)"
             if note.why is engine.Waits.OUTSIDE
@@ -324,6 +327,23 @@ def _held(memory: Memory) -> list[Case]:
         key = note.path + note.entry_id
         found.append(Case("held", key, title, detail, "release", "forget", subject=note, notes=ids))
     return found + [_arrived(path, notes) for path, notes in arrived.items()]
+
+
+def _contradicting(note: Held) -> Case:
+    """A note whose file contradicts a decision of the owner's."""
+    detail: list[Line] = [
+        [(note.title, "text")],
+        [(f"{note.day} {note.time}  {note.agent}", "dim")],
+        [],
+        [(f"its file contradicts your decision: {note.decision}", "warn")],
+        [],
+        [("a revert, a merge, a checkout or another program wrote the file; sessions are not given this text", "dim")],
+        [("accept: the file is right. reject: your decision holds, and the file is put right where it can be", "dim")],
+    ]
+    key = note.path + note.entry_id
+    return Case(
+        "held", key, f"{note.day}  {note.title}", detail, "accept", "reject", subject=note, notes=(note.entry_id,)
+    )
 
 
 def _arrived(path: str, notes: list[Held]) -> Case:
@@ -355,6 +375,8 @@ def _decide_held(memory: Memory, case: Case, yes: bool, text: str | None) -> Dec
     if isinstance(case.subject, str):
         return Decision(f"{many(waiting.release_files([case.subject]), 'note')} released")
     note: Held = case.subject
+    if note.why is engine.Waits.CONTRADICTS:
+        return _decide_contradicting(memory, note, yes)
     if yes:
         (entry,) = waiting.release([note.target])
         if not note.author:
@@ -367,6 +389,27 @@ def _decide_held(memory: Memory, case: Case, yes: bool, text: str | None) -> Dec
         return Decision("released: sessions may be told · u takes it back", held)
     memory.remove([note.target])
     return Decision("deleted · u brings it back", partial(_undo, memory, note.entry_id))
+
+
+def _decide_contradicting(memory: Memory, note: Held, yes: bool) -> Decision:
+    waiting = engine.Trust(memory)
+    if yes:
+        (entry,) = waiting.accept([note.target])
+
+        def refused() -> str:
+            waiting.reject([engine.Target(note.path, entry.id, entry.hash)], leave=True)
+            return "it is left out of sessions"
+
+        return Decision("accepted as the file has it · u takes it back", refused)
+    (done,) = waiting.reject([note.target])
+    if done != "left out":
+        return Decision(f"{done} · u takes it back", partial(_undo, memory, note.entry_id))
+
+    def accepted() -> str:
+        waiting.accept([note.target])
+        return "accepted as the file has it"
+
+    return Decision("left out of sessions · u accepts it", accepted)
 
 
 def _undo(memory: Memory, name: str) -> str:

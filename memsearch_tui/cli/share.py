@@ -181,6 +181,7 @@ def _list(memory: Memory, sharing: engine.Sharing, json_: bool) -> int:
 def _states(one: engine.SharedNote) -> list[str]:
     waits = {
         Waits.ARRIVED: "waits: it is not committed, or the repository is another user's",
+        Waits.CONTRADICTS: "waits: its file contradicts what you decided about it",
         Waits.OUTSIDE: "waits: from outside",
         Waits.SUSPECT: "waits: it reads like an order",
     }

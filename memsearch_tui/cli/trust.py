@@ -158,6 +158,7 @@ _WHY = {
     engine.Waits.OUTSIDE: "content from outside",
     engine.Waits.SUSPECT: "reads like an order",
     engine.Waits.ARRIVED: "not written here",
+    engine.Waits.CONTRADICTS: "its file contradicts your decision",
 }
 
 
@@ -183,6 +184,8 @@ def trust_review(everything: bool, project: str | None, json_: bool) -> int:
         output.echo(
             f"{note.entry_id[:8]}  {note.day} {note.time}  {note.agent:12s} {why}: {output.clip(note.title, 60)}"
         )
+        if note.decision:
+            output.echo(output.style(f"          {note.decision}", fg="yellow"))
         for line in note.lines:
             output.echo(output.style(f"          > {output.clip(line, 100)}", fg="yellow"))
     output.say(
@@ -190,7 +193,71 @@ def trust_review(everything: bool, project: str | None, json_: bool) -> int:
         if found
         else "nothing waits"
     )
+    if any(note.why is engine.Waits.CONTRADICTS for note in found):
+        output.say(
+            "where a file contradicts your decision: `memsearch trust accept ENTRY…`: the file is right; "
+            "`memsearch trust reject ENTRY…`: your decision holds"
+        )
     return 0 if found else 1
+
+
+_ENTRIES = click.argument("names", nargs=-1, metavar="ENTRY...")
+_WRONG = click.option("--file", "files", multiple=True, metavar="PATH", help="All in this file that contradict one.")
+
+
+@trust.command(
+    "accept",
+    epilog="\b\nExamples:\n  memsearch trust accept 3fa9c1d2\n  memsearch trust accept --file .memsearch/memory/2026-02-09.md",
+)
+@_ENTRIES
+@_WRONG
+@as_json
+def trust_accept(names: tuple[str, ...], files: tuple[str, ...], json_: bool) -> None:
+    """Say that the file is right where it contradicts a decision of yours (a note that you deleted is back, a mark is gone, an
+    older text stands there, a text stands on another day). It is not asked about again. `trust reject` takes it back."""
+    memory = Memory()
+    done = engine.Trust(memory).accept(_contradicting(memory, names, files))
+    if json_:
+        output.emit({"entries": [{"entry_id": entry.id, "marks": entry.marks} for entry in done]})
+    else:
+        output.echo(f"{many(len(done), 'note')} accepted as the file has them")
+
+
+@trust.command(
+    "reject",
+    epilog="\b\nExamples:\n  memsearch trust reject 3fa9c1d2\n  memsearch trust reject --leave --file .memsearch/memory/2026-02-09.md",
+)
+@_ENTRIES
+@_WRONG
+@click.option("--leave", is_flag=True, help="Don't change the file: the checkout of an older branch was wanted.")
+@as_json
+def trust_reject(names: tuple[str, ...], files: tuple[str, ...], leave: bool, json_: bool) -> None:
+    """Say that your decision holds where a file contradicts it: the file is put right (`memsearch undo` takes that back), or the
+    text is left out of every session. It is not asked about again. `trust accept` takes it back."""
+    memory = Memory()
+    targets = _contradicting(memory, names, files)
+    done = engine.Trust(memory).reject(targets, leave=leave)
+    if json_:
+        output.emit({"entries": [{"entry_id": t.entry_id, "done": word} for t, word in zip(targets, done)]})
+    else:
+        counts = {word: done.count(word) for word in dict.fromkeys(done)}
+        output.echo(", ".join(f"{many(count, 'note')} {word}" for word, count in counts.items()) or "nothing to reject")
+
+
+def _contradicting(memory: Memory, names: tuple[str, ...], files: tuple[str, ...]) -> list[engine.Target]:
+    """What was named. Raises UsageError, NotFound."""
+    if bool(names) == bool(files):
+        raise UsageError("name entries, or --file", "`memsearch trust review` lists what waits")
+    wanted = {os.path.realpath(path) for path in files}
+    held = engine.Trust(memory).held()
+    wrong = [note for note in held if note.why is engine.Waits.CONTRADICTS]
+    if files:
+        return [note.target for note in wrong if os.path.realpath(note.path) in wanted]
+    found = []
+    for name in names:
+        of_name = [note.target for note in wrong if note.entry_id.startswith(name)]
+        found += of_name or [memory.section(name).target]
+    return found
 
 
 @trust.command(

@@ -199,6 +199,7 @@ def _found(memory: Memory, note: Note) -> Found:
 
 _WAITS = {
     Waits.ARRIVED: "it was not written on this machine",
+    Waits.CONTRADICTS: "its file contradicts what the owner decided about it",
     Waits.OUTSIDE: "its turn read content from outside",
     Waits.SUSPECT: "it reads like an order",
 }

@@ -15,9 +15,10 @@ from memsearch_engine.agents import registry
 
 class Waits(StrEnum):
     """Why a note is told to no session before its owner's word: this home did not write it, it took in content from outside, it reads like
-    an order to agents. The last two are values of the ``trust`` mark."""
+    an order to agents, its file contradicts what the owner decided. OUTSIDE and SUSPECT are values of the ``trust`` mark."""
 
     ARRIVED = "arrived"
+    CONTRADICTS = "contradicts"
     OUTSIDE = "outside"
     SUSPECT = "suspect"
 

@@ -456,6 +456,10 @@ class Journal(Undoable):
                 seq, path, entries_between(path, read, data), entries_between(path, data, read), clears=False
             )
 
+    def put_back(self, memory: str, target: Target, text: bytes) -> Entry:
+        """Make an entry hold *text* again, the bytes of an entry as the history has them. Undoable."""
+        return self._splice(memory, "edit", [target], lambda document, entry: text.strip())[0]
+
     def delete(self, memory: str, targets: list[Target]) -> None:
         """Remove entries, each only if it is still what was seen; undone together."""
         self._splice(memory, "delete", targets, None)

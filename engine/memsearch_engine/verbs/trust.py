@@ -44,6 +44,15 @@ class Trust:
         """Don't tell sessions what these notes say (any more). Undoable."""
         return inbox.hold(self._memory, targets)
 
+    def accept(self, targets: list[Target]) -> list[Entry]:
+        """Say that the file is right where it contradicts a decision: sessions are given these notes as they stand."""
+        return inbox.accept(self._memory, targets)
+
+    def reject(self, targets: list[Target], *, leave: bool = False) -> list[str]:
+        """Say that the decision holds: ``put back`` or ``deleted`` where the file was put right (undoable), ``left out`` where it stays as
+        it is and its text is injected nowhere. *leave*: always the latter."""
+        return inbox.reject(self._memory, targets, leave=leave)
+
     def sources(self, entry: Entry) -> list[str]:
         """Where an entry came from: ``user``, ``model``, ``inside``, ``outside``. It is trusted as the last."""
         return inbox.sources_of(self._memory, entry)
