@@ -21,6 +21,7 @@ from memsearch_engine.errors import MemsearchError, UsageError
 from memsearch_engine.home import Home
 from memsearch_engine.inside import MARKER
 from memsearch_engine.journal.merge import Merged, Unmergeable, merge, text_key
+from memsearch_engine.journal.files import day_of
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.place import SHARED_FOLDER
@@ -105,16 +106,25 @@ def run(home: Home, base: str, ours: str, theirs: str, path: str) -> tuple[int, 
 
 
 def _adopt(home: Home, sides: list[bytes], merged: Merged, name: str) -> None:
-    """What was this home's on a side is so with the marks of the other, too. Without the home it waits for a word like what arrives."""
-    origin = Origin(home)
+    """What was this home's on a side is so with the marks of the other, too, unless a mark of ours is lost: a merge takes back no decision.
+    Without the home it waits for a word like what arrives."""
+    origin, day = Origin(home), day_of(name)
     try:
-        there = [entry for data in sides for entry in parse(data, name).entries]
-        raws = {entry.raw for entry in there}
-        texts = {(entry.id, text_key(entry)) for entry in there if origin.is_written_here(entry.raw)}
+        read = [parse(data, name).entries for data in sides]
+        raws = {entry.raw for entries in read for entry in entries}
+        wrong = [origin.contradicting(entries, day) for entries in read]
+        texts = {
+            (entry.id, text_key(entry))
+            for entries, not_decided in zip(read, wrong)
+            for entry in entries
+            if entry.id not in not_decided and origin.is_written_here(entry.raw)
+        }
+        marks = {entry.id: entry.marks.keys() for entry in read[0]}
         new = [entry for entry in parse(merged.data, name).entries if entry.raw not in raws]
-        own = [entry.raw for entry in new if (entry.id, text_key(entry)) in texts]
+        own = [e for e in new if (e.id, text_key(e)) in texts and e.marks.keys() >= marks.get(e.id, set())]
         if own:
-            origin.wrote(own)
+            origin.stands(day, own)
+            origin.wrote(entry.raw for entry in own)
     except (MemsearchError, OSError):
         return
     finally:

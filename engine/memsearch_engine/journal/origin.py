@@ -189,7 +189,9 @@ class Origin:
         gone = [entry for entry in before if entry.hash not in new and entry.id not in doubted]
         added = [entry for entry in after if entry.hash not in old and entry.id not in doubted]
         wrong = set() if clears else self.contradicting(gone, day).keys()
-        rows = [(entry, Verdict.REPLACED) for entry in gone] if replaces else []
+        no = self.contradicting(added, day)  # what was refused and is back by an undo or by sync is asked about again
+        wrong |= {name for name, verdict in no.items() if verdict is Verdict.REFUSED}
+        rows = [(entry, Verdict.REPLACED) for entry in gone if entry.id not in wrong] if replaces else []
         rows += [(entry, Verdict.REPLACED if entry.id in wrong else Verdict.ACCEPTED) for entry in added]
         self._record(day, rows, anew=replaces or clears)
 

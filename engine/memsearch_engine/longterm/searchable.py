@@ -65,7 +65,9 @@ def write(
         text = "\n".join(entry.text for entry in said.entries)
         path = target / name
         if put(path, text) and name in _OWNERS and text:
-            origin.wrote(entry.raw for entry in read_day(path).entries)
+            entries = read_day(path).entries
+            origin.stands("", entries)
+            origin.wrote(entry.raw for entry in entries)
     return target
 
 

@@ -19,7 +19,7 @@ from memsearch_engine import inside, network
 from memsearch_engine.errors import Conflict, MemsearchError, Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.journal import disk, render
-from memsearch_engine.journal.files import MARKDOWN, list_files
+from memsearch_engine.journal.files import MARKDOWN, day_of, list_files
 from memsearch_engine.journal.merge import Unmergeable, merge, text_key
 from memsearch_engine.journal.model import CONFLICT_OF, Entry
 from memsearch_engine.journal.origin import key_of
@@ -523,7 +523,8 @@ class _Round:
     def _replace(self, file: _File, standing: set[str]) -> None:
         if file.memory:
             self.journal.take(
-                file.memory, file.path, file.ours or b"", file.merged, lambda seq: self.state.take(file.key, self.head, seq), standing
+                file.memory, file.path, file.ours or b"", file.merged, lambda seq: self.state.take(file.key, self.head, seq), standing,
+                self._lines(self.tree, owner(file.key), "arrived"),
             )  # fmt: skip
             return
         with disk.locked(self.home, str(self.home.longterm)):
@@ -583,7 +584,8 @@ class _Round:
                 own = {(e.id, text_key(e)) for e in ours if origin.is_own(e.raw, known.memory)}
                 own |= {(e.id, text_key(e)) for e in theirs if key_of(e.raw) not in there}
                 origin.wrote(e.raw for e in entries if (e.id, text_key(e)) in own)
-                strange |= {key_of(e.raw) for e in entries if (e.id, text_key(e)) not in own}
+                wrong = origin.contradicting(entries, day_of(file.path))  # the other machines' owner is asked, too
+                strange |= {key_of(e.raw) for e in entries if (e.id, text_key(e)) not in own or e.id in wrong}
             if any(name.startswith(f"projects/{project}/memory/") for name in tree):
                 self.clone.put(tree, f"projects/{project}/arrived", "\n".join(sorted(strange)).encode())
 

@@ -127,7 +127,6 @@ def reject(memory: Memory, targets: list[Target], *, leave: bool = False) -> lis
         moved = origin.contradicting([entry], day).get(entry.id) is Verdict.MOVED
         change, text = _decided(memory, entry)
         here = change is not None and os.path.realpath(change.path) == os.path.realpath(target.path)
-        origin.answer(day, entry, False)
         if leave or moved or not here:
             done.append("left out")
         elif text.strip():
@@ -136,6 +135,7 @@ def reject(memory: Memory, targets: list[Target], *, leave: bool = False) -> lis
         else:
             memory.journal.delete(folder, [target])
             done.append("deleted")
+        origin.answer(day, entry, False)
     return done
 
 

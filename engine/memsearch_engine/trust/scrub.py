@@ -28,7 +28,9 @@ from memsearch_engine.agents import registry
 from memsearch_engine.errors import Unreachable, UsageError
 from memsearch_engine.home import AgentFolders, Home, lock
 from memsearch_engine.journal.disk import locked, replace
-from memsearch_engine.journal.files import read_day
+from memsearch_engine.journal.files import day_of, read_day
+from memsearch_engine.journal.origin import Origin, key_of
+from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.shared import list_notes
 from memsearch_engine.longterm import living, skills, workspace
 from memsearch_engine.longterm.jobs import learning
@@ -363,10 +365,22 @@ def _clean(home: Home, place: SecretHolder, forms: Forms) -> None:
                 data = path.read_bytes()
                 if (clean := forms.replaced(data)) != data:
                     replace(str(path), data, clean)
+                    if place.kind == "notes":
+                        _decide(home, path, data, clean)
                 if place.kind != "notes" and forms.count(os.fsencode(path.name)):  # how he calls his notes is his
                     path.rename(path.with_name(os.fsdecode(forms.replaced(os.fsencode(path.name), b"redacted"))))
     except (OSError, sqlite3.Error) as error:
         raise Unreachable(f"{path} can't be cleaned: {error}", "mend that and run the same command again") from error
+
+
+def _decide(home: Home, path: Path, data: bytes, clean: bytes) -> None:
+    """The notes without the secret are the owner's decision: with it, were the file put back, they contradict it."""
+    before, after = (parse(each, path.stem).entries for each in (data, clean))
+    with contextlib.closing(Origin(home)) as origin:
+        if len(before) == len(after):
+            known = origin.known_keys(key_of(entry.raw) for entry in before)
+            origin.wrote(new.raw for old, new in zip(before, after) if key_of(old.raw) in known)
+        origin.decided(day_of(path), before, after, clears=False)
 
 
 def _is_database(path: Path) -> bool:
