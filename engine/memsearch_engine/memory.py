@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from memsearch_engine.errors import MemsearchError, NotFound, Unreachable, UsageError
 from memsearch_engine.home import Home
 from memsearch_engine.projects import Place, Project, locate, offline_project
-from memsearch_engine.search.hits import Answer
+from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.service.connection import Connection, ServiceGone
 from memsearch_engine.service.launch import connect
 
@@ -234,7 +234,19 @@ class Memory:
         Args:
             wait: start the service if needed and give it ``HYBRID_WAIT_S``; else answer from what is here now.
         """
-        return self._as_of(self._search(query, limit * _fetched(query), mode, fusion, wait), query, limit)
+        answer = self._as_of(self._search(query, limit * _fetched(query), mode, fusion, wait), query, limit)
+        self._mark_contradicting(answer.hits)
+        return answer
+
+    def _mark_contradicting(self, hits: list[Hit]) -> None:
+        """Mark hits whose file contradicts what the owner decided: they are shown, and injected nowhere."""
+        from memsearch_engine.journal.model import CONTRADICTS
+
+        with contextlib.suppress(MemsearchError):  # nothing can be told: they are shown as they are
+            wrong = self.journal.origin.verdicts((hit.row.hash, hit.row.day) for hit in hits)
+            for hit in hits:
+                if (hit.row.hash, hit.row.day) in wrong:
+                    hit.row.marks[CONTRADICTS] = ""
 
     def _search(self, query: str, limit: int, mode: str, fusion: str, wait: bool) -> Answer:
         if mode == "lexical" and not wait:

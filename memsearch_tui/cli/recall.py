@@ -34,6 +34,7 @@ _BADGES = {
     "confidence": "{} confidence",
     "conflict": "changed in two places",
     "conflict-of": "another text of {}",
+    "contradicts": "contradicts your decision",
 }
 
 

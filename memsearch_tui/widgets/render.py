@@ -27,13 +27,14 @@ _SEEN = 12  # cells that are left for a found word and what follows
 #: mark -> (what is shown, tone); ``{}`` is the mark's value
 BADGES = {"pin": ("pinned", "accent"), "superseded-by": ("superseded", "dim"), "expires": ("expires {}", "dim"), "trust": ("{}", "warn"),
           "confidence": ("{} confidence", "dim"), "summary": ("pending", "dim"), "conflict": ("changed in two places", "warn"), "conflict-of": ("another text of {}", "warn"),
+          "contradicts": ("contradicts your decision", "warn"),
           "review": ("to be looked at again {}", "dim")}  # fmt: skip
 
 
 #: the same in front of a row, where there is no room for words; `?` explains them
 SIGNS = {"pin": ("◆", "accent"), "superseded-by": ("×", "dim"), "expires": ("◷", "dim"), "trust": ("!", "warn"),
          "confidence": ("?", "dim"), "summary": ("…", "dim"), "gone": ("✗", "warn"), "moved": ("→", "warn"),
-         "conflict": ("≠", "warn"), "conflict-of": ("≠", "warn"), "unmerged": ("⎇", "dim"), "lost": ("∅", "dim")}  # fmt: skip
+         "conflict": ("≠", "warn"), "conflict-of": ("≠", "warn"), "contradicts": ("≠", "warn"), "unmerged": ("⎇", "dim"), "lost": ("∅", "dim")}  # fmt: skip
 
 
 def agent_tag(agent: str) -> str:

@@ -120,6 +120,32 @@ def test_marks_and_edits_of_two_machines_go_together(machines: tuple[Machine, Ma
     assert one.entries()[0].marks.keys() >= {"pin"} and one.bodies() == two.bodies() == ["A note, said better"]
 
 
+def test_a_decision_arrives_through_sync_and_a_file_that_contradicts_one_decides_nothing(
+    machines: tuple[Machine, Machine],
+):
+    one, two = machines
+    one.note("The port is 1")
+    meet(one, two)
+    path = one.memory / f"{DAY}.md"
+    before = path.read_bytes()
+    one.edit("port", "The port is 2")
+    meet(one, two)
+
+    def wrong(machine: Machine) -> set[str]:
+        origin = machine.journal.origin
+        return origin.arrived(str(machine.memory), machine.entries(), str(machine.memory / f"{DAY}.md"))
+
+    assert two.bodies() == ["The port is 2"] and not wrong(two)
+    decided = (two.memory / f"{DAY}.md").read_bytes()
+    (two.memory / f"{DAY}.md").write_bytes(before)
+    assert wrong(two)
+    (two.memory / f"{DAY}.md").write_bytes(decided)
+    path.write_bytes(before)  # on one, by a revert: sync carries the text, and no decision
+    meet(one, two)
+    assert one.bodies() == two.bodies() == ["The port is 1"]
+    assert wrong(one) and wrong(two)
+
+
 def test_what_is_the_owner_s_there_is_so_here_and_what_arrived_waits_everywhere(machines: tuple[Machine, Machine]):
     one, two = machines
     one.note("Mine")
@@ -127,7 +153,7 @@ def test_what_is_the_owner_s_there_is_so_here_and_what_arrived_waits_everywhere(
     path.write_text("# 2026-02-10\n\n### 10:00\n<!-- id:clone -->\nFrom a clone\n")
     meet(one, two)
     origin = two.journal.origin
-    assert origin.arrived(str(two.memory), two.entries(), str(path)) == set()
+    assert origin.arrived(str(two.memory), two.entries(), str(two.memory / "2026-02-09.md")) == set()
     assert origin.arrived(str(two.memory), two.entries("2026-02-10"), str(path)) == {"clone"}
     one.journal.origin.trust(str(one.memory))
     meet(one, two)

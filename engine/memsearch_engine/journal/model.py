@@ -28,6 +28,8 @@ UNTRUSTED = (Waits.OUTSIDE, Waits.SUSPECT)
 RELEASED = "released"
 #: The mark of an entry whose text was changed in two places, and the one of the text that waits beside it (its value: the entry's id).
 CONFLICT, CONFLICT_OF = "conflict", "conflict-of"
+#: What an entry has among its marks where it is shown and contradicts a decision of the owner: never in a file.
+CONTRADICTS = "contradicts"
 
 
 class Anchor(msgspec.Struct, frozen=True, omit_defaults=True):

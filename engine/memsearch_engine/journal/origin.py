@@ -203,6 +203,7 @@ class Origin:
         """The owner's answer about a text that contradicts a decision of his: the file is right, or the decision holds. Raises
         Unreachable."""
         self._record(day, [(entry, Verdict.ACCEPTED if accepted else Verdict.REFUSED)])
+        freshness.changed(self.home)
 
     def prefer(self, day: str, entry: Entry) -> None:
         """The owner accepted this text of a note: its other texts, were they back, contradict that. Raises Unreachable."""
@@ -213,6 +214,7 @@ class Origin:
                 [(_id(name), bytes.fromhex(hash_)) for name, hash_ in names],
             )
         self._record(day, [(entry, Verdict.ACCEPTED)])
+        freshness.changed(self.home)
 
     def contradicting(self, entries: Sequence[Entry], day: str) -> dict[str, Verdict]:
         """Ids of those entries of a file of *day* that contradict a decision of the owner, with what he decided. Raises Unreachable."""
