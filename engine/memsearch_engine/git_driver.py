@@ -20,8 +20,8 @@ from memsearch_engine.agents.patches import Patch
 from memsearch_engine.errors import MemsearchError, UsageError
 from memsearch_engine.home import Home
 from memsearch_engine.inside import MARKER
-from memsearch_engine.journal.merge import Merged, Unmergeable, merge, text_key
 from memsearch_engine.journal.files import day_of
+from memsearch_engine.journal.merge import Merged, Unmergeable, merge, text_key
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.place import SHARED_FOLDER

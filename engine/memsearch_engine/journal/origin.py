@@ -48,7 +48,6 @@ class Verdict(IntEnum):
     MOVED = 3
 
 
-
 def key_of(raw: bytes) -> str:
     """The name of an entry's bytes."""
     return digest(raw, size=16)
@@ -233,7 +232,7 @@ class Origin:
         blobs = list({blob for hash_, _ in wanted if (blob := _blob(hash_))})
         for name, number, verdict in self._select("hash, day, verdict FROM origin_states WHERE hash", blobs):
             states.setdefault(name, {})[number] = verdict
-        found = {}
+        found: dict[tuple[str, str], Verdict] = {}
         for hash_, day in wanted:
             if of_text := states.get(_blob(hash_)):
                 verdict = Verdict(of_text.get(_number(day), Verdict.MOVED))

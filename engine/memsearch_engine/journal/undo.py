@@ -22,7 +22,6 @@ from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.place import author_of
 
-
 log = logging.getLogger("memsearch.journal")
 
 
@@ -160,12 +159,23 @@ class Undoable:
             if self._decide(path, entries_between(path, data, new), entries_between(path, new, data)):
                 self.history.confirm_undo(n)
 
-    def _confirm(self, seq: int, path: str, before: list[Entry], after: list[Entry], *, replaces: bool = True, clears: bool = True) -> None:
+    def _confirm(
+        self,
+        seq: int,
+        path: str,
+        before: list[Entry],
+        after: list[Entry],
+        *,
+        replaces: bool = True,
+        clears: bool = True,
+    ) -> None:
         """Note that a change was done, and what it decides. *replaces*, *clears*: as in ``Origin.decided``."""
         if self._decide(path, before, after, replaces=replaces, clears=clears):
             self.history.confirm(seq)
 
-    def _decide(self, path: str, before: list[Entry], after: list[Entry], *, replaces: bool = True, clears: bool = True) -> bool:
+    def _decide(
+        self, path: str, before: list[Entry], after: list[Entry], *, replaces: bool = True, clears: bool = True
+    ) -> bool:
         """Record what a change that was done decides; False where that can't be: its intent then stays, and is settled later."""
         try:
             self.origin.decided(day_of(path), before, after, replaces=replaces, clears=clears)
@@ -215,7 +225,9 @@ class Undoable:
                 self.history.drop_undo(undo.n)
                 continue
             images = (undo.change.after, undo.change.before)
-            before, after = (parse(image, day_name(path)).entries for image in (images if undo.undone else images[::-1]))
+            before, after = (
+                parse(image, day_name(path)).entries for image in (images if undo.undone else images[::-1])
+            )
             if self._decide(path, before, after):
                 self.history.confirm_undo(undo.n)
 

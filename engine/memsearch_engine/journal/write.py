@@ -452,9 +452,7 @@ class Journal(Undoable):
             except BaseException:
                 self.history.drop(seq)
                 raise
-            self._confirm(
-                seq, path, entries_between(path, read, data), entries_between(path, data, read), clears=False
-            )
+            self._confirm(seq, path, entries_between(path, read, data), entries_between(path, data, read), clears=False)
 
     def put_back(self, memory: str, target: Target, text: bytes) -> Entry:
         """Make an entry hold *text* again, the bytes of an entry as the history has them. Undoable."""
