@@ -2,6 +2,8 @@
 
     python benchmarks/hook.py                # about 3 minutes
 
+Hooks are started as `memsearch plugins install` writes them, beside `python -I -c pass`.
+
 Whole processes, run in turn, with payloads as Claude Code 2.1 sends them, with the service up and down; every Stop names
 another turn of a session whose transcript exists. "of it, in Python" is `python -c pass` with the modules that any hook
 must import to read JSON and write a file: what is left above it is ours.
@@ -20,8 +22,9 @@ from collections.abc import Iterator
 from itertools import cycle
 from pathlib import Path
 
-from common import BARE, END, Product, Report, Run, arguments, in_turn, make_corpus, p95, run, workplace
+from common import END, Product, Report, Run, arguments, in_turn, make_corpus, p95, run, workplace
 from memsearch_engine.actions.index import Actions
+from memsearch_engine.agents.installing import hook_argv
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm.recall import prepare
 from memsearch_engine.registry import Registry
@@ -65,23 +68,23 @@ def at_prompts(report: Report, product: Product, options) -> None:
 
     def hook() -> Run:
         payload = {"session_id": "s", "prompt": next(prompts), "cwd": str(product.root)}
-        argv = product.command("hook", "claude-code", "UserPromptSubmit")
+        argv = [*hook_argv(), "hook", "claude-code", "UserPromptSubmit"]
         return run(argv, product.env, product.root, json.dumps(payload).encode())
 
     def around(event: str) -> Run:
         payload = {"session_id": "s", "cwd": str(product.root), **next(actions[event])}
-        argv = product.command("hook", "claude-code", event)
+        argv = [*hook_argv(), "hook", "claude-code", event]
         return run(argv, product.env, product.root, json.dumps(payload).encode())
 
     actions = acted(product, options.chunks)
     ways = {
-        "python -c pass": lambda: run(BARE, product.env),
+        "python -I -c pass": lambda: run([sys.executable, "-I", "-c", "pass"], product.env),
         "hook UserPromptSubmit": hook,
         "hook PreToolUse": lambda: around("PreToolUse"),
         "hook PostToolUseFailure": lambda: around("PostToolUseFailure"),
     }
     found = in_turn(ways, 2 * options.times, warm=2)
-    report.processes(f"at a prompt and around an action, {options.chunks:,} notes", found, ["python -c pass"])
+    report.processes(f"at a prompt and around an action, {options.chunks:,} notes", found, ["python -I -c pass"])
     for way in list(ways)[1:]:
         print(f"{way}, p95: {p95(run.wall for run in found[way]):.0f} ms")
 
@@ -114,7 +117,7 @@ def acted(product: Product, turns: int) -> dict[str, Iterator[dict]]:
 def measure(report: Report, product: Product, folder: Path, times: int) -> None:
     turns = cycle(sorted(_turns(folder / "demo" / "agents" / "claude")))
     base = {
-        "python -c pass": lambda: run(BARE, product.env),
+        "python -I -c pass": lambda: run([sys.executable, "-I", "-c", "pass"], product.env),
         "python, json and os.path": lambda: run([sys.executable, "-c", "import json, os, select, time"], product.env),
     }
 
@@ -137,13 +140,13 @@ def measure(report: Report, product: Product, folder: Path, times: int) -> None:
             }
         else:
             payload |= {"source": "startup", "model": "claude-sonnet-4-5"}
-        argv = product.command("hook", "claude-code", event)
+        argv = [*hook_argv(), "hook", "claude-code", event]
         return run(argv, product.env, product.root, json.dumps(payload).encode())
 
     for state in ("service down", "service up"):
         connection = product.start() if state == "service up" else None
         ways = base | {f"hook {event}": lambda event=event: hook(event) for event in ("Stop", "SessionStart")}
-        report.processes(state, in_turn(ways, times, warm=2), ["python -c pass"])
+        report.processes(state, in_turn(ways, times, warm=2), ["python -I -c pass"])
         if connection:
             done = connection.call("inbox", dict, timeout_s=300)
             connection.close()
