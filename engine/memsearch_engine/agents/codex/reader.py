@@ -2,7 +2,9 @@
 
 Since 0.149.1 texts are in ``event_msg/item_completed``; before, in ``event_msg/user_message`` and ``agent_message``. Both
 generations repeat them as ``response_item``, where the harness' own texts have the role ``user`` too, so those are read for
-tools only. A turn begins with ``task_started``, and is one as soon as somebody said something in it.
+tools only. A turn begins with ``task_started``, and is one as soon as somebody said something in it. Rollouts of 2025 have no such event:
+each message of the user begins a turn, and an answer after the last tool ends it. Until summer 2025 lines were flat, without times or
+names: their turns are named by their place. A fork of a version without turn ids repeats its parent's turns: those are the parent's.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +39,22 @@ _TYPES = frozenset(
 _ROLLOUT = re.compile(r"rollout-.*?([0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12})\.jsonl(?:\.zst)?$")
 _PREAMBLE = re.compile(r"\A(?:Command: .*\n)?(?:Chunk ID: .*\n)?(?:Wall time: .*\n)?(?:.*\n){0,4}?Output:\n")
 _EXIT = re.compile(r"^Process exited with code (\d+)$|^Exit code: (\d+)$", re.M)
+#: What the IDE puts before a request (``USER_MESSAGE_BEGIN`` in Codex' own source).
+_CONTEXT, _REQUEST = "# Context from my IDE setup", "## My request for Codex:"
+#: How the harness' own texts begin in flat rollouts.
+_HARNESS = (
+    "<environment_context>",
+    "<user_instructions>",
+    "# AGENTS.md instructions",
+    "<turn_aborted>",
+    "<user_shell_command>",
+)
+_FLAT = frozenset(
+    "message reasoning function_call function_call_output local_shell_call local_shell_call_output custom_tool_call "
+    "custom_tool_call_output web_search_call".split()
+)
+_CWD = re.compile(r"<cwd>([^<\n]+)</cwd>|^Current working directory: ([^\n]+)$", re.M)
+_MAX_FORKS = 8
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "mcp_tool_call")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
@@ -99,9 +118,55 @@ def wrote(line: dict[str, Any]) -> bool:
 
 
 def open_session(where: Session, cache: Path | None = None) -> Conversation:
-    conversation = JsonlConversation(where, _Scanner, _parse, cache)
-    conversation.agent = AGENT.name  # type: ignore[misc]
-    return conversation
+    return CodexConversation(where, cache)
+
+
+class CodexConversation(JsonlConversation):
+    agent = AGENT.name
+
+    def __init__(self, where: Session, cache: Path | None = None, forks: int = 0) -> None:
+        super().__init__(where, _Scanner, _parse, cache)
+        self._copied: list[Turn] = []
+        forked = self._offsets.facts.get("forked", "")
+        if forked and forks < _MAX_FORKS and self.ids and all(name.startswith(f"{self.session}:") for name in self.ids):
+            self._copied = self._parents(forked, cache, forks)
+        own = self.ids
+        self.ids = [*(turn.turn for turn in self._copied), *own[len(self._copied) :]]
+        self.aliases = {**self.aliases, **dict(zip(own, self.ids[: len(self._copied)]))}
+
+    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        found = super().turns(first, last)
+        first, stop, _ = slice(first, last).indices(len(self.ids))
+        for place, turn in zip(range(first, stop), found):
+            if place < len(self._copied):
+                turn.aliases.append(turn.turn)
+                turn.cwd, turn.branch = self._copied[place].cwd, self._copied[place].branch
+            if place < len(self._copied) or "flat" in self._offsets.facts:
+                turn.turn = self.ids[place]
+        return found
+
+    def _parents(self, forked: str, cache: Path | None, forks: int) -> list[Turn]:
+        """The turns of the parent that the first turns here repeat."""
+        path = Path(self.where.path)
+        for base in (path.parent, *path.parents[1:4]):
+            file = next(
+                (file for depth in ("", "*/*/*/") for file in base.glob(f"{depth}rollout-*-{_id(forked)}.jsonl*")), None
+            )
+            if file is None:
+                continue
+            try:
+                parent = CodexConversation(Session(self.agent, forked, str(file), KIND), cache, forks + 1)
+                pairs = list(zip(parent.turns(), super().turns()))
+            except OSError:
+                return []
+            same = ((theirs, theirs.user == ours.user and theirs.assistant == ours.assistant) for theirs, ours in pairs)
+            return [theirs for theirs, _ in takewhile(lambda pair: pair[1], same)]
+        return []
+
+
+def _id(text: str) -> str:
+    """A thread's id as it may stand in a pattern of names."""
+    return re.sub(r"[^0-9A-Za-z-]", "", text) or "none"
 
 
 class _Scanner:
@@ -111,10 +176,13 @@ class _Scanner:
         self.aliases: dict[str, str] = {}
         self._begun = -1  # where the open task began
         self._task = ""
+        self._prompts = 0
         self._said = False  # whether somebody spoke in it
 
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)
+        if not isinstance(line.payload, msgspec.Raw) and (line.type is None or line.type in _FLAT):
+            return self._flat(offset, line, msgspec.json.decode(raw))
         if not isinstance(line.type, str) or line.type not in _TYPES:
             name = str(line.type)[:40]
             self.unknown[name] = self.unknown.get(name, 0) + 1
@@ -138,6 +206,23 @@ class _Scanner:
         self._said = True
         return _named(self._task or text_of(kind.turn_id), self.facts, text_of(line.timestamp)), self._begun
 
+    def _flat(self, offset: int, line: _Line, record: Any) -> tuple[str, int] | None:
+        if line.type is None:
+            if text_of(record.get("id")) and "session" not in self.facts:
+                self._meta(record)
+                self.facts.update(flat="", started=text_of(line.timestamp))
+            elif "record_type" not in record:
+                self.unknown["None"] = self.unknown.get("None", 0) + 1
+        elif line.type == "message" and record.get("role") == "user":
+            text = blocks_text(record.get("content"), ("input_text", "text"))
+            if text.startswith(_HARNESS):
+                if not self.facts.get("cwd") and (match := _CWD.search(text)):
+                    self.facts["cwd"] = (match[1] or match[2]).strip()
+                return None
+            self._prompts += 1
+            return f"{self.facts.get('session', '')}:{self._prompts}", offset
+        return None
+
     def _meta(self, payload: Any) -> None:
         if not isinstance(payload, dict):
             return
@@ -149,6 +234,7 @@ class _Scanner:
         if payload.get("ephemeral") is True:
             self.facts["ephemeral"] = "yes"
         self.facts["session"] = text_of(payload.get("id")) or text_of(payload.get("session_id"))
+        self.facts["forked"] = text_of(payload.get("forked_from_id"))
         self.facts["version"] = text_of(payload.get("cli_version"))
         self.facts["cwd"] = text_of(payload.get("cwd"))
         git = payload.get("git")
@@ -186,6 +272,7 @@ class _Reading:
         self.tools: dict[str, ToolCall] = {}
         self.shown: dict[str, tuple[str, bool]] = {}  # outputs as the person saw them, by call id
         self.ended = ""
+        self.in_task = False
         self.asked = False  # also by a picture alone
 
 
@@ -196,16 +283,21 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
     for raw in lines:
         try:
             line = _decode(raw)
-            payload = msgspec.json.decode(line.payload) if isinstance(line.payload, msgspec.Raw) else None
+            is_flat = line.type in _FLAT and not isinstance(line.payload, msgspec.Raw)
+            payload = msgspec.json.decode(line.payload if isinstance(line.payload, msgspec.Raw) else raw)
         except (msgspec.DecodeError, RecursionError):
             continue
         if not isinstance(payload, dict):
+            continue
+        if is_flat:
+            now = _flat(now, payload, turns, facts)
             continue
         kind, stamp = text_of(payload.get("type")), text_of(line.timestamp)
         if line.type == "event_msg" and kind == "task_started":
             _close(now, turns)
             tasks = True
             now = _Reading(_new(text_of(payload.get("turn_id")), facts, stamp))
+            now.in_task = True
             continue
         if line.type == "turn_context":
             now.turn.cwd = text_of(payload.get("cwd")) or now.turn.cwd
@@ -221,6 +313,20 @@ def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:
     for turn in turns:
         turn.turn = _named(turn.turn, facts, turn.started)
     return turns
+
+
+def _flat(now: _Reading, record: dict[str, Any], turns: list[Turn], facts: dict[str, str]) -> _Reading:
+    """Take a line of a flat rollout. Returns the turn that is read on."""
+    text = blocks_text(record.get("content"), ("input_text", "output_text", "text"))
+    if record.get("type") != "message":
+        _item(now, text_of(record.get("type")), record)
+    elif record.get("role") == "assistant":
+        now.turn.say(text)
+    elif record.get("role") == "user" and not text.startswith(_HARNESS):
+        _close(now, turns)
+        now = _Reading(_new("", facts, facts.get("started", "")))
+        _ask(now, text, "")
+    return now
 
 
 def _new(turn: str, facts: dict[str, str], stamp: str = "") -> Turn:
@@ -244,7 +350,7 @@ def _event(now: _Reading, kind: str, payload: dict[str, Any], stamp: str) -> Non
         if isinstance(item, dict):
             _completed(now, item, stamp)
     elif kind == "user_message" and not now.items:
-        _ask(now, text_of(payload.get("message")), stamp)
+        _ask(now, text_of(payload.get("message")) or ("[image]" if payload.get("images") else ""), stamp)
     elif kind == "agent_message" and not now.items:
         turn.say(text_of(payload.get("message")))
     elif kind == "task_complete":
@@ -282,6 +388,8 @@ def _completed(now: _Reading, item: dict[str, Any], stamp: str) -> None:
 
 def _ask(now: _Reading, text: str, stamp: str) -> None:
     turn = now.turn
+    if text.startswith(_CONTEXT) and _REQUEST in text:
+        text = text.partition(_REQUEST)[2].strip()
     if not now.asked:
         now.asked, turn.started = True, stamp or turn.started
     turn.user = f"{turn.user}\n\n{text}" if turn.user else text
@@ -336,5 +444,7 @@ def _close(now: _Reading, turns: list[Turn]) -> None:
     for call_id, (output, failed) in now.shown.items():
         if call_id in now.tools:
             now.tools[call_id].output, now.tools[call_id].failed = output, failed
-    turn.status = now.ended or "interrupted"
+    # versions without tasks say no end: words after the last tool are one
+    answered = not now.in_task and bool(turn.spoken) and turn.spoken[-1][0] == len(turn.tools)
+    turn.status = now.ended or ("done" if answered else "interrupted")
     turns.append(turn)

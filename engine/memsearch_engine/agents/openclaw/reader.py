@@ -7,6 +7,7 @@ sends to itself, begin none, and what is answered to them belongs to nobody.
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,12 @@ _KNOWN = frozenset(
     "session_info".split()
 )
 _MAX_BYTES = 64 * 1024 * 1024
-_HEARTBEAT = "[OpenClaw heartbeat poll]"
+#: How prompts begin that the gateway sends to itself, today and in older versions.
+_HEARTBEAT = ("[OpenClaw heartbeat poll]", "Read HEARTBEAT.md if it exists")
+#: What a channel puts before a person's message.
+_METADATA = re.compile(r"\A\s*(?:[^\n]{1,80}\(untrusted[^\n)]*\):\n```(?:json)?\n.*?\n```\s*)+", re.S)
+#: A session that was begun anew leaves its file under this name.
+_FILE = re.compile(r"(.+?)\.jsonl(?:\.reset\.[^/]+)?")
 
 
 def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
@@ -47,12 +53,15 @@ def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
             continue
         for name, updated in rows:
             yield Session(AGENT.name, text_of(name), str(file), "db", (updated or 0) / 1000)
-    for file in sorted(folder.glob("*/sessions/*.jsonl")):
+    for file in sorted(folder.glob("*/sessions/*.jsonl*")):
+        named = _FILE.fullmatch(file.name)
+        if named is None:
+            continue
         try:
             info = file.stat()
         except OSError:
             continue
-        yield Session(AGENT.name, file.stem, str(file), "transcript", info.st_mtime, info.st_size)
+        yield Session(AGENT.name, named[1], str(file), "transcript", info.st_mtime, info.st_size)
 
 
 def locate(folder: Path, session: str) -> Session | None:
@@ -62,8 +71,8 @@ def locate(folder: Path, session: str) -> Session | None:
 def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
     """The named session of a database (else its newest), or the session in a JSONL file."""
     name = os.fspath(path)
-    if name.endswith(".jsonl"):
-        return Session(AGENT.name, session or Path(name).stem, name, "transcript")
+    if named := _FILE.fullmatch(os.path.basename(name)):
+        return Session(AGENT.name, session or named[1], name, "transcript")
     if not name.endswith(".sqlite"):
         return None
     with reading(name) as db:
@@ -73,7 +82,7 @@ def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
 
 
 def holds(name: str) -> bool | None:
-    return True if name.endswith(".sqlite") else None if name.endswith(".jsonl") else False
+    return True if name.endswith(".sqlite") else None if _FILE.fullmatch(name) else False
 
 
 def wrote(line: dict[str, Any]) -> bool:
@@ -171,7 +180,7 @@ def _prompt(event: dict[str, Any]) -> str:
     origin = message.get("provenance")
     if message.get("role") != "user" or (isinstance(origin, dict) and origin.get("kind") == "internal_system"):
         return ""
-    text = blocks_text(message.get("content"))
+    text = _METADATA.sub("", blocks_text(message.get("content")))
     return "" if text.startswith(_HEARTBEAT) else text.strip() and text
 
 
@@ -186,6 +195,8 @@ def _parse(events: Iterable[dict[str, Any]], facts: dict[str, str]) -> list[Turn
     for event in events:
         message, when = _message(event), text_of(event.get("timestamp"))
         role = message.get("role")
+        if _inline_results(message, tools) and role == "user" and not _prompt(event):
+            continue
         if role == "user":
             tools, turn = {}, None
             if prompt := _prompt(event):
@@ -205,11 +216,24 @@ def _parse(events: Iterable[dict[str, Any]], facts: dict[str, str]) -> list[Turn
         elif turn is not None and role == "assistant":
             turn.ended = when or turn.ended
             _answer(turn, tools, message)
+            _inline_results(message, tools)  # of calls in the same message
         elif turn is not None and role == "toolResult":
             call = tools.get(text_of(message.get("toolCallId")))
             if call is not None:
                 call.output, call.failed = blocks_text(message.get("content")), bool(message.get("isError"))
     return turns
+
+
+def _inline_results(message: dict[str, Any], tools: dict[str, ToolCall]) -> bool:
+    """Take results that stand within another message. Returns whether there were any."""
+    content = message.get("content")
+    blocks = [b for b in content if isinstance(b, dict)] if isinstance(content, list) else []
+    found = [b for b in blocks if b.get("type") in ("toolResult", "tool_result")]
+    for block in found:
+        call = tools.get(text_of(block.get("toolCallId")) or text_of(block.get("tool_use_id")))
+        if call is not None:
+            call.output, call.failed = blocks_text(block.get("content")), bool(block.get("isError"))
+    return bool(found)
 
 
 def _answer(turn: Turn, tools: dict[str, ToolCall], message: dict[str, Any]) -> None:

@@ -1,0 +1,95 @@
+"""What older versions and channels wrote: Codex' rollouts of 2025 and its IDE context, OpenClaw's envelopes and replaced sessions."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from memsearch_engine.agents.codex import reader as codex
+from memsearch_engine.agents.openclaw import reader as openclaw
+
+
+def write(path: Path, *lines: dict) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return path
+
+
+def event(second: int, kind: str, **payload: object) -> dict:
+    return {"timestamp": f"2026-11-20T10:00:{second:02d}Z", "type": kind, "payload": payload}
+
+
+def test_codex_without_tasks_and_with_the_ide_s_context(tmp_path):
+    asked = "# Context from my IDE setup:\n\n## Open tabs:\n- a.py\n\n## My request for Codex:\nRound half-even\n"
+    file = write(
+        tmp_path / "rollout-x-01920000-aaaa-7bbb-8ccc-00000000000a.jsonl",
+        event(0, "session_meta", id="s", cwd="/p"),
+        event(1, "event_msg", type="user_message", message=asked),
+        event(2, "event_msg", type="agent_message", message="Rounded."),
+        event(3, "event_msg", type="user_message", message="And now?"),
+    )
+    found = codex.open_session(codex.at(file)).turns()
+    assert [(turn.user, turn.status) for turn in found] == [("Round half-even", "done"), ("And now?", "interrupted")]
+
+
+def test_flat_lines_of_codex_are_turns_named_by_their_place(tmp_path):
+    def said(role: str, text: str) -> dict:
+        return {"type": "message", "role": role, "content": [{"type": "input_text", "text": text}]}
+
+    file = write(
+        tmp_path / "rollout-x-01920000-aaaa-7bbb-8ccc-00000000000a.jsonl",
+        {"id": "s", "timestamp": "2025-07-10T08:00:00Z", "instructions": None}, {"record_type": "state"},
+        said("user", "<environment_context>\n  <cwd>/p</cwd>\n</environment_context>"),
+        said("user", "yes"), said("assistant", "One."), said("user", "yes"), said("assistant", "Two."),
+    )  # fmt: skip
+    conversation = codex.open_session(codex.at(file))
+    found = conversation.turns()
+    assert conversation.ids == ["s:1", "s:2"] == [turn.turn for turn in found] and not conversation.unknown
+    assert [(turn.assistant, turn.cwd, turn.status) for turn in found] == [
+        ("One.", "/p", "done"),
+        ("Two.", "/p", "done"),
+    ]
+
+
+def test_turns_that_a_fork_repeats_are_its_parent_s(tmp_path):
+    parent, fork = (f"01920000-aaaa-7bbb-8ccc-00000000000{n}" for n in "ab")
+    copied = (
+        event(1, "event_msg", type="user_message", message="Which port?"),
+        event(2, "event_msg", type="agent_message", message="7443."),
+    )
+    write(tmp_path / f"rollout-x-{parent}.jsonl", event(0, "session_meta", id=parent, cwd="/a"), *copied)
+    file = write(
+        tmp_path / f"rollout-x-{fork}.jsonl", event(0, "session_meta", id=fork, cwd="/b", forked_from_id=parent), *copied,
+        event(3, "event_msg", type="user_message", message="Move it"),
+    )  # fmt: skip
+    conversation = codex.open_session(codex.at(file))
+    assert [turn.cwd for turn in conversation.turns()] == ["/a", "/b"]
+    assert [name[:36] for name in conversation.ids] == [parent, fork]
+    assert conversation.find(f"{fork}:2026-11-20T10:00:01Z") == 0  # notes of earlier imports call it so
+
+
+def test_openclaw_s_envelopes_heartbeats_inline_results_and_replaced_files(tmp_path):
+    block = 'Conversation info (untrusted metadata):\n```json\n{"sender_id": "1"}\n```\n\n'
+
+    def message(name: str, role: str, content: object) -> dict:
+        return {
+            "type": "message",
+            "id": name,
+            "timestamp": "2026-03-10T04:01:00Z",
+            "message": {"role": role, "content": content},
+        }
+
+    file = write(
+        tmp_path / "main" / "sessions" / "s.jsonl.reset.2026-03-11T00-00-00.000Z",
+        {"type": "session", "id": "s", "cwd": "/p"},
+        message("u1", "user", f"{block}Use the green sensor"),
+        message("a1", "assistant", [{"type": "toolCall", "id": "c", "name": "exec", "arguments": {"command": "ls"}}]),
+        message("r1", "user", [{"type": "toolResult", "toolCallId": "c", "content": [{"type": "text", "text": "out"}]}]),
+        message("a2", "assistant", "Used."),
+        message("u2", "user", f"{block}[OpenClaw heartbeat poll]"), message("a3", "assistant", "HEARTBEAT_OK"),
+        message("u3", "user", "Read HEARTBEAT.md if it exists (workspace context)."), message("a4", "assistant", "HEARTBEAT_OK"),
+    )  # fmt: skip
+    (where,) = openclaw.sessions(tmp_path, [])
+    assert (where.session, where.path) == ("s", str(file))
+    (turn,) = openclaw.open_session(where).turns()
+    assert (turn.user, turn.assistant, turn.tools[0].output) == ("Use the green sensor", "Used.", "out")
