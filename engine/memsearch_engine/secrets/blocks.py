@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
-from memsearch_engine.secrets.judge import is_said, mixed, wordy
+from memsearch_engine.secrets.judge import is_chosen, is_mixed, is_reference, is_said, mixed, wordy
 
 Span = tuple[int, int, str]
 
@@ -121,6 +121,30 @@ def kubernetes(text: str) -> Iterator[Span]:
                 yield data.start(2) + value.start(1), data.start(2) + value.end(1), "k8s-secret"
 
 
+# -- cookies: each of a header's, and those of a program's jar
+_COOKIES = re.compile(
+    r"(?i)(?:\bcookies?\b[\"']?\s?[:=]|\s(?:-b|--cookie)[ =]|document\.cookie|_session=)[^\n]{0,4000}"
+)
+_COOKIE = re.compile(r"([\w.%-]{1,80})[\"']?(?:=|[\"']:\s?[\"'])([^;\s\"',]{16,4000})")
+_COOKIE_NAME = re.compile(r"(?i)sess|sid$|auth|token|log(?:ged|in)|remember|identity|jwt|cookies$|ticket|secure")
+
+
+def cookies(text: str) -> Iterator[Span]:
+    """Values of cookies that keep somebody logged in."""
+    for line in _COOKIES.finditer(text):
+        for match in _COOKIE.finditer(text, *line.span()):
+            if (
+                _COOKIE_NAME.search(match[1])
+                and mixed(match[2])
+                and not is_reference(match[2])
+                and not _CODE.search(match[2])
+            ):
+                yield *match.span(2), "cookie"
+
+
+_CODE = re.compile(r"[({]|_id$|\.\w+\(")
+
+
 # -- tables: a column whose heading says that secrets stand in it
 _HEADING = re.compile(
     r"(?i)^[*`\"' ]*(?:[\w ]{0,20}[ _-])?(?:pass(?:word|wort|phrase|code)?s?|passwd|pwd|kennwort|secret(?:[ _-]?key)?|api[ _-]?key|token|contraseña|clave|"
@@ -142,12 +166,20 @@ _SEPARATORS = tuple(
 )
 _NO_TABLE = re.compile(r"(?!)")
 _MAX_WIDTH = 400
+_USER_HEADING = re.compile(
+    r"(?i)^[*`\"' ]*(?:user(?:[ _-]?name)?|login|account|e-?mail|benutzer(?:name)?|utilisateur|usuario|utente|gebruiker|użytkownik|användare|"
+    r"kullanıcı|usuário|пользователь|логин|用户名?|账号|ユーザー名?|아이디|사용자)[*`\"' ]*$"
+)
+_NAMED_ROW = re.compile(
+    r"[ \t]*\|[ \t]*[*`\"']{0,3}[\w .-]{0,40}(?i:passw(?:or[dt])|passwd|passphrase|_pass|_pw|kennwort|secret|token|api[_ -]?key|密码|パスワード|비밀번호|пароль)"
+    r"[*`\"']{0,3}[ \t]*\|[ \t]*[*`\"']{0,3}([^\s|`*\"']{6,100})[*`\"']{0,3}[ \t]*\|"
+)
 
 
 def tables(text: str) -> Iterator[Span]:
     """Cells below such a heading, in markdown, drawn, tabbed, blank-aligned and comma-separated tables."""
     columns: set[int] = set()  # of the table that a line stands in; none outside of one
-    splitter, width = _NO_TABLE, 0
+    splitter, width, users = _NO_TABLE, 0, False
     place = 0
     for line in text.split("\n"):
         if len(line) > _MAX_WIDTH or not line.strip():
@@ -158,15 +190,18 @@ def tables(text: str) -> Iterator[Span]:
                 columns = set()
             for index in columns:
                 value = line[edges[2 * index] : edges[2 * index + 1]].strip(" \t\r*`\"'")
-                if is_said(value):
+                if is_said(value) or (users and is_chosen(value)):
                     start = place + line.index(value, edges[2 * index])
                     yield start, start + len(value), "table-secret"
+        if len(line) <= _MAX_WIDTH and line.count("|") >= 2 and (cell := _NAMED_ROW.match(line)) and is_mixed(cell[1]):
+            yield place + cell.start(1), place + cell.end(1), "table-secret"
         if not columns and len(line) <= _MAX_WIDTH:
             splitter = next((pattern for sign, pattern in _SEPARATORS if sign in line), _NO_TABLE)
             cells = splitter.split(line)
             width = len(cells)
             if sum(bool(cell.strip()) for cell in cells) > 1:
                 columns = {index for index, cell in enumerate(cells) if _HEADING.match(cell.strip())}
+                users = any(_USER_HEADING.match(cell.strip()) for cell in cells)
         place += len(line) + 1
 
 

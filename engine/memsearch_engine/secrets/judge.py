@@ -18,6 +18,9 @@ _REFERENCE = re.compile(
 _RUNS = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
 _WORD_LENGTH = 3.2  # letters per run: random base64 has about 1.6, identifiers and prose more than 4
 _STRONG = re.compile(r"(?i)pass|pwd|psk|密|口令|pw$|senha|contrase|mot|kenn|пароль|비밀|parola|パス")
+_STRONG_MORE = re.compile(
+    r"(?i)wachtwoord|has[łl]o|l[öo]senord|adgangskode|[şs]ifre|mdp$|clave$|heslo|salasana|jelsz|암호|비번"
+)
 _NO_VALUE = re.compile(r"(?i)(?:url|uri|_file|path|name|policy|rotation|header|count|type|_id|_ids|endpoint|ttl|arn)$")
 _ATTRIBUTE = re.compile(r"[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+!?$")
 _PLACEHOLDER = re.compile(r"__\w+__$|@@\w+@@$|(?:PASSWORD|PASSWD|PASS|PWD|SECRET|TOKEN|KEY)$")
@@ -101,6 +104,11 @@ def is_token(rule: str, value: str) -> bool:
     return True
 
 
+def is_strong(key: str) -> bool:
+    """Whether a name is a password's, in any language, and not that of something about one (its policy, its file)."""
+    return bool(_STRONG.search(key) or _STRONG_MORE.search(key)) and not _NO_VALUE.search(key)
+
+
 def is_assigned(key: str, separator: str, value: str, *, quoted: bool, closed: bool, called: bool) -> bool:
     """Whether what is assigned to a secret's name is one.
 
@@ -131,3 +139,88 @@ def is_assigned(key: str, separator: str, value: str, *, quoted: bool, closed: b
     if named and not (quoted and strong and "_" not in value):
         return False
     return len(value) >= (6 if strong else 16)
+
+
+#: What stands where a password could and is none: a type, a state, a label, an example, a word of a sentence.
+_ORDINARY = frozenset(
+    "account address admin administrator algorithm already always another anything argument authentication available based because before "
+    "between boolean browser bytes cannot capital change changed changeme changeit changes character characters check checked choose client "
+    "combination command config configuration confirm confirmation confirmed contains correct correctly create created custom database "
+    "default defaults deleted deprecated describe description different disabled display during dummy either email empty enabled encoder "
+    "encrypted encryption entered entry environment error everywhere example examples exists expired external false field fields flag "
+    "foobar foobared form format forgotten function generated generation generator gibberish given guest handling hashed hashes hashing hidden history identical "
+    "ignored immediately important included incorrect input instead integer internal invalid issues keychain keyring label lastname later length letters "
+    "literal locked login lookup manager managers managing masked match matches maximum meaning method minimum missing module mismatch must needed "
+    "never nobody nothing nullable nullptr number numbers object obtained obvious official optional options option output override parameter "
+    "parameters phrase plain plaintext please policies policy postgres postgresql private production project prompt prompts properties property "
+    "protected protection provided provider public quality query question random readonly received redacted refers rejected removed repeat request require "
+    "required requirement requirements requires reset resets response restricted return returned returns rotation rules safely salted sample scheme "
+    "securely security select sensitive server service session setting settings should simple skipped something somewhere special "
+    "staging standard storage store stored strength string strings strong strongly support supported switch system template temporary testing "
+    "text through timeout together token toggle transport undefined unchanged unencrypted unicode unique unknown unlocked unsafe unset unspecified updated update useful "
+    "username users using validation validator value values variable vault verification verified verify version visible warning weak without "
+    "whatever whenever where which while wrong yourself welcome benutzer benutzername erforderlich pflichtfeld falsch ungültig geheim gesetzt leer siehe vergessen "
+    "requis obligatoire incorrecte oublié utilisateur obligatoria obligatorio incorrecta requerida requerido usuario olvidada obrigatória obrigatorio "
+    "richiesta richiesto obbligatoria obbligatorio errata dimenticata utente verplicht onjuist vergeten gebruiker wymagane nieprawidłowe niepoprawne "
+    "zapomniane krävs saknas felaktigt glömt användare gerekli zorunlu yanlış kullanıcı mandatory numeric alphanumeric compare comparison "
+    "encode encoded decoded obscured getpass crypt bcrypt scrypt argon laravel rails django optionally interactive interactively whether "
+    "matching failure success successfully exactly ordinary specified specifies sentence support mentions alice bitwarden lastpass keepass "
+    "secretstr varchar character nocrypt trust ident peer gssapi kerberos oauth stdin stdout envvar dialog widget textbox "
+    "hunter pollen person pattern another person first second third hardcoded leaked exposed entering cleared printed shown written "
+    "typed saved written expose valore valeur valor wert wartość värde değer waarde sempre toujours siempre immer altijd zawsze alltid".split()
+)
+_NAMES_ITSELF = re.compile(
+    r"(?i)passw|passphr|passcode|^pass$|^mypass|^yourpass|pwd|secret|token|credential|keyfile|passwort|kennwort|senha|contrase|wachtwoord|placeholder|"
+    r"has[łl]o|redact|xxxx|\*\*\*|^your|^my[_-]|^some|^the[_-]|^test(?:ing)?$|^change[_-]?|^replace|^insert|^enter[_-]|^put[_-]|^user|^os\.|^self\.|^this\.|"
+    r"^process\.|^env[._]|^config\.|^req\.|^None$|^null$|^NULL$|^True$|^undefined$|here$"
+)
+_CAPITALS = re.compile(r"[A-Z][A-Z_]*$")
+_LETTERS_ONLY = re.compile(r"[A-Z]?[a-z]{6,39}$")
+_WORDS_ONLY = re.compile(r"[A-Za-z]+(?:[ -][A-Za-z]+)+$")
+
+
+def is_chosen(value: str) -> bool:
+    """Whether what stands in a password's own place is one that somebody chose: letters alone may be, what names, refers to or
+    describes a password may not."""
+    value = value.rstrip(".,;:)")
+    if (
+        len(value) < 5
+        or len(value) > 200
+        or is_reference(value)
+        or _NAMES_ITSELF.search(value)
+        or _CAPITALS.match(value)
+    ):
+        return False
+    if value.lower() in _ORDINARY or value.isdigit() and len(value) < 6 or _METHOD.match(value):
+        return False
+    if re.search(
+        r"[(){}]|\.\w+\(|^[\w.-]+\.(?:txt|json|ya?ml|pem|key|zip|7z|crt|log|env|py|sh|conf|toml)$|^--|^[\w.+-]+@[\w-]+\.[a-z]+$|^[\d.]+:\d",
+        value,
+    ):
+        return False
+    if any(char.isdigit() or char in _SYMBOLS for char in value):
+        return any(char.isalpha() for char in value) or len(value) >= 6
+    if _WORDS_ONLY.match(value):
+        return len(re.split(r"[ -]", value)) >= 4 and not any(word in _ORDINARY for word in value.lower().split())
+    return bool(_LETTERS_ONLY.match(value))
+
+
+def is_mixed(value: str) -> bool:
+    """Whether a chosen password also has digits or symbols among its letters, and is no name, number or path."""
+    value = value.rstrip(".,;:)")
+    return is_chosen(value) and is_said(value)
+
+
+def is_key(value: str, *, hexadecimal: bool) -> bool:
+    """Whether prose that names a key or a token gives one: long, mixed, no words. ``hexadecimal``: digits of hex alone count."""
+    if not 16 <= len(value) <= 400 or not re.fullmatch(r"[A-Za-z0-9_+/=.~-]+", value) or not mixed(value):
+        return False
+    if (
+        is_reference(value)
+        or _UUID.fullmatch(value)
+        or ("/" in value and "+" not in value and "=" not in value and value.count("/") > 1)
+    ):
+        return False
+    if re.fullmatch(r"[0-9a-f]+", value):
+        return hexadecimal and len(value) >= 32
+    return not wordy(value) and not re.search(r"\.(?:\w{1,4})$|^v?\d+\.", value) and len(set(value)) >= 8

@@ -17,9 +17,19 @@ from itertools import islice
 import msgspec
 
 from memsearch_engine.home import Home
-from memsearch_engine.secrets import blocks
+from memsearch_engine.secrets import blocks, places, prose
 from memsearch_engine.secrets.fingerprint import fingerprint, unkeyed
-from memsearch_engine.secrets.judge import is_assigned, is_reference, is_said, is_token, mixed, wordy
+from memsearch_engine.secrets.judge import (
+    is_assigned,
+    is_chosen,
+    is_mixed,
+    is_reference,
+    is_said,
+    is_strong,
+    is_token,
+    mixed,
+    wordy,
+)
 from memsearch_engine.secrets.vendor import PLACES, TOKENS, Rule
 
 _REDACTED = re.compile(r"\[REDACTED:[a-z0-9-]+:[0-9a-f]{8}\]")
@@ -35,7 +45,10 @@ _REPEATED = 12  # a secret of this length is replaced wherever it stands; shorte
 _NAMES = re.compile(
     r"(?i)pass(?:word|wd|phrase|code)s?|passwort|kennwort|senha|contrase(?:ñ|n)a|mot[ _]de[ _]passe|parola d'ordine|пароль|"
     r"secret[_ -]?key(?:[_-]?base)?|secret(?:access)?key|secret|api[_ -]?key|app[_-]?key|access[_ -]?key(?:[_-]?secret)?|"
-    r"(?:account|license|master|admin|auth|encryption|deploy|private)[_-]?key|pre?-?shared[_-]?key|token|client-key-data|sessionid|"
+    r"(?:account|licen[sc]e|master|admin|auth|encryption|deploy|private|fernet|hmac|sign(?:ing)?|session|cookie|jwt|aes|crypto?|cipher|"
+    r"server|shared|webhook|signature|stripe|sendgrid|mailgun|twilio|openai|google|maps?|consumer|client|service(?:[_-]?role)?|subscription|"
+    r"storage|recaptcha|security|product|serial)[_-]?key|wachtwoord|has[łl]o|l[öo]senord|adgangskode|[şs]ifre|parola|mdp|clave|heslo|salasana|jelsz[óo]|"
+    r"pre?-?shared[_-]?key|token|client-key-data|sessionid|"
     r"credentials?|creds|密码|密碼|口令|密钥|密鑰|令牌|パスワード|비밀번호|(?<![a-z])(?:pwd|psk|pass|pw|auth|pat)(?![a-z])|_auth(?![a-z])"
 )
 _BEFORE = re.compile(r"[\w.$:@/-]{0,40}$")
@@ -199,6 +212,8 @@ def _ours(text: str) -> Iterator[Span]:
         yield from _urls(text)
     yield from _assignments(text)
     yield from _said(text)
+    yield from prose.clauses(text)
+    yield from blocks.cookies(text)
     yield from blocks.kubernetes(text)
     yield from blocks.tables(text)
     yield from blocks.wallets(text)
@@ -210,6 +225,16 @@ def _tokens(text: str, lower: str, rules: tuple[Rule, ...]) -> Iterator[Span]:
             for start, stop in rule.spans(text):
                 if is_token(rule.name, text[start:stop]):
                     yield start, stop, rule.name
+    for judge, more in ((is_chosen, places.LETTERS), (is_mixed, places.MIXED), (_any, places.SHAPES)):
+        for rule in more:
+            if any(word in lower for word in rule.words):
+                for start, stop in rule.spans(text):
+                    if judge(text[start:stop]):
+                        yield start, stop, rule.name
+
+
+def _any(value: str) -> bool:
+    return len(set(value)) > 5
 
 
 def _across(joined: str, removed: list[tuple[int, int]]) -> Iterator[Span]:
@@ -306,7 +331,9 @@ def _assignments(text: str) -> Iterator[Span]:
             quoted, closed = bool(match["q"]), bool(match["close"])
             if _PSQL.match(text, name.end()):  # the name of a variable
                 refused_to = max(refused_to, match.end())
-            elif is_assigned(key, match["sep"], match["v"], quoted=quoted, closed=closed, called=called):
+            elif is_assigned(key, match["sep"], match["v"], quoted=quoted, closed=closed, called=called) or (
+                not called and is_strong(key) and is_chosen(match["v"]) and _given(text, name.start(), key, match)
+            ):
                 yield *match.span("v"), "assigned-secret"
             else:
                 refused_to = max(refused_to, match.end())
@@ -316,6 +343,25 @@ def _assignments(text: str) -> Iterator[Span]:
             plain = wordy(value) and not any(char in " !#%&*?+=~^" for char in value)
             if not is_reference(value) and (shell or (mixed(value) and not plain)):
                 yield *match.span("v"), "assigned-secret"
+
+
+_KEY_LINE = re.compile(r"[ \t>+-]{0,16}(?:(?:export|env|set|-)[ \t]+)?[\"'*]{0,3}[\w.:/$@-]*$")
+_END_OF_VALUE = re.compile(r"[ \t\r]*(?:$|\n|(?:#|//)[^\n]*)|[&;](?=[\w\s])|[ \t]+[\w.-]+=|,[\w.-]+(?:=|,)")
+
+
+def _given(text: str, start: int, key: str, match: re.Match[str]) -> bool:
+    """Whether a name and its value stand as configuration has them: the value in quotes of its own, or up to the line's end."""
+    value, end = match["v"], match.end("v")
+    if match["q"]:
+        return text[end : end + 1] in _QUOTE and text[end : end + 1] != "" and not match["sep"].startswith(",")
+    if match["sep"] not in ("=", ":", "：") or match["type"] or not _END_OF_VALUE.match(text, end):
+        return False
+    if mixed(value) and match["sep"] == "=" and text[start - 1 : start] in "?&;":
+        return True
+    line = text.rfind("\n", 0, start) + 1
+    at_start = len(key) < 80 and bool(_KEY_LINE.match(text[max(line, start - 60) : start]))
+    inline = match["sep"] == "=" and text[match.start("sep") + 1 : match.start("sep") + 2].strip() != ""
+    return at_start or inline
 
 
 def _pieces(text: str) -> Iterator[str]:

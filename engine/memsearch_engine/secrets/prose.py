@@ -1,0 +1,103 @@
+"""Passwords and keys that prose gives, in the words of many languages.
+
+A line that names a password and holds one word that reads like one gives it, whatever the grammar between them: "use X as the
+password", "hasło do bazy to X", "비밀번호는 X입니다". Each name looks at a bounded stretch of its own line, so time is linear in the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from memsearch_engine.secrets.judge import is_chosen, is_key, is_said
+from memsearch_engine.secrets.linear import compile
+
+Span = tuple[int, int, str]
+
+_LATIN = (
+    r"passwor[dt][a-zä-ü]{0,6}|passwd|pass[ -]?(?:phrase|code|key)|kennwort|zugangsdaten|logindaten|contrase(?:ñ|n)as?|clave|"
+    r"mots? de passe|mdp|identifiants|senhas?|palavra[ -]passe|parol[aąeęy](?:m|mi|yı|nın|sı|sını)?|wachtwoord(?:en)?|toegangscode|"
+    r"has(?:ł|l)(?:o|a|em|u|le)|lösen(?:ord(?:et|en)?)?|losenord(?:et)?|kodeord(?:et)?|adgangskoden?|passord(?:et)?|"
+    r"salasana(?:n|a|ksi)?|(?:ş|s)ifre(?:si|sini|yi|nin|niz|m)?|jelsz(?:ó|av|avai?|ava)t?|hesl(?:o|a|em|u)|lozink[aeuo]m?|"
+    r"parol(?:ă|a)|mật khẩu|kata sandi|pwd|pw|pass|credentials?|creds|wi-?fi|wlan"
+)
+_OTHER = (
+    r"парол[а-яії]{0,3}|лозинк[а-я]{1,2}|비밀 ?번호|비번|암호|패스워드|パスワード|暗証番号|パスフレーズ|合言葉|密码|密碼|口令|"
+    r"كلمة (?:المرور|السر)|पासवर्ड|कूटशब्द|κωδικ[α-ωό]{1,4}|συνθηματικ[όο]|סיסמ[א-ת]{1,3}|รหัสผ่าน"
+)
+_NAME = compile(rf"(?i)(?:^|[^a-z0-9_.$-])(?:{_LATIN})(?:$|[^a-z0-9_(=-])|{_OTHER}")
+_KEY_NAME = compile(
+    r"(?i)(?:^|[^a-z0-9_.$-])(?:token|(?:api|app|signing|license|licence|product|master|encryption|fernet|access|secret|deploy|hmac)"
+    r"[ -]?(?:key|schlüssel|キー)|(?:webhook|client|signing|shared|app) secret|chiave|chave|clave|klucz[a-z]{0,3}|sleutel|nyckel[a-z]{0,2}|"
+    r"anahtar[ıi]?|clé|schlüssel|avain|klíč|kulcs|geheimnis|segreto|secreto|gizli)(?:$|[^a-z0-9_(=-])|ключ|토큰|トークン|秘密鍵|密钥|密鑰|令牌|키[는가를]? |مفتاح"
+)
+_WORD = re.compile(r"[^\s\"'`,;<>|()\[\]{}\\=\x00-\x1f\x7f-\U0010ffff]{6,100}")
+_DIGEST = re.compile(r"(?i)\b(?:commit|sha-?\d*|hash|digest|checksum|md5|etag|uuid|revision|fingerprint|merge)\b")
+_USER = re.compile(
+    r"(?i)(?:\b(?:user(?:name)?|account|benutzer|nutzer|utente|usuario|utilisateur|gebruiker|kullanıcı|użytkownik|användare|e-?mail|host|server|"
+    r"version|ticket|issue|branch|file|model)|아이디는?|账号|пользовател[а-я]{1,3})[ \t]*[:=]?[ \t]*[\"'`]?$"
+)
+_BEFORE, _AFTER = 80, 90
+
+_QUOTE = "[\"'`“”„«»‘’]"
+_PLAIN = rf"{_QUOTE}?([A-Za-z][a-z]{{5,39}}){_QUOTE}?"
+_AS = r"(?:as|als|como|come|comme|jako|som)(?: (?:the|your|its|das|de|het|la|el|a|o|il))?(?: new)?"
+#: Passwords of letters alone, where the words around leave no other reading.
+_LETTERS = (
+    compile(rf"(?i)\b(?:and|und|et|y|e|en|i|och|with|use|usa|utilise|nimm|gebruik|użyj|använd|take|enter|try) {_PLAIN} {_AS} (?:{_LATIN})(?:$|[^a-z])"),
+    compile(
+        rf"(?i)(?:log(?:ge|ga|g)?[ -]?(?:in|on|into)|sign in|anmelde[a-z]*|melde dich|connecte[a-z-]*|accedi|entra|entrar|inloggen|zaloguj|logga|giriş|as|user|als)"
+        rf"[^\n]{{1,60}} (?:the |dem |het |le |il |la |z )?(?:{_LATIN}):? {_PLAIN}(?:$|[\n,.;)]| (?:and|und|et|y|e|en|i|och)\b)"
+    ),
+    compile(rf"(?i)\b(?:for|enter|ask[a-z]*)[^\n]{{1,30}} password,? (?:enter|type|use|is) {_PLAIN}(?:$|[\n,.;)])"),
+    compile(rf"(?i)(?:password|passphrase|pw|kennwort|passwort) (?:is|lautet|was|to) {_PLAIN}(?:$|[\n,.;)])"),
+    compile(rf"(?i)(?:^|[\s,(])(?:{_LATIN})[ \t]{{0,2}}[:：→][ \t]{{0,2}}{_PLAIN}(?:[ \t]*$|[ \t]*[\n,)])"),
+    compile(rf"(?:{_OTHER})[ \t]{{0,2}}[:：][ \t]{{0,2}}{_PLAIN}(?:[ \t]*$|[ \t]*[\n,)，])"),
+    compile(rf"(?i)\b(?:user(?:name)?|login|account|e-?mail)[ :=]{{1,3}}\S{{1,60}},? (?:and |/ )?(?:pass|pw|pwd|password):? {_PLAIN}(?:$|[\n,.;)])"),
+    compile(rf"(?i)\blogin\b[^\n]{{0,40}}: [\w.@-]{{1,60}} (?:and|/) {_PLAIN}(?:$|[\n,.;)])"),
+)  # fmt: skip
+_SEVERAL = re.compile(
+    r"(?i)(?:ed|en|ing|able|ible|ory|ive|al|ly|ent|ant|ous|ful|less|ary|text|word|tion|ment|ity|ness|where|thing|one|ever|times)$"
+)
+_PIN = compile(
+    r"(?:\bPIN|(?i:\b(?:door|gate|alarm|safe|unlock|entry|lock|access) (?:code|pin))|(?i:\b(?:tür|alarm)code))(?: (?:number|code))?"
+    r"(?: (?i:is|was|ist|lautet)|:| =)[ \t]{1,2}(\d{4,10})(?:$|[^\d.%])"
+)
+
+
+def clauses(text: str) -> Iterator[Span]:
+    """Words that read like a password beside a name of one, keys beside a name of one, and plain words in clear grammar."""
+    yield from _beside(text, _NAME, "said")
+    yield from _beside(text, _KEY_NAME, "said-key")
+    for number, pattern in enumerate(_LETTERS):
+        for match in pattern.finditer(text):
+            value = match[1]
+            if is_chosen(value) and not (number == 3 and _SEVERAL.search(value)):
+                yield *match.span(1), "said"
+    for match in _PIN.finditer(text):
+        yield *match.span(1), "said"
+
+
+def _beside(text: str, names: object, rule: str) -> Iterator[Span]:
+    done = 0
+    for name in names.finditer(text):  # type: ignore[attr-defined]
+        if name.end() + _AFTER // 3 < done:
+            continue
+        begin = max(text.rfind("\n", 0, name.start() + 1) + 1, name.start() - _BEFORE, done - 100)
+        stop = text.find("\n", max(name.end() - 1, 0), name.end() + _AFTER)
+        stop = min(name.end() + _AFTER, len(text)) if stop < 0 else stop
+        done = stop
+        digest = bool(_DIGEST.search(text, begin, stop))
+        for word in _WORD.finditer(text, begin, min(stop + 100, len(text))):
+            if word.start() >= stop:
+                break
+            value = word[0].rstrip(".:*?").lstrip("*")
+            start = word.start() + word[0].index(value) if value else 0
+            if (
+                not value
+                or _USER.search(text, begin, start)
+                or (start and text[start - 1].isalpha() and ord(text[start - 1]) < 0x500)
+            ):
+                continue
+            if is_said(value) if rule == "said" else is_key(value, hexadecimal=not digest):
+                yield start, start + len(value), "said"
