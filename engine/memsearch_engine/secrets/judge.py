@@ -46,6 +46,11 @@ def mixed(value: str) -> bool:
     return any(char.isdigit() for char in value) and any(char.isalpha() for char in value)
 
 
+def mixed_or_marked(value: str) -> bool:
+    """Whether *value* has a digit or a symbol: what has neither needs no closer look."""
+    return any(char.isdigit() or char in _SYMBOLS for char in value)
+
+
 _SAID_NO = re.compile(
     r"^(?:[vV]?\d+(?:[.:/-]\d+)+\S*|\d{1,9}(?:\.\d+)?%?|[\w.+-]+@[\w.-]+\.\w+|(?:[\w-]+\.)+[a-z]{2,6}(?::\d+)?|\d+/\w+|"
     r"[a-z]+(?:[-_/.][a-z0-9]+)*|[A-Z]+(?:_[A-Z0-9]+)+|\d+[a-z]{1,6}|[0-9a-f]{7,64}|[A-Za-z][a-z]{2,}(?:\d?[A-Z][a-z]{2,})+\d{0,2}|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|"
@@ -86,7 +91,8 @@ def is_token(rule: str, value: str) -> bool:
         return False
     if rule == "basic-auth":
         try:
-            return b":" in base64.b64decode(value + "=" * (-len(value) % 4))
+            plain = base64.b64decode(value + "=" * (-len(value) % 4))
+            return b":" in plain or (len(value) >= 16 and mixed(value) and not wordy(value))
         except (binascii.Error, ValueError):
             return False
     if rule == "otp-seed":
@@ -143,7 +149,7 @@ def is_assigned(key: str, separator: str, value: str, *, quoted: bool, closed: b
 
 #: What stands where a password could and is none: a type, a state, a label, an example, a word of a sentence.
 _ORDINARY = frozenset(
-    "account address admin administrator algorithm already always another anything argument authentication available based because before "
+    "arguments anonymous clause include omit import continue account address admin administrator algorithm already always another anything argument authentication available based because before "
     "between boolean browser bytes cannot capital change changed changeme changeit changes character characters check checked choose client "
     "combination command config configuration confirm confirmation confirmed contains correct correctly create created custom database "
     "default defaults deleted deprecated describe description different disabled display during dummy either email empty enabled encoder "
@@ -194,7 +200,7 @@ def is_chosen(value: str) -> bool:
     if value.lower() in _ORDINARY or value.isdigit() and len(value) < 6 or _METHOD.match(value):
         return False
     if re.search(
-        r"[(){}]|\.\w+\(|^[\w.-]+\.(?:txt|json|ya?ml|pem|key|zip|7z|crt|log|env|py|sh|conf|toml)$|^--|^[\w.+-]+@[\w-]+\.[a-z]+$|^[\d.]+:\d",
+        r"[(){}\[\]]|^,|\.\w+\(|^[\w.-]+\.(?:txt|json|ya?ml|pem|key|zip|7z|crt|log|env|py|sh|conf|toml)$|^--|^[\w.+-]+@[\w-]+\.[a-z]+$|^[\d.]+:\d",
         value,
     ):
         return False
@@ -205,6 +211,17 @@ def is_chosen(value: str) -> bool:
     return bool(_LETTERS_ONLY.match(value))
 
 
+_NAMED = re.compile(
+    r"[A-Z][a-z]+-(?:19|20)\d\d|[A-Za-z_][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+|_\w+|(?:base|b|utf-?)\d\d\S*|a-z\S*|\w+![a-z]"
+)
+_CODE = re.compile(r"[:/&?%\x24]|^[!@*.+-]|@$|^[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+!?$")
+
+
+def is_beside(value: str) -> bool:
+    """Whether a word somewhere in a line that names a password is it: stricter than for one right behind the name."""
+    return is_said(value) and not _NAMED.fullmatch(value) and not _CODE.search(value)
+
+
 def is_mixed(value: str) -> bool:
     """Whether a chosen password also has digits or symbols among its letters, and is no name, number or path."""
     value = value.rstrip(".,;:)")
@@ -213,6 +230,8 @@ def is_mixed(value: str) -> bool:
 
 def is_key(value: str, *, hexadecimal: bool) -> bool:
     """Whether prose that names a key or a token gives one: long, mixed, no words. ``hexadecimal``: digits of hex alone count."""
+    if re.match(r"0x[0-9a-fA-F]{40}$|AAAA[BCE][23]|[A-Z0-9]+(?:_[A-Z0-9]+)+$", value):
+        return False
     if not 16 <= len(value) <= 400 or not re.fullmatch(r"[A-Za-z0-9_+/=.~-]+", value) or not mixed(value):
         return False
     if (

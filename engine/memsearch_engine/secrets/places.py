@@ -66,14 +66,12 @@ LETTERS: tuple[Rule, ...] = (
     rule("config-password", "rootpw", rf"(?i)\b(?:ol)?rootpw:?[ \t]+(?:--\w+[ \t]+){{0,2}}{_Q}([^\s\"'<>$-]\S{{4,200}})"),
     rule("config-password", "d-i", rf"\bd-i\s+passwd/\S{{1,40}}password\S{{0,12}}\s+password\s+{_V}"),
     rule("config-password", "psk xauth eap", rf"(?m):[ \t]*(?:PSK|XAUTH|EAP|NTLM)[ \t]+\"{_L}\""),
-    rule("config-password", "\" *", r"(?m)^[\"']?[\w@.\\-]{1,60}[\"']?[ \t]+(?:\*|[\w.-]{1,40})[ \t]+\"?([^\s\"*#]{5,100})\"?[ \t]+\*[ \t]*$"),
     rule("config-password", "chpasswd", rf"chpasswd[^\n]{{0,40}}\n(?:[^\n]{{0,60}}\n){{0,6}}?[ \t-]{{0,12}}[a-z_][\w-]{{0,30}}:{_V}"),
     rule("config-password", "auth-user-pass", r"<auth-user-pass>\s*\n[^\n]{1,100}\n([^\s<]{5,200})\r?\n"),
     rule("config-password", "]:", r"(?m)^\[[\w.-]{1,100}\](?::\d{1,5})?[ \t]+[^\s:]{1,100}:(\S{5,200})$"),
     rule("config-password", "socks http", r"(?m)^(?:socks[45]|https?)[ \t]+[\d.]{7,15}[ \t]+\d{1,5}[ \t]+\S{1,60}[ \t]+(\S{5,100})[ \t]*$"),
     rule("config-password", "identified", rf"(?i)\bidentified[ \t]+(?:with[ \t]+\S{{1,40}}[ \t]+)?by[ \t]+(?:password[ \t]+)?[\"'`]?{_V}"),
-    rule("config-password", "password", rf"(?i)\bpassword[ \t]*=?[ \t]*N?'{_L}'"),
-    rule("config-password", "password", rf"(?i)\bpassword[ \t]*=[ \t]*'{_L}'"),
+    rule("config-password", "password", rf"(?i)\bpassword(?:[ \t]+|[ \t]*=[ \t]*)N?'{_L}'"),
     rule("config-password", "password", rf"(?i)\b(?:user(?:name)?|login)[ \t]+[\"'][^\"'\n]{{1,80}}[\"'][ \t]+(?:password|pass|passwd)[ \t]+[\"']{_L}[\"']"),
     rule("config-password", "<key>", r"(?i)<key>[^<\n]{0,60}(?:passw|passphrase|secret|token|api_?key|pwd|credential|private_?key|licen[sc]e_?key|auth_?key|client_?key|server_?key)[^<\n]{0,30}</key>\s{0,20}<(?:string|data)>\s{0,20}([^<>$\n]{5,400}?)\s{0,20}</"),
     rule("config-password", "password passwd", r"(?i)<(?:\w{1,20}:)?\w{0,30}(?:password|passwd|passphrase)>\s{0,20}(?:<value>\s{0,20})?([^<>$\s{][^<>\n]{4,200}?)\s{0,20}</"),
@@ -93,17 +91,18 @@ LETTERS: tuple[Rule, ...] = (
 
 #: What must mix letters with digits or symbols.
 MIXED: tuple[Rule, ...] = (
+    rule("config-password", "\" *", r"(?m)^[\"']?[\w@.\\-]{1,60}[\"']?[ \t]+(?:\*|[\w.-]{1,40})[ \t]+\"?([^\s\"*#]{5,100})\"?[ \t]+\*[ \t]*$"),
     rule("command-password", "-u --user -l --login /u", rf"(?i)\s(?:-u|-l|--user(?:name)?|--login|/u:|/user:|-username)[= ]?[\"']?[\w.@\\+-]{{1,80}}[\"']?[ \t][^\n|;]{{0,100}}?(?:-p|-pw|-w|--pass(?:word|wd)?|/p(?:ass(?:word)?)?:)[= ]?[\"']?{_V}"),
     rule("config-password", "password passwd bindpw secret psk passphrase", rf"(?im)^[ \t]*[\w-]{{0,24}}(?:password|passwd|bindpw|bind_pw|secret|psk|passphrase|wpa_passphrase)[ \t]+{_Q}{_V}{_Q};?[ \t]*$"),
     rule("config-password", "password pass", rf"(?im)\b(?:user(?:name)?|login)[ \t]+[\"']?[^\s\"']{{1,80}}[\"']?[ \t]+(?:password|pass|passwd)[ \t]+{_Q}{_V}"),
     rule("prompt-password", "pass", rf"(?im)(?:^|[\s>])(?:enter )?pass(?:word|phrase|code)(?: (?:for|of) [^\n]{{1,120}}?)?:[ \t]+{_V}[ \t]*$"),
-    rule("app-password", "app", r"(?i)\bapp(?:lication)?[ -](?:specific[ -])?(?:password|passwort|kennwort)[^\n]{0,30}?[ :=\"'`]((?:[a-z]{4}[ -]){3}[a-z]{4})(?:[^a-z]|$)"),
     rule("licence-key", "licen serial product key", r"(?i)\b(?:licen[sc]e|product|serial|activation|windows)[ -]?(?:key|number|code)?[^\n]{0,20}?[ :=\"'`]([A-Z0-9]{4,6}(?:-[A-Z0-9]{4,6}){3,7})(?:[^A-Za-z0-9-]|$)"),
     rule("crypto-key", "hmac jwt cipher fernet", r"(?:createHmac|create(?:C|Dec)ipheriv|jwt\.(?:sign|verify|encode|decode)|hmac\.new|Hmac\w{0,8}|Fernet|SecretKeySpec)\((?:[^()\n\"']{0,60}|[^()\n]{0,60},)\s*(?:Buffer\.from\()?b?[\"']([A-Za-z0-9+/=_.!#%&*@-]{12,200})[\"']"),
 )  # fmt: skip
 
 #: Tokens by their own look.
 SHAPES: tuple[Rule, ...] = (
+    rule("app-password", "app", r"(?i)\bapp(?:lication)?[ -](?:specific[ -])?(?:password|passwort|kennwort)[^\n]{0,30}?[ :=\"'`]((?:[a-z]{4}[ -]){3}[a-z]{4})(?:[^a-z]|$)"),
     rule("signed-cookie", "s%3a s:", r"((?:s%3A|s:)[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9%+/_-]{27,120}=?)"),
     rule("signed-cookie", "ej", r"(?:^|[^A-Za-z0-9_.-])(\.?eJ[A-Za-z0-9_-]{12,}\.[A-Za-z0-9_-]{5,8}\.[A-Za-z0-9_-]{20,90})"),
     rule("aspnet-cookie", "cfdj8", r"(?:^|[^A-Za-z0-9_-])(CfDJ8[A-Za-z0-9_-]{40,})"),

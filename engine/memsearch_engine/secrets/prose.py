@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memsearch_engine.secrets.judge import is_chosen, is_key, is_said
+from memsearch_engine.secrets.judge import is_beside, is_chosen, is_key, mixed_or_marked
 from memsearch_engine.secrets.linear import compile
 
 Span = tuple[int, int, str]
@@ -32,26 +32,37 @@ _KEY_NAME = compile(
     r"anahtar[ıi]?|clé|schlüssel|avain|klíč|kulcs|geheimnis|segreto|secreto|gizli)(?:$|[^a-z0-9_(=-])|ключ|토큰|トークン|秘密鍵|密钥|密鑰|令牌|키[는가를]? |مفتاح"
 )
 _WORD = re.compile(r"[^\s\"'`,;<>|()\[\]{}\\=\x00-\x1f\x7f-\U0010ffff]{6,100}")
-_DIGEST = re.compile(r"(?i)\b(?:commit|sha-?\d*|hash|digest|checksum|md5|etag|uuid|revision|fingerprint|merge)\b")
+_DIGEST = re.compile(
+    r"(?i)\b(?:commit|sha-?\d*(?:sum)?|fixed in|hash|digest|checksum|md5(?:sum)?|etag|uuid|revision|fingerprint|merge)\b"
+)
 _USER = re.compile(
     r"(?i)(?:\b(?:user(?:name)?|account|benutzer|nutzer|utente|usuario|utilisateur|gebruiker|kullanıcı|użytkownik|användare|e-?mail|host|server|"
     r"version|ticket|issue|branch|file|model)|아이디는?|账号|пользовател[а-я]{1,3})[ \t]*[:=]?[ \t]*[\"'`]?$"
 )
+#: What stands before or behind a word of code, not of prose.
+_OPENS, _CALLS = frozenset("[{|=<\\.$"), frozenset("([{}|=\\")
+_GIVES = re.compile(
+    r"(?i)(?:[:=：]|->|→|\b(?:is|ist|lautet|est|es|é|è|to|är|on|now)|[은는이가はを是为為])[ \t]*[\"'`“„«]?$"
+)
+_HEX = re.compile(r"[0-9a-f]+")
+_SEALED = re.compile(r"SealedSecret|encryptedData|ENC\[")
 _BEFORE, _AFTER = 80, 90
 
+#: Names that are no other word.
+_FULL = _LATIN.partition("|pwd|")[0]
 _QUOTE = "[\"'`“”„«»‘’]"
 _PLAIN = rf"{_QUOTE}?([A-Za-z][a-z]{{5,39}}){_QUOTE}?"
 _AS = r"(?:as|als|como|come|comme|jako|som)(?: (?:the|your|its|das|de|het|la|el|a|o|il))?(?: new)?"
 #: Passwords of letters alone, where the words around leave no other reading.
 _LETTERS = (
-    compile(rf"(?i)\b(?:and|und|et|y|e|en|i|och|with|use|usa|utilise|nimm|gebruik|użyj|använd|take|enter|try) {_PLAIN} {_AS} (?:{_LATIN})(?:$|[^a-z])"),
+    compile(rf"(?i)\b(?:and|und|et|y|e|en|i|och|with|use|usa|utilise|nimm|gebruik|użyj|använd|take|enter|try) {_PLAIN} {_AS} (?:{_FULL})(?:$|[^a-z])"),
     compile(
         rf"(?i)(?:log(?:ge|ga|g)?[ -]?(?:in|on|into)|sign in|anmelde[a-z]*|melde dich|connecte[a-z-]*|accedi|entra|entrar|inloggen|zaloguj|logga|giriş|as|user|als)"
-        rf"[^\n]{{1,60}} (?:the |dem |het |le |il |la |z )?(?:{_LATIN}):? {_PLAIN}(?:$|[\n,.;)]| (?:and|und|et|y|e|en|i|och)\b)"
+        rf"[^\n]{{1,60}} (?:the |dem |het |le |il |la |z )?(?:{_FULL}):? {_PLAIN}(?:$|[\n,.;)]| (?:and|und|et|y|e|en|i|och)\b)"
     ),
     compile(rf"(?i)\b(?:for|enter|ask[a-z]*)[^\n]{{1,30}} password,? (?:enter|type|use|is) {_PLAIN}(?:$|[\n,.;)])"),
     compile(rf"(?i)(?:password|passphrase|pw|kennwort|passwort) (?:is|lautet|was|to) {_PLAIN}(?:$|[\n,.;)])"),
-    compile(rf"(?i)(?:^|[\s,(])(?:{_LATIN})[ \t]{{0,2}}[:：→][ \t]{{0,2}}{_PLAIN}(?:[ \t]*$|[ \t]*[\n,)])"),
+    compile(rf"(?i)(?:^|[\s,(])(?:{_FULL})[ \t]{{0,2}}[:：→][ \t]{{0,2}}{_PLAIN}(?:[ \t]*$|[ \t]*[\n,)])"),
     compile(rf"(?:{_OTHER})[ \t]{{0,2}}[:：][ \t]{{0,2}}{_PLAIN}(?:[ \t]*$|[ \t]*[\n,)，])"),
     compile(rf"(?i)\b(?:user(?:name)?|login|account|e-?mail)[ :=]{{1,3}}\S{{1,60}},? (?:and |/ )?(?:pass|pw|pwd|password):? {_PLAIN}(?:$|[\n,.;)])"),
     compile(rf"(?i)\blogin\b[^\n]{{0,40}}: [\w.@-]{{1,60}} (?:and|/) {_PLAIN}(?:$|[\n,.;)])"),
@@ -67,6 +78,8 @@ _PIN = compile(
 
 def clauses(text: str) -> Iterator[Span]:
     """Words that read like a password beside a name of one, keys beside a name of one, and plain words in clear grammar."""
+    if _SEALED.search(text):  # encrypted for somebody else
+        return
     yield from _beside(text, _NAME, "said")
     yield from _beside(text, _KEY_NAME, "said-key")
     for number, pattern in enumerate(_LETTERS):
@@ -92,12 +105,15 @@ def _beside(text: str, names: object, rule: str) -> Iterator[Span]:
             if word.start() >= stop:
                 break
             value = word[0].rstrip(".:*?").lstrip("*")
-            start = word.start() + word[0].index(value) if value else 0
-            if (
-                not value
-                or _USER.search(text, begin, start)
-                or (start and text[start - 1].isalpha() and ord(text[start - 1]) < 0x500)
-            ):
+            if not value or word[0].endswith(":") or not mixed_or_marked(value):
                 continue
-            if is_said(value) if rule == "said" else is_key(value, hexadecimal=not digest):
+            likely = is_beside(value) if rule == "said" else is_key(value, hexadecimal=not digest)
+            if not likely:  # judged first: it costs less than looking around
+                continue
+            start = word.start() + word[0].index(value)
+            before, after = text[start - 1 : start], text[word.end() : word.end() + 1]
+            glued = before.isalpha() and ord(before) < 0x500
+            if glued or before in _OPENS or after in _CALLS or _USER.search(text, begin, start):
+                continue
+            if rule == "said" or not _HEX.fullmatch(value) or _GIVES.search(text, begin, start):
                 yield start, start + len(value), "said"
