@@ -128,3 +128,12 @@ def test_a_question_from_outside_makes_its_reply_wait_too():
 def test_times_at_the_calendar_s_ends_end_nothing():
     for stamp in ("9999-12-31T23:59:59.999Z", "0001-01-01T00:00:00Z", "no time"):
         assert local_time(stamp) is None and noted_at(Turn("codex", "s", "t", started=stamp, ended=stamp)) == []
+
+
+def test_a_long_prompt_is_noted_by_its_head_and_its_tail():
+    asked = extract.extract(
+        turn(f"Here is the log: {'line of a log ' * 7000} Why does the last import fail?", "A lock.")
+    )
+    first = asked.splitlines()[0]
+    assert first.startswith("- User asked: Here is the log:") and first.endswith("Why does the last import fail?")
+    assert " … " in first and len(first) < 400

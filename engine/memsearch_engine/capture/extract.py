@@ -98,7 +98,7 @@ def _tells(answer: str) -> bool:
 
 def extract(turn: Turn) -> str:
     """Markdown bullets for *turn*."""
-    lines = [f"User asked: {_clip(_unquoted(_one_line(turn.user)))}"]
+    lines = [f"User asked: {_ends(_unquoted(_one_line(turn.user)))}"]
     if turn.in_reply_to:
         lines.append(f"In reply to: {_clip(_one_line(turn.in_reply_to))}")
     if turn.status == "interrupted":
@@ -175,6 +175,14 @@ def _clip(text: str, limit: int = _MAX_LINE) -> str:
         return text
     cut = text[:limit]
     return (cut[: cut.rfind(" ")] if " " in cut[limit // 2 :] else cut).rstrip(",;: ") + " …"
+
+
+def _ends(text: str) -> str:
+    """The head and the tail of a request: behind a long paste stands the question."""
+    if len(text) <= 2 * _MAX_LINE:
+        return _clip(text)
+    tail = text[-_MAX_LINE // 2 :]
+    return f"{_clip(text, _MAX_LINE // 2)} {tail[tail.find(' ') + 1 :]}"
 
 
 def _code(text: str) -> str:
