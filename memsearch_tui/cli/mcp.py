@@ -28,12 +28,13 @@ def mcp(http: bool, port: int) -> None:
     Tools: recall, open, timeline, note, remember, and forget and correct, which ask the person. It ends when its input is closed,
     or the process that started it has gone.
     """
+    parent = os.getppid()  # before what takes long to import: the client may be gone when that is done
     if importlib.util.find_spec("mcp") is None:
         raise Unreachable("serving the Model Context Protocol needs the mcp extra", _EXTRA)
     from memsearch_tui.mcp_server import serve
 
     if not http:
-        serve.over_stdio()
+        serve.over_stdio(parent)
         return
     home = Home.from_env()
     output.say(f"a client has to send `Authorization: Bearer …` with the token in {home.root / serve.TOKEN_FILE}")

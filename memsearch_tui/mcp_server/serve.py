@@ -19,8 +19,8 @@ from memsearch_tui.mcp_server.server import build, here
 _App = Callable[[Any, Any, Any], Awaitable[None]]
 
 
-def over_stdio() -> None:
-    """Serve until standard input is closed, or the client has gone."""
+def over_stdio(parent: int) -> None:
+    """Serve until standard input is closed, or the client has gone. ``parent``: the process that started this one."""
     server = build(here())
 
     async def serve() -> None:
@@ -32,7 +32,7 @@ def over_stdio() -> None:
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(watch)
-            tasks.start_soon(stdio.end_with_client)
+            tasks.start_soon(stdio.end_with_client, parent)
             await stdio.serve(server)
             tasks.cancel_scope.cancel()
 

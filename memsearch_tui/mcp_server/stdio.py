@@ -45,9 +45,9 @@ def are_there(chain: list[tuple[int, int]]) -> bool:
         return False
 
 
-async def end_with_client() -> None:
+async def end_with_client(parent: int) -> None:
     """End this process when its client has gone; a reader of standard input can't be interrupted."""
-    chain = parents()
+    chain = [(os.getpid(), parent), *parents()[1:]] if os.getppid() == parent else [(os.getpid(), parent)]
     while chain and are_there(chain):
         await anyio.sleep(_TICK_S)
     if chain:
