@@ -74,7 +74,7 @@ class Offsets(msgspec.Struct):
     before: dict[str, int] = {}  # what of ``unknown`` was counted before the last turn
 
 
-_LAYOUT = 4
+_LAYOUT = 5
 
 
 class JsonlConversation(Conversation):
