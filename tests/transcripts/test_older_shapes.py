@@ -93,3 +93,25 @@ def test_openclaw_s_envelopes_heartbeats_inline_results_and_replaced_files(tmp_p
     assert (where.session, where.path) == ("s", str(file))
     (turn,) = openclaw.open_session(where).turns()
     assert (turn.user, turn.assistant, turn.tools[0].output) == ("Use the green sensor", "Used.", "out")
+
+
+def test_a_sub_agent_of_codex_is_outside_content_only_where_it_took_in_some(tmp_path):
+    parent, child = (f"01920000-aaaa-7bbb-8ccc-00000000000{n}" for n in "ab")
+    for output in ({"agent_id": child}, {"task_name": "/root/look"}):
+        file = write(
+            tmp_path / f"rollout-x-{parent}.jsonl", event(0, "session_meta", id=parent, cwd="/p"),
+            event(1, "event_msg", type="user_message", message="Look around"),
+            event(2, "response_item", type="function_call", call_id="c", name="spawn_agent", arguments="{}"),
+            event(3, "response_item", type="function_call_output", call_id="c", output=json.dumps(output)),
+        )  # fmt: skip
+        own = (
+            event(0, "session_meta", id=child, parent_thread_id=parent),
+            event(1, "event_msg", type="user_message", message="Look"),
+        )
+        search = event(2, "response_item", type="web_search_call", id="w", action={"query": "q"})
+        for lines, outside in ((own, False), ((*own, search), True)):
+            write(tmp_path / f"rollout-x-{child}.jsonl", *lines)
+            (turn,) = codex.open_session(codex.at(file)).turns()
+            assert turn.outside is outside
+        (tmp_path / f"rollout-x-{child}.jsonl").unlink()
+        assert not codex.open_session(codex.at(file)).turns()[0].outside

@@ -19,7 +19,7 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.agents.codex import AGENT
-from memsearch_engine.transcripts.jsonl import JsonlConversation
+from memsearch_engine.transcripts.jsonl import JsonlConversation, first_record
 from memsearch_engine.transcripts.model import (
     SUB_AGENTS,
     Conversation,
@@ -55,6 +55,8 @@ _FLAT = frozenset(
 )
 _CWD = re.compile(r"<cwd>([^<\n]+)</cwd>|^Current working directory: ([^\n]+)$", re.M)
 _MAX_FORKS = 8
+_MAX_HEADER = 1 << 20
+_THREAD = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _CALLS = ("function_call", "custom_tool_call", "local_shell_call", "web_search_call", "mcp_tool_call")
 _OUTPUTS = ("function_call_output", "custom_tool_call_output")
 
@@ -143,7 +145,22 @@ class CodexConversation(JsonlConversation):
                 turn.cwd, turn.branch = self._copied[place].cwd, self._copied[place].branch
             if place < len(self._copied) or "flat" in self._offsets.facts:
                 turn.turn = self.ids[place]
+        for turn in found:
+            sent_off = [call for call in turn.tools if call.name in SUB_AGENTS]
+            turn.outside = turn.outside or any(map(_took_in, self._sub_agents(sent_off)))
         return found
+
+    def _sub_agents(self, calls: list[ToolCall]) -> set[Path]:
+        """The rollouts of the sub-agents that *calls* started: by the threads that their results name, else by
+        their parent."""
+        folder = Path(self.where.path).parent
+        threads = {thread for call in calls for thread in _THREAD.findall(call.output)}
+        if calls and not threads:
+            return {file for file in folder.glob("rollout-*.jsonl*") if _is_child(file, self.session)}
+        # a thread that was started after midnight lies in another day's folder
+        patterns = [(folder, ""), *((base, "*/*/*/") for base in folder.parents[2:3] if folder.name.isdigit())]
+        return {file for base, deep in patterns for thread in threads
+                for file in base.glob(f"{deep}rollout-*-{thread}.jsonl*")}  # fmt: skip
 
     def _parents(self, forked: str, cache: Path | None, forks: int) -> list[Turn]:
         """The turns of the parent that the first turns here repeat."""
@@ -162,6 +179,23 @@ class CodexConversation(JsonlConversation):
             same = ((theirs, theirs.user == ours.user and theirs.assistant == ours.assistant) for theirs, ours in pairs)
             return [theirs for theirs, _ in takewhile(lambda pair: pair[1], same)]
         return []
+
+
+def _took_in(file: Path) -> bool:
+    """Whether a sub-agent took in content from outside."""
+    try:
+        turns = JsonlConversation(Session(AGENT.name, file.stem, str(file), KIND), _Scanner, _parse).turns()
+    except OSError:
+        return True
+    return any(turn.outside for turn in turns)
+
+
+def _is_child(file: Path, session: str) -> bool:
+    try:
+        meta = msgspec.json.decode(first_record(file, _MAX_HEADER)).get("payload")
+    except (OSError, msgspec.DecodeError, AttributeError):
+        return False
+    return isinstance(meta, dict) and session in (meta.get("parent_thread_id"), _parent(meta.get("source")))
 
 
 def _id(text: str) -> str:
@@ -401,7 +435,7 @@ def _item(now: _Reading, kind: str, payload: dict[str, Any]) -> None:
         name = text_of(payload.get("name")) or kind.removesuffix("_call")
         now.tools[call_id] = call = ToolCall(name, _arguments(payload))
         now.turn.call(call)
-        now.turn.outside = now.turn.outside or kind.startswith(("web_search", "mcp")) or name in SUB_AGENTS
+        now.turn.outside = now.turn.outside or kind.startswith(("web_search", "mcp"))
     elif kind in _OUTPUTS and call_id in now.tools:
         call = now.tools[call_id]
         call.output, call.failed = _output(payload.get("output"))
