@@ -6,7 +6,7 @@ import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import msgspec
 
@@ -244,6 +244,31 @@ def unknown_tag(prompt: str) -> str:
     if first and f"</{first[1]}>" in prompt:
         return f"(prompt with <{first[1]}>)"
     return f"(prompt with <{last[1]}>)" if last and f"<{last[1]}" in prompt else ""
+
+
+def count_unknown_tag(unknown: dict[str, int], prompt: str) -> None:
+    """Count the tagged block that no reader knows, where one begins or ends *prompt*."""
+    if tag := unknown_tag(prompt):
+        unknown[tag] = unknown.get(tag, 0) + 1
+
+
+_RESULTS = ("toolResult", "tool_result")
+
+
+def attached(content: object) -> str:
+    """What a prompt without words holds, ``[image]`` or ``[document]`` for each; '' where it holds nothing."""
+    blocks = [block for block in content if isinstance(block, dict)] if isinstance(content, list) else []
+    if any("functionResponse" in block or block.get("type") in _RESULTS for block in blocks):
+        return ""  # a tool's pictures
+    return " ".join(filter(None, map(_attachment, blocks)))
+
+
+def _attachment(block: dict[str, Any]) -> str:
+    for name in ("inlineData", "fileData"):
+        if isinstance(data := block.get(name), dict):
+            return "[image]" if text_of(data.get("mimeType")).startswith("image/") else "[document]"
+    kind = text_of(block.get("type")).lower()
+    return "[image]" if "image" in kind else "[document]" if kind in ("document", "file", "input_file") else ""
 
 
 def text_of(value: object) -> str:

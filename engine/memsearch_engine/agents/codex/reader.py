@@ -26,7 +26,9 @@ from memsearch_engine.transcripts.model import (
     Session,
     ToolCall,
     Turn,
+    attached,
     blocks_text,
+    count_unknown_tag,
     input_text,
     text_of,
 )
@@ -233,6 +235,8 @@ class _Scanner:
             return None
         if not _is_user(kind):
             return None
+        if not self._said:
+            count_unknown_tag(self.unknown, _request(_words(msgspec.json.decode(line.payload))))
         if self._begun < 0:  # a version that knows no tasks: every message begins a turn
             return _named(text_of(kind.turn_id), self.facts, text_of(line.timestamp)), offset
         if self._said:
@@ -253,6 +257,7 @@ class _Scanner:
                 if not self.facts.get("cwd") and (match := _CWD.search(text)):
                     self.facts["cwd"] = (match[1] or match[2]).strip()
                 return None
+            count_unknown_tag(self.unknown, _request(text))
             self._prompts += 1
             return f"{self.facts.get('session', '')}:{self._prompts}", offset
         return None
@@ -359,7 +364,7 @@ def _flat(now: _Reading, record: dict[str, Any], turns: list[Turn], facts: dict[
     elif record.get("role") == "user" and not text.startswith(_HARNESS):
         _close(now, turns)
         now = _Reading(_new("", facts, facts.get("started", "")))
-        _ask(now, text, "")
+        _ask(now, text or attached(record.get("content")), "")
     return now
 
 
@@ -384,7 +389,7 @@ def _event(now: _Reading, kind: str, payload: dict[str, Any], stamp: str) -> Non
         if isinstance(item, dict):
             _completed(now, item, stamp)
     elif kind == "user_message" and not now.items:
-        _ask(now, text_of(payload.get("message")) or ("[image]" if payload.get("images") else ""), stamp)
+        _ask(now, _words(payload), stamp)
     elif kind == "agent_message" and not now.items:
         turn.say(text_of(payload.get("message")))
     elif kind == "task_complete":
@@ -409,7 +414,7 @@ def _completed(now: _Reading, item: dict[str, Any], stamp: str) -> None:
         if not now.items:  # a version that writes both: what the older event said comes again
             now.items, now.turn.user, now.turn.assistant = True, "", ""
             now.turn.spoken.clear()
-        _ask(now, blocks_text(item.get("content"), ("text", "Text")), stamp)
+        _ask(now, _words(item), stamp)
     elif kind == "AgentMessage":
         now.items = True
         now.turn.say(blocks_text(item.get("content"), ("text", "Text")))
@@ -420,10 +425,27 @@ def _completed(now: _Reading, item: dict[str, Any], stamp: str) -> None:
         now.turn.outside = True
 
 
+def _words(payload: Any) -> str:
+    """What the person sent, of an event or of its item."""
+    if not isinstance(payload, dict):
+        return ""
+    item = payload.get("item", payload)
+    if not isinstance(item, dict):
+        return ""
+    content = item.get("content")
+    if text := text_of(item.get("message")) or blocks_text(content, ("text", "Text")):
+        return text
+    images = [image for name in ("images", "local_images") if isinstance(image := item.get(name), list)]
+    return attached(content) or " ".join("[image]" for some in images for _ in some)
+
+
+def _request(text: str) -> str:
+    """A prompt without what the IDE put before it."""
+    return text.partition(_REQUEST)[2].strip() if text.startswith(_CONTEXT) and _REQUEST in text else text
+
+
 def _ask(now: _Reading, text: str, stamp: str) -> None:
-    turn = now.turn
-    if text.startswith(_CONTEXT) and _REQUEST in text:
-        text = text.partition(_REQUEST)[2].strip()
+    turn, text = now.turn, _request(text)
     if not now.asked:
         now.asked, turn.started = True, stamp or turn.started
     turn.user = f"{turn.user}\n\n{text}" if turn.user else text

@@ -30,6 +30,7 @@ from memsearch_engine.transcripts.model import (
     ToolCall,
     Turn,
     brings_outside,
+    count_unknown_tag,
     input_text,
     text_of,
 )
@@ -133,7 +134,10 @@ class _Scanner:
                 session=text_of(line.get("sessionId")), version=text_of(line.get("copilotVersion")),
                 cwd=_context(line, "cwd"), branch=_context(line, "branch"),
             )  # fmt: skip
-        return (_name(line), offset) if _begins(line) else None
+        if not _begins(line):
+            return None
+        count_unknown_tag(self.unknown, _words(line))
+        return _name(line), offset
 
 
 def _context(line: _Line, name: str) -> str:

@@ -26,7 +26,16 @@ import msgspec
 from memsearch_engine import inside
 from memsearch_engine.agents.gemini import AGENT
 from memsearch_engine.transcripts.jsonl import WithSubAgents, first_record
-from memsearch_engine.transcripts.model import Conversation, Session, ToolCall, Turn, input_text, text_of
+from memsearch_engine.transcripts.model import (
+    Conversation,
+    Session,
+    ToolCall,
+    Turn,
+    attached,
+    count_unknown_tag,
+    input_text,
+    text_of,
+)
 
 KIND = "transcript"
 _KNOWN = frozenset(("user", "gemini", "info", "error", "warning"))
@@ -141,7 +150,9 @@ class _Scanner:
         if not isinstance(line.type, str) or line.type not in _KNOWN:
             self._count(str(line.type)[:40])
             return None
-        return (_name(line), offset) if _words(line) else None
+        words = _words(line)
+        count_unknown_tag(self.unknown, words)
+        return (_name(line), offset) if words else None
 
     def _count(self, kind: str) -> None:
         self.unknown[kind] = self.unknown.get(kind, 0) + 1
@@ -164,7 +175,9 @@ def _words(line: _Line) -> str:
         return ""
     said = [_HOOK.sub("", text, count=1) if _HOOK.match(text) else text for text in _texts(line.content)]
     own = [text for text in takewhile(lambda text: not text.startswith(_FILES), said) if text.strip()]
-    if not own or own[0].startswith(_MACHINE):
+    if not own:
+        return attached(line.content)
+    if own[0].startswith(_MACHINE):
         return ""
     shown = [_HOOK.sub("", text, count=1) if _HOOK.match(text) else text for text in _texts(line.displayContent)]
     return "\n".join(text for text in shown if text.strip()) or "\n".join(own)

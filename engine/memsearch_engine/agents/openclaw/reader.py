@@ -22,7 +22,9 @@ from memsearch_engine.transcripts.model import (
     Session,
     ToolCall,
     Turn,
+    attached,
     blocks_text,
+    count_unknown_tag,
     input_text,
     text_of,
 )
@@ -164,7 +166,8 @@ class _Scanner:
         elif kind == "session":
             self.facts = {"session": text_of(event.get("id")), "cwd": text_of(event.get("cwd"))}
             self.facts["version"] = str(event.get("version", ""))
-        elif kind == "message" and _prompt(event):
+        elif kind == "message" and (prompt := _prompt(event)):
+            count_unknown_tag(self.unknown, prompt)
             return text_of(event.get("id")), place
         return None
 
@@ -181,7 +184,9 @@ def _prompt(event: dict[str, Any]) -> str:
     if message.get("role") != "user" or (isinstance(origin, dict) and origin.get("kind") == "internal_system"):
         return ""
     text = _METADATA.sub("", blocks_text(message.get("content")))
-    return "" if text.startswith(_HEARTBEAT) else text.strip() and text
+    if text.startswith(_HEARTBEAT):
+        return ""
+    return text if text.strip() else attached(message.get("content"))
 
 
 def _parse_lines(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:

@@ -24,7 +24,17 @@ import msgspec
 
 from memsearch_engine.agents.pi import AGENT
 from memsearch_engine.transcripts.jsonl import JsonlConversation, first_record
-from memsearch_engine.transcripts.model import Conversation, Session, ToolCall, Turn, blocks_text, input_text, text_of
+from memsearch_engine.transcripts.model import (
+    Conversation,
+    Session,
+    ToolCall,
+    Turn,
+    attached,
+    blocks_text,
+    count_unknown_tag,
+    input_text,
+    text_of,
+)
 
 KIND = "transcript"
 _VERSIONS = (1, 2, 3)
@@ -161,8 +171,9 @@ class _Scanner:
             kind = f"message/{role}" if role else str(line.type)
             self.unknown[kind[:40]] = self.unknown.get(kind[:40], 0) + 1
             return None
-        if self._waiting.takes(line) or not _words(line):
+        if self._waiting.takes(line) or not (words := _words(line)):
             return None
+        count_unknown_tag(self.unknown, words)
         name = _name(line)
         if own := text_of(line.id):
             self.aliases[own] = name
@@ -190,8 +201,7 @@ def _words(line: _Line) -> str:
         text = text[named.end() :]
     if text.strip() or names:
         return text if text.strip() else " ".join(names)
-    blocks = content if isinstance(content, list) else []
-    return "[image]" if any(isinstance(block, dict) and block.get("type") == "image" for block in blocks) else ""
+    return attached(content)
 
 
 def _parse(lines: Iterable[bytes], facts: dict[str, str]) -> list[Turn]:

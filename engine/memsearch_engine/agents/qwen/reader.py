@@ -22,7 +22,16 @@ import msgspec
 
 from memsearch_engine.agents.qwen import AGENT
 from memsearch_engine.transcripts.jsonl import WithSubAgents
-from memsearch_engine.transcripts.model import Conversation, Session, ToolCall, Turn, input_text, text_of
+from memsearch_engine.transcripts.model import (
+    Conversation,
+    Session,
+    ToolCall,
+    Turn,
+    attached,
+    count_unknown_tag,
+    input_text,
+    text_of,
+)
 
 KIND = "transcript"
 _KNOWN = frozenset("user assistant tool_result system".split())
@@ -129,6 +138,7 @@ class _Scanner:
             self._called = self._called if command is None else offset if command else None
         if not _begins(line):
             return None
+        count_unknown_tag(self.unknown, _words(line))
         self.facts.update(session=text_of(line.sessionId), version=text_of(line.version))
         self._now = _name(line)
         begin, self._called = offset if self._called is None else self._called, None
@@ -161,8 +171,8 @@ def _words(line: _Line) -> str:
         return text_of(payload["displayText"])
     texts = [text for part in line.parts if (text := text_of(part.get("text")))]
     if line.provenance is None:  # older versions put what hooks say into a part that nothing marks
-        return texts[0] if texts else ""
-    return "\n".join(takewhile(lambda text: not text.startswith(_FILES), texts))
+        return texts[0] if texts else attached(line.parts)
+    return "\n".join(takewhile(lambda text: not text.startswith(_FILES), texts)) or attached(line.parts)
 
 
 def _name(line: _Line) -> str:
