@@ -89,7 +89,7 @@ class JsonlConversation(Conversation):
     ) -> None:
         super().__init__(where)
         self._parse = parse
-        self._offsets = _scan(where.path, scanner, cache)
+        self._offsets = self._scan(scanner, cache)
         self.ids = self._offsets.ids
         self.aliases = self._offsets.aliases
         self.unknown = self._offsets.unknown
@@ -104,7 +104,13 @@ class JsonlConversation(Conversation):
             return []
         starts = self._offsets.starts
         end = starts[stop] if stop < len(starts) else None
-        return self._parse((raw for _, raw in lines(self.where.path, starts[first], end)), self._offsets.facts)
+        return self._parse(self._lines(starts[first], end), self._offsets.facts)
+
+    def _scan(self, scanner: Callable[[], Scanner], cache: Path | None) -> Offsets:
+        return _scan(self.where.path, scanner, cache)
+
+    def _lines(self, start: int, stop: int | None) -> Iterable[bytes]:
+        return (raw for _, raw in lines(self.where.path, start, stop))
 
 
 class WithSubAgents(JsonlConversation):

@@ -8,15 +8,17 @@ what hooks and named files added. A message that comes again under its id has it
 at a start, a resumption, a cancellation, an error, a rewind and a compression, and ``$rewindTo`` cuts it: what stood in the file before was
 said all the same, so lines are read in their order, and a list only tells that a turn was refused. The file names no folder; that stands in
 ``.project_root`` beside ``chats``. A resumption in another minute leaves a file with nothing in it under the same session. Sub-agents
-have files of their own in a folder of their parent's id, and are no sessions.
+have files of their own in a folder of their parent's id, and are no sessions. Until spring 2026 a session was one JSON document
+(``session-*.json``) with the same messages; where it was resumed since, the client copied it into lines beside it.
 """
 
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import takewhile
 from pathlib import Path
 from typing import Any
@@ -25,7 +27,7 @@ import msgspec
 
 from memsearch_engine import inside
 from memsearch_engine.agents.gemini import AGENT
-from memsearch_engine.transcripts.jsonl import WithSubAgents, first_record
+from memsearch_engine.transcripts.jsonl import NOT_JSON, Offsets, Scanner, WithSubAgents, first_record
 from memsearch_engine.transcripts.model import (
     Conversation,
     Session,
@@ -33,8 +35,10 @@ from memsearch_engine.transcripts.model import (
     Turn,
     attached,
     count_unknown_tag,
+    document,
     input_text,
     text_of,
+    well_formed,
 )
 
 KIND = "transcript"
@@ -57,7 +61,8 @@ _HALTED = ("Request cancelled", "A potential loop was detected")
 _SUBAGENT = "subagent"
 #: What brings in a skill. Where the person typed its name it stands in the message before, whose turn is done.
 _SKILL = "activate_skill"
-_MAX_HEADER, _MAX_ROOT = 1 << 20, 8192
+_MAX_HEADER, _MAX_ROOT, _MAX_DOCUMENT = 1 << 20, 8192, 256 << 20
+_DOCUMENT = re.compile(r"session-\d{4}-\d\d-\d\dT\d\d-\d\d-[^/]+\.json")
 #: What begins the parts of a prompt that hold the files it names.
 _FILES = "\n--- Content from referenced files"
 
@@ -83,7 +88,7 @@ _decode = msgspec.json.Decoder(_Line).decode
 def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
     """Every session below *folder* (``tmp``); of several files of one, the longest: the others hold nothing."""
     best: dict[tuple[Path, str], Session] = {}
-    for file in folder.glob("*/chats/session-*.jsonl"):
+    for file in (*folder.glob("*/chats/session-*.jsonl"), *_documents(folder, "session-*.json")):
         try:
             info, header = file.stat(), _header(file)
         except OSError:
@@ -98,28 +103,51 @@ def sessions(folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
 
 
 def locate(folder: Path, session: str) -> Session | None:
-    near = [at(file) for file in folder.glob(f"*/chats/session-*-{session[:8]}.jsonl")]
+    name = f"session-*-{session[:8]}.json"
+    near = [at(file) for file in (*folder.glob(f"*/chats/{name}l"), *_documents(folder, name))]
     return max((one for one in near if one and one.session == session), key=lambda one: one.size, default=None)
 
 
 def at(path: str | os.PathLike[str], session: str = "") -> Session | None:
     """The session in a file, None where it can't be one. Raises OSError."""
     path = Path(path)
-    if path.suffix != ".jsonl":
+    if path.suffix != ".jsonl" and not _DOCUMENT.fullmatch(path.name):
         return None
     name = session or text_of(_header(path).sessionId) or path.stem
     return Session(AGENT.name, name, str(path), KIND, size=path.stat().st_size)
 
 
+def _documents(folder: Path, name: str) -> Iterator[Path]:
+    """Sessions of older versions that were not copied into lines."""
+    return (file for file in folder.glob(f"*/chats/{name}") if not file.with_suffix(".jsonl").exists())
+
+
 def _header(path: Path) -> _Line:
     try:
+        if path.suffix == ".json":
+            return _decode(well_formed(inside.read(path, _MAX_DOCUMENT)))
         return _decode(first_record(path, _MAX_HEADER))
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         return _Line()
+
+
+def _document(path: str | os.PathLike[str]) -> list[bytes]:
+    """A session of an older version as lines: its header, then each message. Raises OSError."""
+    try:
+        data = document(inside.read(path, _MAX_DOCUMENT))
+    except (ValueError, RecursionError):
+        return [b"{}"]
+    if not isinstance(data, dict):
+        return [b"{}"]
+    messages = data.pop("messages", None)
+    rows = [data, *(row for row in messages if isinstance(row, dict))] if isinstance(messages, list) else [data]
+    return [json.dumps(row).encode() for row in rows]
 
 
 def holds(name: str) -> bool | None:
     """None: lines of JSON may be anybody's."""
+    if _DOCUMENT.fullmatch(name):
+        return True
     return None if name.endswith(".jsonl") else False
 
 
@@ -128,7 +156,7 @@ def wrote(line: dict[str, Any]) -> bool:
 
 
 def open_session(where: Session, cache: Path | None = None) -> Conversation:
-    return GeminiConversation(where, cache)
+    return (_Older if where.path.endswith(".json") else GeminiConversation)(where, cache)
 
 
 class _Scanner:
@@ -283,3 +311,19 @@ class GeminiConversation(WithSubAgents):
                 named = inside.read(folder / ".project_root", _MAX_ROOT).decode("utf-8").strip()
                 return named if os.path.isabs(named) and named.isprintable() else ""
         return ""
+
+
+class _Older(GeminiConversation):
+    """A session in one JSON document: its places are those of its messages."""
+
+    def _scan(self, scanner: Callable[[], Scanner], cache: Path | None) -> Offsets:
+        self._rows = _document(self.where.path)
+        scan = scanner()
+        begun = [turn for place, row in enumerate(self._rows) if (turn := scan.feed(place, row))]
+        if not scan.facts:
+            scan.unknown[NOT_JSON] = 1
+        ids, starts = [name for name, _ in begun], [place for _, place in begun]
+        return Offsets(0, 0, "", 0, ids, starts, scan.facts, scan.unknown, scan.aliases)
+
+    def _lines(self, start: int, stop: int | None) -> Iterable[bytes]:
+        return self._rows[start:stop]

@@ -1,0 +1,70 @@
+"""Gemini CLI's older sessions: one JSON document each."""
+
+from __future__ import annotations
+
+import json
+
+from memsearch_engine.agents.gemini import reader as gemini
+from memsearch_engine.home import AgentFolders
+from memsearch_engine.transcripts.locate import all_sessions
+from memsearch_engine.transcripts.readers import reader_of
+
+SESSION = "ef937a63-814d-43c0-88d3-f7a6722f33b2"
+NAME = "session-2025-12-05T11-14-ef937a63.json"
+
+
+def message(number, kind, content, **more):
+    return {
+        "id": f"m{number}",
+        "timestamp": f"2025-12-05T11:14:{number:02}.000Z",
+        "type": kind,
+        "content": content,
+        **more,
+    }
+
+
+def test_a_session_in_one_document_is_read_and_listed(tmp_path):
+    chats = tmp_path / "abc" / "chats"
+    chats.mkdir(parents=True)
+    (chats.parent / ".project_root").write_text("/home/ana/proj")
+    call = {
+        "id": "c",
+        "name": "run_shell_command",
+        "args": {"command": "make"},
+        "status": "success",
+        "resultDisplay": "ok",
+    }
+    data = {
+        "sessionId": SESSION, "projectHash": "abc", "startTime": "2025-12-05T11:14:00.000Z", "lastUpdated": "x", "messages": [
+            message(1, "user", "Round half-even"), message(2, "gemini", "", toolCalls=[call], thoughts=[], tokens=None),
+            message(3, "gemini", "Rounded."), message(4, "info", "note"), message(5, "user", [{"text": "And now?"}]),
+        ],
+    }  # fmt: skip
+    (chats / NAME).write_text(json.dumps(data, indent=2))
+    (found,) = all_sessions("gemini", AgentFolders({"gemini": [tmp_path]}))
+    assert found.session == SESSION and gemini.locate(tmp_path, SESSION).path == found.path
+    assert reader_of(found.path) is gemini
+    session = gemini.open_session(found)
+    assert session.ids == ["m1", "m5"] and not session.unknown
+    first, second = session.turns()
+    assert (first.user, first.assistant, first.cwd, first.status) == (
+        "Round half-even",
+        "Rounded.",
+        "/home/ana/proj",
+        "done",
+    )
+    assert [(tool.input, tool.output) for tool in first.tools] == [("make", "ok")]
+    assert (second.user, second.status, session.turns(1)[0].turn) == ("And now?", "interrupted", "m5")
+
+    lines = [{key: value for key, value in data.items() if key != "messages"}, *data["messages"]]
+    (chats / f"{NAME}l").write_text("".join(json.dumps(line) + "\n" for line in lines))  # it was resumed since
+    (copied,) = all_sessions("gemini", AgentFolders({"gemini": [tmp_path]}))
+    assert copied.path.endswith(".jsonl") and gemini.open_session(copied).ids == ["m1", "m5"]
+
+
+def test_a_damaged_document_is_counted(tmp_path):
+    for text in ("", "[]", '{"sessionId": "s", "messages": [{"id"', '{"messages": 1}', "null"):
+        file = tmp_path / NAME
+        file.write_text(text)
+        session = gemini.open_session(gemini.at(file))
+        assert session.turns() == [] and session.unknown["(not JSON)"] == 1
