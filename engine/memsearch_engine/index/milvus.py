@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from memsearch_engine import network
 from memsearch_engine.errors import Unreachable
 from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.store import StoreRow
@@ -75,9 +76,12 @@ class Milvus:
         self._loaded: set[str] = set()
         self._ensuring = threading.RLock()
         self._client: Any = None
+        options = network.grpc_options(uri)
         try:
             # dedicated: pymilvus would hand out a connection that it had made before, and say of a server that is away that it is there
-            self._client = pymilvus().MilvusClient(uri=uri, token=token, timeout=CONNECT_S, dedicated=True)
+            self._client = pymilvus().MilvusClient(
+                uri=uri, token=token, timeout=CONNECT_S, dedicated=True, grpc_options=options
+            )
             self._greet()
         except Exception as error:
             self.close()

@@ -224,6 +224,7 @@ def _fetch(folder: Path, repository: str, files: tuple[str, str], otherwise: str
     """Two files of a hub's repository into *folder*, as ``model.onnx`` and ``tokenizer.json``. *otherwise*: another way to have them."""
     # else its client tells the hub which agent runs it, and fetches a list of agents for that; read when it is imported
     os.environ["HF_HUB_DISABLE_TELEMETRY"] = "1"
+    os.environ.update(network.exemption(os.environ.get("HF_ENDPOINT", "")))
     try:
         from huggingface_hub import hf_hub_download
     except ImportError as error:

@@ -16,6 +16,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from memsearch_engine import network
 from memsearch_engine.errors import Unreachable, UsageError
 from memsearch_engine.home import Home
 from memsearch_engine.sync.seal import NoKey, Seal, is_sealed
@@ -117,6 +118,8 @@ class Clone:
             raise Unreachable("git is not installed", "sync carries notes with it; install git")
         env = {name: value for name, value in os.environ.items() if not _FOREIGN.match(name)}
         env |= {"GIT_TERMINAL_PROMPT": "0", "LC_ALL": "C", "GIT_DIR": str(self._made())}
+        for word in words:
+            env |= network.exemption(word, env)  # git asks the proxy for a server on this machine, too
         if "GIT_SSH" not in env and not self._has_ssh:
             env.setdefault("GIT_SSH_COMMAND", "ssh -oBatchMode=yes -oConnectTimeout=20")
         options = [part for name, value in _SAFE.items() for part in ("-c", f"{name}={value}")]
