@@ -478,6 +478,12 @@ class Memory:
         found = [file for project in self.projects for file in list_notes(project.memory).files]
         return sorted(found, key=lambda file: (file.day, file.path), reverse=True)
 
+    def copies(self) -> list[tuple[str, str]]:
+        """(copy, original) of each file that a sync program or a file manager has copied beside another one."""
+        from memsearch_engine.journal.files import original_of
+
+        return [(file.path, of) for file in self.files() if (of := original_of(file.path))]
+
     def counts(self, project: Project | None = None) -> dict[str, int]:
         """What is indexed of a project (this one by default): ``files``, ``failed`` of them, ``days``, ``entries``, ``chunks``, and how many
         ``distinct`` ones; {} where there is no index. Raises MemsearchError where it is damaged."""

@@ -124,7 +124,10 @@ def _files(memory: Memory) -> dict[str, Any]:
     if problems := memory.unreadable():
         text = "; ".join(f"{path}: {reason}" for path, reason in problems)
         return _check("notes", False, text, "correct the permissions, or move these away")
-    return _check("notes", True, f"{many(len(memory.files()), 'file')} in {memory.place.memory}")
+    found = f"{many(len(memory.files()), 'file')} in {memory.place.memory}"
+    if copies := [os.path.basename(path) for path, _ in memory.copies()]:
+        found += f"; copies of days, searched only: {', '.join(copies)} (merge what they alone have, then delete them)"
+    return _check("notes", True, found)
 
 
 def _model(memory: Memory) -> dict[str, Any]:

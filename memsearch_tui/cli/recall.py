@@ -432,11 +432,14 @@ def days(limit: int, project: str | None, everything: bool, json_: bool) -> int:
     rows: list[dict[str, Any]] = [
         {"day": file.day, "entries": len(memory.read(file)), "source": file.path} for file in files
     ]
+    copies = memory.copies()
     if json_:
-        output.emit({"days": rows})
+        output.emit({"days": rows, "copies": [{"source": path, "of": of} for path, of in copies]})
     else:
         for row in rows:
             output.echo(f"{row['day']}  {row['entries']:4d}  {output.style(output.safe(row['source']), dim=True)}")
+        for path, of in copies:
+            output.say(f"a copy of {os.path.basename(of)}, searched only: {output.safe(path)}")
         if not rows:
             output.say(
                 f'no memories in {memory.place.memory} yet - `memsearch add "…"` writes the first, `memsearch demo` shows a year'

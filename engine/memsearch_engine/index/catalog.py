@@ -19,7 +19,7 @@ import msgspec
 
 from memsearch_engine.ground.finding import Checked, Reference, Standing
 from memsearch_engine.index.rows import APART, LONGTERM_KINDS, CatalogBroken, Row, Title, decode_marks, decoder
-from memsearch_engine.journal.files import DayFile
+from memsearch_engine.journal.files import DayFile, original_of
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.migrate import Database, transaction, write_ahead
 
@@ -694,7 +694,8 @@ class Catalog:
             values = [*batch, project] if project else batch
             sql = f"SELECT {HIT_COLUMNS} FROM {HIT_FROM} WHERE c.chunk_id IN ({marks}) {where}"
             for row in self.query(sql, values):
-                found.setdefault(row[1], Row.of(row))
+                if row[1] not in found or original_of(found[row[1]].path):  # a copy of a file has the same chunks
+                    found[row[1]] = Row.of(row)
         return found
 
     def texts(self, chunk_rows: Iterable[int]) -> dict[int, str]:

@@ -1,7 +1,8 @@
 """Which day files there are, and reading one of them.
 
 A folder is listed without following links to folders, and a link to a file only where it stays in the project. A day is a file named ``YYYY-MM-DD.md``; other markdown files
-are notes without a date. What can't be read is reported with its reason, never taken for deleted.
+are notes without a date. A copy that a sync program or a file manager has put beside a file is no day: what it alone has is
+searched. What can't be read is reported with its reason, never taken for deleted.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ import contextlib
 import os
 import re
 import stat
-from collections.abc import Iterable
+import unicodedata
+from collections.abc import Iterable, Iterator
 from datetime import date
 from functools import lru_cache
 from pathlib import Path
@@ -23,6 +25,17 @@ from memsearch_engine.journal.parse import parse, parse_end
 
 _DAY = re.compile(r"(\d{4}-\d{2}-\d{2})(?:\D.*)?$")
 MARKDOWN = (".md", ".markdown")
+_CONFLICT = "confli|konflik|çakış|конфл|競合|冲突|衝突|충돌"
+_COPIED = "copy|copie|copia|cópia|kopi[ae]?|копия|副本|複本|コピー|사본"
+#: How Syncthing, Dropbox, Nextcloud, Obsidian, Seafile, Resilio, Synology and pCloud name what they could not merge.
+_CONFLICTING = re.compile(
+    rf"(?i)(?P<of>.+?)(?:[._](?:\S*[._-])?conflict.*|\s*[(\[][^)\]]*(?:{_CONFLICT})[^)\]]*[)\]])"
+)
+#: How iCloud, file managers and browsers name a second file.
+_COPY = re.compile(
+    rf"(?i)(?:(?:{_COPIED}) (?:of|von|van|de|di|av|af) )?(?P<of>.+?)"
+    rf"(?:\s+\d{{1,3}}|\s*\((?:\d{{1,3}}|[^)]*(?:{_COPIED})[^)]*)\)|[\s的の]+(?:- )?(?:{_COPIED})(?:\s*\(?\d{{1,3}}\)?)?)?"
+)
 
 
 class DayFile(msgspec.Struct, frozen=True):
@@ -62,6 +75,29 @@ def _day_in(stem: str) -> str:
         return date.fromisoformat(match[1]).isoformat()
     except ValueError:
         return ""
+
+
+def original_of(path: str | os.PathLike[str]) -> str:
+    """The file that *path* is a copy of, judged by its name; '' where it is none or the other one is not there.
+
+    A number or the word "copy" makes a copy of a day alone: elsewhere it may belong to a title.
+    """
+    folder, name = os.path.split(path)
+    return next((found for of in _copied(name) if os.path.lexists(found := os.path.join(folder, of))), "")
+
+
+@lru_cache(maxsize=4096)
+def _copied(name: str) -> tuple[str, ...]:
+    """The names that a file may have been copied from; a copy may have been copied in turn."""
+    stem, ending = os.path.splitext(unicodedata.normalize("NFC", name))
+    found: list[str] = []
+    while match := _CONFLICTING.fullmatch(stem) or _COPY.fullmatch(stem):
+        if match["of"] == stem:
+            break
+        stem = match["of"]
+        if match.re is _CONFLICTING or _day_in(stem):
+            found.append(stem + ending)
+    return tuple(found)
 
 
 def list_files(root: str | os.PathLike[str]) -> Listing:
@@ -128,8 +164,13 @@ def _add(listing: Listing, path: str) -> None:
 
 
 def list_days(memory: str | os.PathLike[str]) -> list[DayFile]:
-    """The dated files under *memory*, newest first."""
-    return sorted((f for f in list_files(memory).files if f.day), key=lambda f: (f.day, f.path), reverse=True)
+    """The dated files under *memory*, newest first, without copies."""
+    return sorted(dated(list_files(memory)), key=lambda f: (f.day, f.path), reverse=True)
+
+
+def dated(listing: Listing) -> Iterator[DayFile]:
+    """The days of a listing. Copies are none."""
+    return (file for file in listing.files if file.day and not original_of(file.path))
 
 
 def read_day(path: str | os.PathLike[str]) -> Document:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from memsearch_engine.ids import digest
-from memsearch_engine.journal.files import DayFile, Listing, list_files
+from memsearch_engine.journal.files import DayFile, Listing, dated, list_files
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.place import SHARED_FOLDER, author_of, find, shared_beside
 from memsearch_engine.repository import at_commit, head_of
@@ -70,9 +70,8 @@ def list_notes(memory: str) -> Listing:
 
 
 def list_dated(memory: str) -> list[DayFile]:
-    """The dated ones of both folders, newest first."""
-    found = (file for file in list_notes(memory).files if file.day)
-    return sorted(found, key=lambda file: (file.day, file.path), reverse=True)
+    """The dated ones of both folders, newest first, without copies."""
+    return sorted(dated(list_notes(memory)), key=lambda file: (file.day, file.path), reverse=True)
 
 
 def path_for(memory: str, author: str, day: str) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from memsearch_engine.amendments import Said
 from memsearch_engine.index import analyze
-from memsearch_engine.index.rows import LONGTERM_KINDS, comparable
+from memsearch_engine.index.rows import LONGTERM_KINDS, Row, comparable
+from memsearch_engine.journal.files import day_of, original_of
 from memsearch_engine.journal.model import CONFLICT_OF, DIGEST
 from memsearch_engine.journal.shared import COPY_OF
 from memsearch_engine.search.hits import Hit
@@ -106,6 +108,9 @@ def order(query: Query, found: list[Hit], limit: int, today: str) -> list[Hit]:
         if CONFLICT_OF in marks:
             hit.score += _SUPERSEDED * top
             hit.reasons.append(f"another text of {marks[CONFLICT_OF]}: `memsearch sync conflicts` decides")
+        if original := original_of(hit.row.path):
+            hit.score += _SUPERSEDED * top
+            hit.reasons.append(f"in a copy of {os.path.basename(original)}")
         if is_expired(marks, today) and "expired" not in query.flags:
             hit.score += 2 * _SUPERSEDED * top
             hit.reasons.append(f"expired on {marks['expires']}")
@@ -121,6 +126,7 @@ def order(query: Query, found: list[Hit], limit: int, today: str) -> list[Hit]:
     found.sort(key=lambda hit: (-comparable(hit.score), hit.row.day, hit.row.chunk_id))
     best: dict[tuple[str, str], Hit] = {}
     notes = {(hit.row.project, hit.row.entry_id) for hit in found}
+    files: dict[tuple[str, str, str, str], str] = {}  # a note's folder, day, time and bytes -> the first file that has it
     for hit in found:
         if (
             (hit.row.project, hit.row.marks.get(COPY_OF, "")) in notes
@@ -128,6 +134,8 @@ def order(query: Query, found: list[Hit], limit: int, today: str) -> list[Hit]:
             and "shared" not in query.flags
         ):
             continue  # a shared copy is found where the note itself is not
+        if files.setdefault(_same(hit.row), hit.row.path) != hit.row.path:
+            continue  # the same note in a copy of its file
         # what holds everywhere is in each project's files
         project = "" if hit.row.kind in LONGTERM_KINDS.values() else hit.row.project
         best.setdefault((project, hit.row.entry_id), hit)
@@ -137,3 +145,7 @@ def order(query: Query, found: list[Hit], limit: int, today: str) -> list[Hit]:
     for rank, hit in enumerate(hits, 1):
         hit.rank = rank
     return hits
+
+
+def _same(row: Row) -> tuple[str, str, str, str]:
+    return os.path.dirname(row.path), day_of(original_of(row.path) or row.path), row.time, row.hash

@@ -12,7 +12,7 @@ from memsearch_engine.errors import NotFound, UsageError
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import chunks_of
 from memsearch_engine.index.rows import CatalogBroken
-from memsearch_engine.journal.files import day_of
+from memsearch_engine.journal.files import DayFile, day_of, original_of
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.shared import belongs, list_notes
@@ -59,13 +59,14 @@ def find(catalog: Catalog | None, projects: list[Project], name: str) -> Section
     if len(name) < 4:
         raise UsageError(f"{name!r} is too short to name an entry", "use at least 4 characters of its id")
     found: dict[str, Section] = {}
-    for path, entry_id in sorted(_likely(catalog, name, projects), key=lambda row: bool(author_of(row[0]))):
+    likely = _likely(catalog, name, projects)
+    for path, entry_id in sorted(likely, key=lambda row: (bool(author_of(row[0])), bool(original_of(row[0])))):
         _in_file(path, entry_id, projects, found)
     if not found:
         for project in projects:
             files = list_notes(project.memory).files
-            # newest first, and the project's own before shared ones: an id can be written by anybody
-            for file in sorted(files, key=lambda file: (not author_of(file.path), file.path), reverse=True):
+            # newest first, the project's own before shared ones (an id can be written by anybody), copies last
+            for file in sorted(files, key=_preferred, reverse=True):
                 _in_file(file.path, name, projects, found)
                 if name in found:
                     break
@@ -76,6 +77,10 @@ def find(catalog: Catalog | None, projects: list[Project], name: str) -> Section
             f"no entry or chunk {name!r} here", "`memsearch entries` lists this project's, `--all` all projects'"
         )
     return found.get(name) or next(iter(found.values()))
+
+
+def _preferred(file: DayFile) -> tuple[bool, bool, str]:
+    return not original_of(file.path), not author_of(file.path), file.path
 
 
 def _likely(catalog: Catalog | None, name: str, projects: list[Project]) -> list[tuple[str, str]]:
