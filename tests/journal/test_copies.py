@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import pytest
-
 from memsearch_engine import Home, Memory
 from memsearch_engine.journal.files import list_days, original_of
 from memsearch_engine.search import sections

@@ -28,9 +28,7 @@ MARKDOWN = (".md", ".markdown")
 _CONFLICT = "confli|konflik|çakış|конфл|競合|冲突|衝突|충돌"
 _COPIED = "copy|copie|copia|cópia|kopi[ae]?|копия|副本|複本|コピー|사본"
 #: How Syncthing, Dropbox, Nextcloud, Obsidian, Seafile, Resilio, Synology and pCloud name what they could not merge.
-_CONFLICTING = re.compile(
-    rf"(?i)(?P<of>.+?)(?:[._](?:\S*[._-])?conflict.*|\s*[(\[][^)\]]*(?:{_CONFLICT})[^)\]]*[)\]])"
-)
+_CONFLICTING = re.compile(rf"(?i)(?P<of>.+?)(?:[._](?:\S*[._-])?conflict.*|\s*[(\[][^)\]]*(?:{_CONFLICT})[^)\]]*[)\]])")
 #: How iCloud, file managers and browsers name a second file.
 _COPY = re.compile(
     rf"(?i)(?:(?:{_COPIED}) (?:of|von|van|de|di|av|af) )?(?P<of>.+?)"

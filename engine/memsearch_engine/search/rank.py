@@ -126,7 +126,9 @@ def order(query: Query, found: list[Hit], limit: int, today: str) -> list[Hit]:
     found.sort(key=lambda hit: (-comparable(hit.score), hit.row.day, hit.row.chunk_id))
     best: dict[tuple[str, str], Hit] = {}
     notes = {(hit.row.project, hit.row.entry_id) for hit in found}
-    files: dict[tuple[str, str, str, str], str] = {}  # a note's folder, day, time and bytes -> the first file that has it
+    files: dict[
+        tuple[str, str, str, str], str
+    ] = {}  # a note's folder, day, time and bytes -> the first file that has it
     for hit in found:
         if (
             (hit.row.project, hit.row.marks.get(COPY_OF, "")) in notes
