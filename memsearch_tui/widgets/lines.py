@@ -7,6 +7,7 @@ decide how they look. Text from notes is drawn as it is, never read as markup.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -53,6 +54,18 @@ _LOOKS = {
 #: the same, for what lies behind a whole row
 _BEHIND = {"cursor": ("primary", "bold", 0.4), "cursor-idle": ("surface", "", 1.0), "selected": ("accent", "", 0.2)}
 
+#: What makes one sign of several, or a sign wider. Terminals differ in how many cells the result has, and one that counts
+#: otherwise than we do moves the rest of its row: drawn are the parts, whose widths all agree on.
+_JOINING = re.compile(
+    "[\ufe0e\ufe0f\u20e3]|\u200d(?=[\u2190-\u2bff\U0001f000-\U0001faff])|(?<=\\S)[\U0001f3fb-\U0001f3ff]"
+)
+_FLAGS = {0x1F1E6 + letter: chr(ord("A") + letter) for letter in range(26)}
+
+
+def drawable(text: str) -> str:
+    """*text* made of signs that have the same width in every terminal: emoji as their parts, flags as letters."""
+    return text if text.isascii() else _JOINING.sub("", text).translate(_FLAGS)
+
 
 class Lines(ScrollView, can_focus=True, inherit_bindings=False):
     """Shared drawing: tones to styles, which are worked out once for each look.
@@ -71,7 +84,7 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
 
     def render_str(self, text_content: Any) -> Any:
         """Titles are text, never markup, and may name a note."""
-        return Content(shown_line(text_content)) if isinstance(text_content, str) else text_content
+        return Content(shown_line(drawable(text_content))) if isinstance(text_content, str) else text_content
 
     def notify_style_update(self) -> None:
         super().notify_style_update()
@@ -106,7 +119,7 @@ class Lines(ScrollView, can_focus=True, inherit_bindings=False):
 
     def draw(self, row: Row, width: int, behind: tuple[str, ...] = ()) -> Strip:
         """A row as a strip of exactly *width* cells, what has no room cut off, with the tones *behind* over each piece's own."""
-        strip = Strip([Segment(shown_line(text), self.style_of(tone, *behind)) for text, tone in row if text])
+        strip = Strip([Segment(shown_line(drawable(text)), self.style_of(tone, *behind)) for text, tone in row if text])
         if strip.cell_length > width > 0:
             strip = Strip([*strip.crop(0, width - 1), Segment("…", self.style_of("dim", *behind))])
         return strip.adjust_cell_length(width, self.style_of(*behind))
@@ -300,7 +313,7 @@ class LineList(Lines):
 
     def _folded(self, row: Row, width: int) -> tuple[Row, Row]:
         """The two lines of a row."""
-        first, *more = wrap(row, width)
+        first, *more = wrap([(drawable(text), tone) for text, tone in row], width)
         return first, [(" " * self._indent, "text"), *(piece for line in more for piece in [*line, (" ", "text")])]
 
     def on_focus(self) -> None:
@@ -342,7 +355,7 @@ class TextView(Lines):
     def show(self, rows: list[Row], *, marks: Sequence[str] = (), keep_place: bool = False) -> None:
         """Show *rows*, words in *marks* highlighted (case ignored)."""
         place = self.scroll_offset.y if keep_place else 0
-        self._rows = [[(shown(text), tone) for text, tone in row] for row in rows]
+        self._rows = [[(shown(drawable(text)), tone) for text, tone in row] for row in rows]
         self.marks = [mark.casefold() for mark in marks if mark]
         self._match = -1
         self._width = 0

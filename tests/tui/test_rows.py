@@ -5,11 +5,14 @@ from __future__ import annotations
 import threading
 
 import pytest
+from rich.cells import cell_len
+from rich.style import Style
 from textual.widgets._footer import FooterKey
 
 from memsearch_tui.library import Library
 from memsearch_tui.screens.browse import BrowseScreen
 from memsearch_tui.widgets.footer import Keys
+from memsearch_tui.widgets.lines import Lines, drawable, wrap
 from tests.tui.test_flows import drive, settled
 
 LONG = "The gateway retries five times with a pause that doubles from 200 ms, but never a POST, since payments went out twice on 3 March"
@@ -135,3 +138,33 @@ def test_the_notes_beside_are_read_once_the_cursor_rests(world):
         assert None not in places and all((key, "") in screen._seen for key in places)
 
     drive(app, steps)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "⚠️ warning ⚠️⚠️",
+        "👨‍👩‍👧‍👦 a family",
+        "🏳️‍🌈 🏴‍☠️",
+        "🇩🇪🇯🇵 flags",
+        "1️⃣ #️⃣ keycaps",
+        "✍🏽 👍🏿 a hand",
+        "⌚︎ ❤️‍🔥",
+        "数据库 시간 שלום",
+    ],
+)
+def test_what_is_drawn_has_one_width_whether_signs_are_counted_alone_or_together(text):
+    drawn = drawable(text)
+    assert sum(cell_len(sign) for sign in drawn) == cell_len(drawn)
+    strip = Lines.draw(_Plain(), [(text * 20, "text")], 37)
+    assert strip.cell_length == 37 == sum(cell_len(sign) for segment in strip for sign in segment.text)
+    assert all(sum(cell_len(sign) for piece, _ in row for sign in piece) <= 9 for row in wrap([(drawn, "text")], 9))
+
+
+class _Plain:
+    def style_of(self, *tones):
+        return Style.null()
+
+
+def test_letters_keep_what_joins_them():
+    assert drawable("क्‍ष נسּ naïve") == "क्‍ष נسּ naïve", "a joiner between letters shapes them"
