@@ -23,6 +23,7 @@ from memsearch_engine.errors import Unreachable
 from memsearch_engine.home import Home
 from memsearch_engine.ids import digest
 from memsearch_engine.journal.model import Anchor, Waits, branch_said
+from memsearch_engine.journal.parse import turn_id
 from memsearch_engine.journal.write import Journal, Skipped
 from memsearch_engine.projects import locate
 from memsearch_engine.repository import current_branch
@@ -79,9 +80,10 @@ class Keeper:
             receipts.cited(self.home, turn.agent, turn.session, ids)
         if turn.is_ours:
             return self._note(turn, when, cwd, Kept("ours"))
+        memory = memory or home_of(cwd, self.home)
+        self._supersede(turn, memory)
         if is_trivial(turn):
             return self._note(turn, when, cwd, Kept("trivial"))
-        memory = memory or home_of(cwd, self.home)
         if not memory:
             return self._note(turn, when, cwd, Kept("homeless"), f"{cwd} is gone")
         clean = redacted(turn, self.home)
@@ -95,6 +97,8 @@ class Keeper:
             marks["summary"] = "pending"
         if branch := _branch(turn, cwd):
             marks["branch"] = branch
+        if turn.replaced_by:
+            marks["superseded-by"] = turn_id(turn.agent, anchor.session, _id(turn.replaced_by))
         day, time = when.date().isoformat(), when.strftime("%H:%M")
         added = self.journal.append_turn(
             memory, day, time, body, anchor, marks, aliases=turn.aliases, times=noted_at(turn)
@@ -115,6 +119,13 @@ class Keeper:
         if by_model and added.written:
             summaries.enqueue(self.home, turn, memory, added.entry_id, added.path, where.path)
         return self._note(turn, when, cwd, Kept("captured", memory, added.entry_id, added.written))
+
+    def _supersede(self, turn: Turn, memory: str) -> None:
+        """Mark the notes of the turns in whose place *turn* was sent."""
+        session = _id(turn.session)
+        for older in turn.replaces if memory else ():
+            newer = turn_id(turn.agent, session, _id(turn.turn))
+            self.journal.supersede_turn(memory, Anchor(session, _id(older), turn.agent), newer)
 
     @staticmethod
     def started(turn: Turn) -> float:

@@ -221,6 +221,28 @@ class Journal(Undoable):
         self.origin.saw(body)
         return done
 
+    def supersede_turn(self, memory: str, anchor: Anchor, newer: str) -> bool:
+        """Mark the entry of a turn that its person took back and sent anew as superseded by the entry *newer*. Undoable.
+        An entry that somebody edited, marked or un-marked stays as it is: False."""
+        name = turn_id(anchor.agent, anchor.session, anchor.turn)
+
+        def change(document: Document, entry: Entry) -> bytes:
+            return render.with_marks(document, entry, {**entry.marks, "superseded-by": newer})
+
+        for path in self.turns(memory).where(anchor):
+            entry = read_day(path).find(name)
+            if entry is None or "superseded-by" in entry.marks or not self.origin.came_by(entry.raw, CAPTURED):
+                continue
+            if any(done.op == "mark" for done in self.history.of_entry(name)):
+                continue
+            try:
+                new = self._splice(memory, "mark", [target_of(path, entry)], change, decides=False)[0]
+            except (Conflict, NotFound):
+                continue
+            self.origin.wrote([new.raw], CAPTURED)
+            return True
+        return False
+
     def turns(self, memory: str) -> KnownTurns:
         """The turns that a memory folder holds."""
         return self._turns.setdefault(memory, KnownTurns(memory))

@@ -57,10 +57,16 @@ class Scanner(Protocol):
     facts: dict[str, str]
     unknown: dict[str, int]
     aliases: dict[str, str]
+    after: dict[str, str]  # see ``Offsets``
 
 
 class Offsets(msgspec.Struct):
-    """Where the turns of one file begin. ``size``: how far it was read."""
+    """Where the turns of one file begin.
+
+    Attributes:
+        size: how far the file was read, in bytes.
+        after: turns that do not follow the one before them in the file -> what they follow, in the reader's own words.
+    """
 
     layout: int
     inode: int
@@ -72,6 +78,7 @@ class Offsets(msgspec.Struct):
     unknown: dict[str, int]
     aliases: dict[str, str] = {}  # other names of turns
     before: dict[str, int] = {}  # what of ``unknown`` was counted before the last turn
+    after: dict[str, str] = {}
 
 
 _LAYOUT = 5
@@ -104,7 +111,42 @@ class JsonlConversation(Conversation):
             return []
         starts = self._offsets.starts
         end = starts[stop] if stop < len(starts) else None
-        return self._parse(self._lines(starts[first], end), self._offsets.facts)
+        found = self._parse(self._lines(starts[first], end), self._offsets.facts)
+        if self._replaced:
+            for place, turn in enumerate(found, first):
+                newer = self._replaced.get(place)
+                turn.replaced_by = "" if newer is None else self.ids[newer]
+                turn.replaces = [self.ids[older] for older, by in self._replaced.items() if by == place]
+        return found
+
+    def _follows(self, after: str, parents: list[int]) -> int:
+        """The place of the turn that another one follows, -1 for the session's start.
+
+        Args:
+            after: as the reader's scanner noted it in ``Offsets.after``.
+            parents: the same of each turn before that one.
+        """
+        raise NotImplementedError
+
+    @cached_property
+    def _replaced(self) -> dict[int, int]:
+        """Rewound turns and those that followed them -> the turn that was sent in their place; by their places in the file.
+        A branch that goes on later was not abandoned."""
+        found: dict[int, int] = {}
+        parents: list[int] = []
+        for place, name in enumerate(self._offsets.ids if self._offsets.after else ()):
+            after = self._offsets.after.get(name)
+            parent = min(self._follows(after, parents), place - 1) if after is not None else place - 1
+            parents.append(parent)
+            below, branch = {parent}, parent
+            while branch in found:
+                del found[branch]
+                branch = parents[branch]
+            for older in range(parent + 1, place):
+                if parents[older] in below:
+                    below.add(older)
+                    found.setdefault(older, place)
+        return found
 
     def _scan(self, scanner: Callable[[], Scanner], cache: Path | None) -> Offsets:
         return _scan(self.where.path, scanner, cache)
@@ -409,6 +451,7 @@ def _scan(path: str, scanner: Callable[[], Scanner], cache: Path | None) -> Offs
         scan.unknown.update(kept.before)
         found.before = kept.before
         scan.aliases.update(kept.aliases)
+        scan.after.update(kept.after)
     for offset, raw in lines(path, start, None, scan.unknown):
         try:
             turn = scan.feed(offset, raw)
@@ -419,7 +462,7 @@ def _scan(path: str, scanner: Callable[[], Scanner], cache: Path | None) -> Offs
             found.before = dict(scan.unknown)
             found.ids.append(turn[0])
             found.starts.append(turn[1])
-    found.facts, found.unknown, found.aliases = scan.facts, scan.unknown, scan.aliases
+    found.facts, found.unknown, found.aliases, found.after = scan.facts, scan.unknown, scan.aliases, scan.after
     if info.st_size >= _WORTH_AN_INDEX and cache is not None:
         _save(path, cache, found)
     return found

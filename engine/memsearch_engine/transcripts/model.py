@@ -96,6 +96,8 @@ class Turn(msgspec.Struct):
         branch: of the repository that it worked in, as its agent has noted it; '' where it did not.
         spoken: of each piece of the answer: how many tools were called before it, and its length.
         in_reply_to: the agent's question that a short reply answers, where it was looked for.
+        replaced_by: the turn that was sent in place of this one after a rewind, '' for none. Not kept in evidence.
+        replaces: the turns in whose place this one was sent: the rewound one and those that followed it.
     """
 
     agent: str
@@ -113,6 +115,8 @@ class Turn(msgspec.Struct):
     spoken: list[tuple[int, int]] = []
     branch: str = ""
     in_reply_to: str = ""
+    replaced_by: str = ""
+    replaces: list[str] = []
 
     def call(self, call: ToolCall) -> None:
         """Add a tool call; what brings in words from elsewhere makes the turn one with outside content."""

@@ -11,6 +11,8 @@ attachment of the running turn (``queued_command``), or a prompt of its own; two
 ``promptId``, which is also that of its own first turn. The ``promptId`` is an alias of the last prompt line that bears it, as the
 Stop hook has it, and older notes are found by it. Sub-agents have files of their own (``agent-*``) and are no sessions; up to
 2.0.2x their lines (``isSidechain``) are in the session's file, often before its own first line.
+
+A rewind leaves its turns in the file: the prompt that is sent then names, by ``parentUuid``, a line of an earlier turn.
 """
 
 from __future__ import annotations
@@ -62,6 +64,7 @@ _RESULT = re.compile(r"<result>(.*)</result>", re.S)
 _CALL_ID = re.compile(r"<tool-use-id>\s*([\w-]{4,80})\s*</tool-use-id>")
 _SUB_AGENT = re.compile(r"\bagentId: ?([A-Za-z0-9_-]{4,64})\b")
 _UUID = re.compile(r"[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}")
+_LINE_ID = re.compile(r"[\w-]{1,100}")
 _INTERRUPTED = "[Request interrupted by user"
 #: What the model's own server did for it: web searches, fetches, MCP.
 _SERVER_SIDE = ("server_tool_use", "mcp_tool_use", "web_search_tool_result", "web_fetch_tool_result", "mcp_tool_result")
@@ -72,6 +75,7 @@ class _Line(msgspec.Struct):
 
     type: Any = None
     uuid: Any = None
+    parentUuid: Any = None
     promptId: Any = None
     promptSource: Any = None
     turnOrigin: Any = None
@@ -152,16 +156,27 @@ class ClaudeConversation(JsonlConversation):
     def find(self, turn: str) -> int:
         """Also by the id of any line in a turn: memsearch's anchors name the last line that the user wrote."""
         place = super().find(turn)
-        if place >= 0 or not _UUID.fullmatch(turn) or self.where.path.endswith(".zst"):
-            return place
+        if place < 0 and _UUID.fullmatch(turn) and (found := self._place_of_line(turn)) is not None:
+            return found
+        return place
+
+    def _follows(self, after: str, parents: list[int]) -> int:
+        found = self._place_of_line(after)
+        return len(parents) - 1 if found is None else found
+
+    def _place_of_line(self, uuid: str) -> int | None:
+        """The place of the turn that a line stands in, -1 before the first; None for an id of no line here."""
+        if not _LINE_ID.fullmatch(uuid) or self.where.path.endswith(".zst"):
+            return None
         with (
             contextlib.suppress(OSError, ValueError),
             open(self.where.path, "rb") as file,
             mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data,
         ):
-            if match := re.search(rb'"uuid": ?"' + turn.encode() + b'"', data):
-                return bisect.bisect_right(self._offsets.starts, match.start()) - 1
-        return -1
+            for colon in (b'"uuid":"', b'"uuid": "'):
+                if (at := data.rfind(colon + uuid.encode() + b'"')) >= 0:
+                    return bisect.bisect_right(self._offsets.starts, at) - 1
+        return None
 
     def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
         found = super().turns(first, last)
@@ -191,10 +206,24 @@ class _Scanner:
         self.facts: dict[str, str] = {}
         self.unknown: dict[str, int] = {}
         self.aliases: dict[str, str] = {}
+        self.after: dict[str, str] = {}
         self._first, self._position = "", None
+        self._lines: set[str] = set()  # ids of the lines since the last turn began
+        self._has_begun = False  # whether a turn was seen: what stands before the first one read may be unread
 
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)
+        found = self._turn(offset, line)
+        if found:
+            parent = text_of(line.parentUuid)
+            if self._has_begun and parent and parent not in self._lines:
+                self.after[found[0]] = parent
+            self._has_begun = True
+            self._lines.clear()
+        self._lines.add(text_of(line.uuid))
+        return found
+
+    def _turn(self, offset: int, line: _Line) -> tuple[str, int] | None:
         if not isinstance(line.type, str) or line.type not in _KNOWN:
             name = str(line.type)[:40]
             self.unknown[name] = self.unknown.get(name, 0) + 1

@@ -5,6 +5,7 @@ generations repeat them as ``response_item``, where the harness' own texts have 
 tools only. A turn begins with ``task_started``, and is one as soon as somebody said something in it. Rollouts of 2025 have no such event:
 each message of the user begins a turn, and an answer after the last tool ends it. Until summer 2025 lines were flat, without times or
 names: their turns are named by their place. A fork of a version without turn ids repeats its parent's turns: those are the parent's.
+``thread_rolled_back`` takes back the last ``num_turns`` turns, which stay in the file (``ThreadRolledBackEvent`` in Codex' own source).
 """
 
 from __future__ import annotations
@@ -72,6 +73,7 @@ class _Line(msgspec.Struct):
 class _Kind(msgspec.Struct):
     type: Any = None
     turn_id: Any = None
+    num_turns: Any = None
     item: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
@@ -164,6 +166,14 @@ class CodexConversation(JsonlConversation):
         return {file for base, deep in patterns for thread in threads
                 for file in base.glob(f"{deep}rollout-*-{thread}.jsonl*")}  # fmt: skip
 
+    def _follows(self, after: str, parents: list[int]) -> int:
+        place = len(parents) - 1
+        for _ in range(int(after)):
+            if place < 0:
+                break
+            place = parents[place]
+        return place
+
     def _parents(self, forked: str, cache: Path | None, forks: int) -> list[Turn]:
         """The turns of the parent that the first turns here repeat."""
         path = Path(self.where.path)
@@ -210,12 +220,20 @@ class _Scanner:
         self.facts: dict[str, str] = {}
         self.unknown: dict[str, int] = {}
         self.aliases: dict[str, str] = {}
+        self.after: dict[str, str] = {}
+        self._rolled_back = 0  # turns that the person took back since the last one
         self._begun = -1  # where the open task began
         self._task = ""
         self._prompts = 0
         self._said = False  # whether somebody spoke in it
 
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
+        found = self._turn(offset, raw)
+        if found and self._rolled_back:
+            self.after[found[0]], self._rolled_back = str(self._rolled_back), 0
+        return found
+
+    def _turn(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)
         if not isinstance(line.payload, msgspec.Raw) and (line.type is None or line.type in _FLAT):
             return self._flat(offset, line, msgspec.json.decode(raw))
@@ -233,6 +251,8 @@ class _Scanner:
         if kind.type == "task_started":
             self._begun, self._task, self._said = offset, text_of(kind.turn_id), False
             return None
+        if kind.type == "thread_rolled_back" and isinstance(kind.num_turns, int):
+            self._rolled_back += max(kind.num_turns, 0)
         if not _is_user(kind):
             return None
         if not self._said:

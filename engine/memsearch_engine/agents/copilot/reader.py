@@ -123,6 +123,7 @@ class _Scanner:
         self.facts: dict[str, str] = {}
         self.unknown: dict[str, int] = {}
         self.aliases: dict[str, str] = {}
+        self.after: dict[str, str] = {}
 
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)

@@ -160,6 +160,7 @@ class _Scanner:
         self.facts: dict[str, str] = {}
         self.unknown: dict[str, int] = {}
         self.aliases: dict[str, str] = {}
+        self.after: dict[str, str] = {}
         self._waiting = _Waiting()
 
     def feed(self, offset: int, raw: bytes) -> tuple[str, int] | None:

@@ -121,6 +121,7 @@ class _Scanner:
         self.facts: dict[str, str] = {}
         self.unknown: dict[str, int] = {}
         self.aliases: dict[str, str] = {}
+        self.after: dict[str, str] = {}
         self._now = ""
         self._called: int | None = None  # where the command stands whose text comes next
 

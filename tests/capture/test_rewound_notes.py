@@ -1,0 +1,102 @@
+"""A turn that its person took back and sent anew is marked as superseded by the one in its place; the owner's decision stays."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+from memsearch_engine import Memory
+from memsearch_engine.capture import worker
+from memsearch_engine.capture.backfill import Choice, plan, run
+from memsearch_engine.capture.keep import Keeper
+from memsearch_engine.home import AgentFolders, Home
+
+from tests.transcripts.test_claude_turns import answer, user
+from tests.transcripts.test_rewound import uuid
+
+SESSION = "aaaaaaaa-0000-4000-8000-000000000001"
+SAID = [(1, "Which port?", 0), (3, "Use MySQL for orders", 2), (5, "Index them, too", 4), (7, "Use Postgres for orders", 2)]
+
+
+@pytest.fixture
+def desk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    for name, folder in (("HOME", "user"), ("CLAUDE_CONFIG_DIR", "claude"), ("MEMSEARCH_HOME", "home")):
+        monkeypatch.setenv(name, str(tmp_path / folder))
+    monkeypatch.setenv("MEMSEARCH_NO_SERVICE", "1")
+    (tmp_path / "proj").mkdir()
+    Home(tmp_path / "home").ensure()
+    return tmp_path
+
+
+def said(desk: Path, turns: int) -> Path:
+    """The session after so many *turns*."""
+    file = desk / "claude" / "projects" / "-proj" / f"{SESSION}.jsonl"
+    file.parent.mkdir(parents=True, exist_ok=True)
+    more = {"cwd": str(desk / "proj"), "sessionId": SESSION}
+    with open(file, "w") as out:
+        for number, text, parent in SAID[:turns]:
+            asked = user(number, text, parentUuid=uuid(parent) if parent else None, **more)
+            for row in (asked, answer(number + 1, f"Done: {text}.", parentUuid=uuid(number), **more)):
+                out.write(json.dumps(row) + "\n")
+    return file
+
+
+def captured(desk: Path, turns: int) -> None:
+    file, at = said(desk, turns), time.time()
+    event = {"agent": "claude-code", "event": "Stop", "session_id": SESSION, "transcript_path": str(file), "at": at,
+             "cwd": str(desk / "proj")}  # fmt: skip
+    home = Home(desk / "home")
+    home.inbox.mkdir(exist_ok=True)
+    (home.inbox / f"{at:.6f}-1.json").write_text(json.dumps(event))
+    assert not worker.work(home).waiting
+
+
+def imported(desk: Path, turns: int) -> None:
+    said(desk, turns)
+    keeper, choice = Keeper(Home(desk / "home")), Choice(("claude-code",))
+    run(keeper, plan(keeper.home, keeper, AgentFolders.from_env(), choice), choice)
+    keeper.close()
+
+
+def marked(memory: Memory) -> dict[str, str]:
+    """What was asked in superseded notes -> what was asked in the note that each names."""
+    asked = {note.id: text for note in memory.entries() for _, text, _ in SAID if f"asked: {text}" in note.text}
+    return {
+        asked[note.id]: asked[note.marks["superseded-by"]] for note in memory.entries() if "superseded-by" in note.marks
+    }
+
+
+REWOUND = {text: SAID[3][1] for _, text, _ in SAID[1:3]}
+
+
+@pytest.mark.parametrize("takes", [captured, imported])
+@pytest.mark.parametrize("before", [0, 2, 3])  # turns that are noted already when the person rewinds
+def test_rewound_turns_are_marked_by_the_one_in_their_place(desk, takes, before):
+    if before:
+        takes(desk, before)
+    takes(desk, 4)
+    memory = Memory(desk / "proj")
+    assert marked(memory) == REWOUND
+    takes(desk, 4)
+    assert marked(memory) == REWOUND and len(memory.entries()) == 4
+
+
+@pytest.mark.parametrize("how", ["undone", "un-marked", "edited", "pinned"])
+def test_a_note_about_which_the_owner_decided_stays_as_it_is(desk, how):
+    captured(desk, 3)
+    memory = Memory(desk / "proj")
+    note = next(note for note in memory.entries() if "MySQL" in note.text)
+    rest = {SAID[2][1]: SAID[3][1]}
+    if how == "edited":
+        memory.edit(note.id, note.text.replace("MySQL", "MariaDB"))
+    elif how == "pinned":
+        memory.mark(note.id, "pin")
+    captured(desk, 4)
+    if how == "undone":
+        memory.undo(note.id)
+    elif how == "un-marked":
+        memory.mark(note.id, "superseded-by", None)
+    captured(desk, 4)  # the newest turn is looked at again
+    assert marked(memory) == rest
