@@ -17,7 +17,12 @@ from tests.transcripts.test_claude_turns import answer, user
 from tests.transcripts.test_rewound import uuid
 
 SESSION = "aaaaaaaa-0000-4000-8000-000000000001"
-SAID = [(1, "Which port?", 0), (3, "Use MySQL for orders", 2), (5, "Index them, too", 4), (7, "Use Postgres for orders", 2)]
+SAID = [
+    (1, "Which port?", 0),
+    (3, "Use MySQL for orders", 2),
+    (5, "Index them, too", 4),
+    (7, "Use Postgres for orders", 2),
+]
 
 
 @pytest.fixture
