@@ -15,8 +15,6 @@ version; what is deeper, ``Memory``'s own workings among it, may change with any
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
 __version__ = "0.4.0"
 
 #: Where each name lives, and as what where it has another name there. They are imported when they are asked for: a hook and ``--help`` need none of them.
@@ -154,7 +152,10 @@ _PUBLIC = {
 
 __all__ = [*_PUBLIC, "__version__"]  # noqa: PLE0604
 
+TYPE_CHECKING = False  # the name is what type checkers know; `typing` costs a hook 2 ms
 if TYPE_CHECKING:
+    from typing import Any
+
     from memsearch_engine.actions.answers import Fix, Way
     from memsearch_engine.actions.index import Act
     from memsearch_engine.agents.discover import Here

@@ -1,7 +1,7 @@
 """Every path that the product uses on a machine, in one place.
 
-This room decides *where* things are, never what is in them. It imports the standard library only, because the
-hook entry point uses it within a few milliseconds.
+This room decides *where* things are, never what is in them. It imports the standard library only. The paths that
+hooks use come from ``paths``.
 """
 
 from __future__ import annotations
@@ -13,35 +13,18 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from memsearch_engine import paths
+from memsearch_engine.paths import MAX_SOCKET_PATH as MAX_SOCKET_PATH
+from memsearch_engine.paths import is_free as is_free
+from memsearch_engine.paths import lock as lock
+
 if TYPE_CHECKING:
     from memsearch_engine.agents.registry import Agent
-
-#: A Unix socket path longer than this does not fit ``sockaddr_un`` on every system (104 bytes on macOS).
-MAX_SOCKET_PATH = 100
-_LONGEST_SOCKET = "m-00000000.sock"
 
 
 def user_home() -> Path:
     """The user's home folder, also when ``HOME`` is unset (then from the password database)."""
-    try:
-        if os.environ.get("HOME", "/") and os.path.isabs(os.environ.get("HOME", "/")):
-            return Path.home()
-        import pwd  # HOME is empty or relative: it can't be meant
-
-        return Path(pwd.getpwuid(os.getuid()).pw_dir)
-    except (RuntimeError, KeyError):
-        return _temporary() / f"memsearch-{os.getuid()}"
-
-
-def _temporary() -> Path:
-    """The machine's temporary folder; not TMPDIR: agents give their commands one of their own, and all of them must
-    find the same service."""
-    shared = Path("/tmp")
-    if shared.is_dir():
-        return shared
-    import tempfile  # 5 ms, and hooks count them
-
-    return Path(tempfile.gettempdir())
+    return Path(paths.user_home())
 
 
 def private(path: Path) -> None:
@@ -61,34 +44,6 @@ def private(path: Path) -> None:
                     raise PermissionError(1, "it is a link, and may lead anywhere", str(file)) from None
                 if info.st_mode & 0o077:
                     file.chmod(0o600)
-
-
-def lock(path: Path, *, shared: bool = False, make: bool = True) -> int | None:
-    """Take a lock (flock(2)) without waiting: an open descriptor that holds it until it is closed, or the process ends; None where somebody
-    else has it. *make*: a file that does not exist is made. Raises OSError."""
-    import fcntl
-
-    fd = os.open(path, os.O_CLOEXEC | (os.O_RDONLY if path.is_dir() else os.O_RDWR | make * os.O_CREAT), 0o600)
-    try:
-        fcntl.flock(fd, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-    except OSError as error:
-        os.close(fd)
-        if isinstance(error, BlockingIOError):
-            return None
-        raise
-    return fd
-
-
-def is_free(path: Path) -> bool:
-    """Whether nobody holds a lock."""
-    try:
-        fd = lock(path, make=False)
-    except OSError:
-        return True
-    if fd is None:
-        return False
-    os.close(fd)
-    return True
 
 
 class Home:
@@ -111,7 +66,7 @@ class Home:
         Args:
             durable: it is on the disk when this returns; else a power cut may leave the old one.
         """
-        import tempfile  # 10 ms, and a hook writes nothing
+        import tempfile  # 10 ms
 
         path.parent.mkdir(mode=0o700, exist_ok=True)  # and none above it: a home that was removed is not made again
         fd, temporary = tempfile.mkstemp(dir=path.parent, prefix=".")
@@ -129,9 +84,7 @@ class Home:
 
     @classmethod
     def from_env(cls) -> Home:
-        configured = os.environ.get("MEMSEARCH_HOME")
-        root = Path(configured).expanduser() if configured else user_home() / ".memsearch"
-        return cls(Path(os.path.normpath(user_home() / root)))  # a relative one is not meant for each folder anew
+        return cls(Path(paths.home_root()))
 
     @property
     def config(self) -> Path:
@@ -171,9 +124,7 @@ class Home:
 
     def context(self, memory: str) -> Path:
         """What a new session of the project with this memory folder is given, prebuilt for its hook."""
-        from memsearch_engine.ids import digest  # hashlib: 3 ms
-
-        return self.root / "context" / f"{digest(memory, size=10)}.json"
+        return Path(paths.context(str(self.root), memory))
 
     @property
     def generation(self) -> Path:
@@ -251,19 +202,14 @@ class Home:
         return self._socket(f"m-{fingerprint[-8:]}.sock")
 
     def _socket(self, name: str) -> Path:
-        # one folder for all of them, by the longest name: the service makes it, and sees to it that it is private
-        if len(os.fsencode(self.run / _LONGEST_SOCKET)) + 2 <= MAX_SOCKET_PATH:
-            return self.run / name
-        from memsearch_engine.ids import digest  # hashlib: 3 ms
-
-        return _temporary() / f"memsearch-{os.getuid()}-{digest(os.fsencode(self.root))}" / name
+        return Path(paths.socket(str(self.root), name))
 
     def ensure(self) -> Home:
         """Create the folders that writers need. Raises OSError where the home can't be written, or is somebody else's folder in a
         place where everybody may make one."""
         if not self.settled:
             self.root.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if self.root.parent == _temporary() and self.root.lstat().st_uid != os.getuid():
+            if self.root.parent == Path(paths.temporary()) and self.root.lstat().st_uid != os.getuid():
                 raise PermissionError(1, f"{self.root} belongs to another user", str(self.root))
         for folder in (self.run, self.locks, self.log.parent):
             folder.mkdir(mode=0o700, exist_ok=True)
@@ -301,14 +247,7 @@ class Home:
     def check_socket_folder(self) -> None:
         """Refuse a socket in a folder that another user prepared: he would read what is asked and write what is answered.
         Raises OSError, PermissionError among them."""
-        folder = self.socket.parent
-        info = folder.lstat()
-        if (
-            not stat.S_ISDIR(info.st_mode)
-            or info.st_uid != os.getuid()
-            or (folder != self.run and info.st_mode & 0o077)
-        ):
-            raise PermissionError(1, f"{folder} is not a private folder of this user", str(folder))
+        paths.check_socket_folder(str(self.root))
 
 
 def elsewhere(agent: Agent, environment: Mapping[str, str] = os.environ) -> list[Path]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 def digest(*parts: str | bytes, size: int = 6) -> str:
     """A hex name of ``2 * size`` digits for *parts*; a separator keeps ("ab", "c") and ("a", "bc") apart."""
-    import hashlib  # 3 ms, and what is only looked up has its names already
+    try:
+        from _blake2 import blake2b  # the same function; hashlib itself costs a hook 3 ms
+    except ImportError:
+        from hashlib import blake2b
 
-    h = hashlib.blake2b(digest_size=size)
+    h = blake2b(digest_size=size)
     for part in parts:
         h.update(part.encode("utf-8", "surrogatepass") if isinstance(part, str) else part)
         h.update(b"\x1f")

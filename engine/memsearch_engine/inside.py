@@ -5,7 +5,8 @@ or a device must hang nobody, and a file without end must fill no memory. Every 
 descriptor and without following links (so nothing can be swapped between a check and its use); a link whose target lies
 below the base as well is followed once, by its real path.
 
-This room knows paths and descriptors, nothing of notes. Standard library only: hooks come through here.
+This room knows paths and descriptors, nothing of notes. Standard library only: hooks come through here
+in a worktree.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ import os
 import stat
 from collections.abc import Iterator
 
-MARKER = ".memsearch"
+from memsearch_engine.paths import MARKER as MARKER
+
 MAX_NOTES = 128 * 1024 * 1024
 MAX_SETTINGS = 1024 * 1024
 _LINK = (errno.ELOOP, errno.ENOTDIR)

@@ -7,12 +7,9 @@ folder itself. One function decides it, for hooks, commands, the service and the
 from __future__ import annotations
 
 import os
-import re
 import stat
-from pathlib import Path
 
-from memsearch_engine import inside
-from memsearch_engine.inside import MARKER
+from memsearch_engine.paths import MARKER
 
 _MAX_LINE = 8192
 SHARED_FOLDER = "shared"
@@ -60,6 +57,7 @@ def author_of(path: str) -> str:
 
 def author_name(name: str) -> str:
     """A person's name as that of a folder: one word in small letters; '' where nothing is left of it."""
+    import re
     import unicodedata  # a hook asks for no names
 
     plain = unicodedata.normalize("NFC", name).strip().lower()
@@ -68,8 +66,10 @@ def author_name(name: str) -> str:
 
 
 def _ancestors(start: str) -> list[str]:
-    path = Path(start)
-    return [str(path), *(str(parent) for parent in path.parents)]
+    found = [start]
+    while (above := os.path.dirname(found[-1])) != found[-1]:
+        found.append(above)
+    return found
 
 
 def _git(start: str) -> tuple[str, str]:
@@ -117,6 +117,10 @@ def _common(git_dir: str) -> str:
 
 def _names_back(git_dir: str, folder: str) -> bool:
     """Whether a submodule's git folder says that its files lie in *folder*."""
+    import re
+
+    from memsearch_engine import inside
+
     try:
         text = inside.read(os.path.join(git_dir, "config"), inside.MAX_SETTINGS).decode("utf-8", "replace")
     except OSError:
@@ -127,6 +131,8 @@ def _names_back(git_dir: str, folder: str) -> bool:
 
 def _line(path: str) -> str:
     """The first line of a small file of git's, '' where it can't be read."""
+    from memsearch_engine import inside  # most folders have no such file
+
     try:
         return inside.read(path, _MAX_LINE).decode("utf-8", "surrogateescape").partition("\n")[0].strip()
     except OSError:

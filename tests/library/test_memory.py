@@ -319,7 +319,7 @@ def _until(done) -> None:
 
 
 def test_only_entry_points_ask_the_environment_which_home_is_meant():
-    allowed = {"memory.py", "home.py", "projects.py", "network.py", "service/server.py", "capture/hook.py"}
+    allowed = {"memory.py", "home.py", "projects.py", "network.py", "service/server.py"}
     found = {
         str(path.relative_to(ENGINE))
         for path in ENGINE.rglob("*.py")

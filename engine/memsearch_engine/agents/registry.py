@@ -9,10 +9,30 @@ it is asked for. Standard library only: hooks ask, and count milliseconds.
 
 from __future__ import annotations
 
-from functools import cache
-from importlib import import_module
-from types import ModuleType
-from typing import NamedTuple
+TYPE_CHECKING = False  # the name is what type checkers know; `typing` costs a hook 2 ms
+if TYPE_CHECKING:
+    from types import ModuleType
+    from typing import NamedTuple
+else:
+
+    class NamedTuple:
+        """What an agent's facts need of ``typing.NamedTuple``, whose import costs a hook as much as its start."""
+
+        def __init__(self, **facts):
+            self.__dict__.update(facts)
+
+        def __setattr__(self, name, value):
+            raise AttributeError(f"can't set {name}")
+
+        def __eq__(self, other):
+            return self.__dict__ == other.__dict__ if type(other) is type(self) else NotImplemented
+
+        def __hash__(self):
+            return hash(self.name)
+
+        def __repr__(self):
+            return f"{type(self).__name__}({', '.join(f'{name}={value!r}' for name, value in vars(self).items())})"
+
 
 #: name -> package. To add an agent: its package, and its line here.
 PACKAGES = {
@@ -112,11 +132,14 @@ def agent(name: str) -> Agent:
     return _facts(PACKAGES[name])
 
 
-@cache
 def _facts(package: str) -> Agent:
-    """Kept, since every anchor that is read asks for all of them."""
-    found: Agent = import_module(package).AGENT
-    return found
+    """Cached, since every anchor that is read asks for all of them."""
+    if package not in _FACTS:
+        _FACTS[package] = __import__(package, fromlist=["AGENT"]).AGENT
+    return _FACTS[package]
+
+
+_FACTS: dict[str, Agent] = {}
 
 
 def everyone() -> list[Agent]:
@@ -133,6 +156,8 @@ def part(name: str, which: str) -> ModuleType | None:
     """A part of an agent's package; None where there is no such agent, or it has no such part."""
     if name not in PACKAGES:
         return None
+    from importlib import import_module  # hooks ask for no part
+
     module = f"{PACKAGES[name]}.{which}"
     try:
         return import_module(module)

@@ -8,23 +8,20 @@ not waited for.
 
 from __future__ import annotations
 
-import contextlib
-import json
 import os
 import select
 import sys
 import time
-from typing import TYPE_CHECKING, Any
 
-from memsearch_engine import __version__
+from memsearch_engine import __version__, paths
+from memsearch_engine import quick_json as json
 from memsearch_engine.agents import registry
 
+TYPE_CHECKING = False  # the name is what type checkers know; `typing` costs a hook 2 ms
 if TYPE_CHECKING:
+    import _socket
     import mmap
-    import socket
-    from collections.abc import Iterator
-
-    from memsearch_engine.home import Home
+    from typing import Any
 
 MAX_PAYLOAD = 64 * 1024 * 1024
 _DEADLINE_S = 0.15
@@ -81,7 +78,7 @@ def main(agent: str, event: str) -> int:
                 output = _take(agent, event, payload, start)
             elif payload is None and event in (*_FINISHING, "SessionStart"):
                 _log(agent, event, TimeoutError("the payload did not come; the transcripts are looked through instead"))
-                _start_service(_home())
+                _start_service(paths.home_root())
     except Exception as error:  # noqa: BLE001 - last resort; the reason goes to the log, not to the agent
         _log(agent, event, error)
     if detached:
@@ -99,12 +96,6 @@ def main(agent: str, event: str) -> int:
     return 0
 
 
-def _home() -> Home:
-    from memsearch_engine.home import Home
-
-    return Home.from_env()
-
-
 def _is_quiet(agent: str, event: str) -> bool:
     """Whether an agent shows an empty answer to a person, and does without one."""
     return event in _SHOWN and agent in registry.PACKAGES and registry.agent(agent).is_quiet
@@ -118,9 +109,11 @@ def _ended(chunks: list[bytes]) -> bool:
 def _detach(*, quiet: bool) -> bool:
     """Go on in a process of its own. True in that process; the first one ends, having said ``{}`` unless it is to be *quiet*."""
     if os.fork():
-        with contextlib.suppress(OSError, ValueError, AttributeError):  # nobody may be reading
+        try:
             sys.stdout.write("" if quiet else "{}\n")
             sys.stdout.flush()
+        except (OSError, ValueError, AttributeError):  # nobody may be reading
+            pass
         os._exit(0)
     os.setsid()
     null = os.open(os.devnull, os.O_RDWR)
@@ -130,7 +123,7 @@ def _detach(*, quiet: bool) -> bool:
 
 
 def _take(agent: str, event: str, payload: dict[str, Any], start: float) -> dict[str, Any]:
-    home, known = _home(), registry.agent(agent)
+    home, known = paths.home_root(), registry.agent(agent)
     if known.transcript and not payload.get("transcript_path"):
         payload = {**payload, "transcript_path": _transcript(known, payload)}
     output = _answered(home, agent, event, payload, start)
@@ -150,13 +143,11 @@ def _transcript(known: registry.Agent, payload: dict[str, Any]) -> str:
     session = payload.get("session_id")
     if not isinstance(session, str) or os.path.basename(session) != session or session in ("", ".", ".."):
         return ""
-    from memsearch_engine.home import user_home
-
-    base = _named_folder(known.home_variable) or str(user_home() / known.home)
+    base = _named_folder(known.home_variable) or _usual_home(known)
     return os.path.join(base, known.sessions, known.transcript.replace("{session}", session))
 
 
-def _answered(home: Home, agent: str, event: str, payload: dict[str, Any], start: float) -> dict[str, Any]:
+def _answered(home: str, agent: str, event: str, payload: dict[str, Any], start: float) -> dict[str, Any]:
     if event == "UserPromptSubmit":
         prompt = payload.get("prompt")
         if not isinstance(prompt, str) or len(prompt.strip()) < _MIN_PROMPT:
@@ -187,7 +178,7 @@ def _said(event: str, text: str) -> dict[str, Any]:
 
 
 def _at_start(
-    home: Home, agent: str, payload: dict[str, Any], place: dict[str, Any], context: dict[str, Any], start: float
+    home: str, agent: str, payload: dict[str, Any], place: dict[str, Any], context: dict[str, Any], start: float
 ) -> list[str]:
     """What a session is told that begins, or goes on. *context*: what is ready for it, {} where it was told that."""
     texts = context.get("texts")
@@ -209,7 +200,7 @@ def _at_start(
     return told
 
 
-def _before_agent(home: Home, agent: str, payload: dict[str, Any], start: float) -> dict[str, Any]:
+def _before_agent(home: str, agent: str, payload: dict[str, Any], start: float) -> dict[str, Any]:
     """What a session is told at a prompt, where that is the only place for it: at its first prompt, and at the first one after a
     compaction, which nothing else tells of, also what is told at a start."""
     texts: list[str] = []
@@ -243,8 +234,7 @@ def _is_in(path: object, marks: tuple[bytes, ...]) -> bool:
         return False
 
 
-@contextlib.contextmanager
-def _mapped(path: object) -> Iterator[mmap.mmap]:
+def _mapped(path: object) -> mmap.mmap:
     """A transcript in memory. Raises OSError, ValueError where it is no file, or empty."""
     import mmap
     import stat
@@ -255,12 +245,11 @@ def _mapped(path: object) -> Iterator[mmap.mmap]:
     with open(fd, "rb"):
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise ValueError("no file")
-        with mmap.mmap(fd, 0, access=mmap.ACCESS_READ) as data:
-            yield data
+        return mmap.mmap(fd, 0, access=mmap.ACCESS_READ)
 
 
 def _at_prompt(
-    home: Home, agent: str, payload: dict[str, Any], prompt: str, place: dict[str, Any], ready: dict[str, Any], start: float
+    home: str, agent: str, payload: dict[str, Any], prompt: str, place: dict[str, Any], ready: dict[str, Any], start: float
 ) -> dict[str, Any]:  # fmt: skip
     """What the service says within the time that the owner allows for it, or nothing; a line for the person where it does."""
     output: dict[str, Any] = {}
@@ -277,7 +266,7 @@ def _at_prompt(
     return output
 
 
-def _around(home: Home, agent: str, event: str, payload: dict[str, Any], start: float) -> dict[str, Any]:
+def _around(home: str, agent: str, event: str, payload: dict[str, Any], start: float) -> dict[str, Any]:
     """What is known about an action that is about to be done, or about the error that it ended with."""
     place = _place(home, payload)
     ready = _ready(home, place)
@@ -314,7 +303,7 @@ def _around(home: Home, agent: str, event: str, payload: dict[str, Any], start: 
 
 
 def _carried(
-    home: Home, agent: str, payload: dict[str, Any], place: dict[str, Any], ready: dict[str, Any], start: float
+    home: str, agent: str, payload: dict[str, Any], place: dict[str, Any], ready: dict[str, Any], start: float
 ) -> str:
     """What a session that goes on after a compaction is told beside what any new one is; '' where that is not said in time."""
     wait_ms = ready.get("carry_ms")
@@ -327,7 +316,7 @@ def _carried(
 
 
 def _ask(
-    home: Home,
+    home: str,
     agent: str,
     method: str,
     payload: dict[str, Any],
@@ -336,16 +325,17 @@ def _ask(
     end: float,
 ) -> dict[str, Any] | None:
     """The service's answer, {} where it comes after *end* (monotonic); None where no service listens."""
-    import socket
+    import _socket
 
     from memsearch_engine.local_socket import same_user
 
     params |= {"agent": agent, "session": str(payload.get("session_id") or "")[:_MAX], "place": place}
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as peer:
+    peer = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    try:
         try:
-            home.check_socket_folder()
+            paths.check_socket_folder(home)
             peer.settimeout(max(0.001, end - time.monotonic()))
-            peer.connect(str(home.socket))
+            peer.connect(paths.socket(home))
         except OSError:
             return None
         if not same_user(peer):
@@ -359,9 +349,11 @@ def _ask(
             return _answer(peer, 1, end)
         except (OSError, ValueError):  # too late, or no service of ours
             return {}
+    finally:
+        peer.close()
 
 
-def _answer(peer: socket.socket, number: int, end: float) -> dict[str, Any]:
+def _answer(peer: _socket.socket, number: int, end: float) -> dict[str, Any]:
     """The result of a call, {} for an error; answers come in any order. Raises OSError, ValueError."""
     said = b""
     while len(said) < _MAX_ANSWER:
@@ -431,25 +423,25 @@ def _table(value: object) -> dict[str, Any] | None:
     return value if isinstance(value, dict) else None
 
 
-def _place(home: Home, payload: dict[str, Any]) -> dict[str, Any]:
+def _place(home: str, payload: dict[str, Any]) -> dict[str, Any]:
     """Where the session's project lies, as the service is told it."""
     from memsearch_engine.place import find
 
     cwd = payload.get("cwd")
-    found = find(cwd if isinstance(cwd, str) and cwd else os.getcwd(), str(home.root))
+    found = find(cwd if isinstance(cwd, str) and cwd else os.getcwd(), home)
     return dict(zip(("root", "memory", "common_dir"), found))
 
 
-def _ready(home: Home, place: dict[str, Any]) -> dict[str, Any]:
+def _ready(home: str, place: dict[str, Any]) -> dict[str, Any]:
     """The context that the engine keeps ready for a project; {} where there is none."""
     try:
-        with open(home.context(place["memory"]), "rb") as file:
+        with open(paths.context(home, place["memory"]), "rb") as file:
             return _table(json.loads(file.read(1 << 20))) or {}
     except (OSError, ValueError):
         return {}
 
 
-def _current(home: Home, agent: str, payload: dict[str, Any], place: dict[str, Any], start: float) -> dict[str, Any]:
+def _current(home: str, agent: str, payload: dict[str, Any], place: dict[str, Any], start: float) -> dict[str, Any]:
     """The prepared context where it is up to date, else what the service makes of it at once, else one that says nothing."""
     from memsearch_engine import freshness
 
@@ -461,12 +453,12 @@ def _current(home: Home, agent: str, payload: dict[str, Any], place: dict[str, A
     return made if freshness.holds(made) else {**made, "texts": {}}
 
 
-def _problem(home: Home, ready: dict[str, Any]) -> str:
+def _problem(home: str, ready: dict[str, Any]) -> str:
     """What keeps memory from working as its owner has set it, in one line; '' for nothing. The settings are read only where they have changed
     since the context was prepared."""
     from memsearch_engine import freshness
 
-    config = str(home.config)
+    config = os.path.join(home, "config.toml")
     if freshness.stamp(config) == (_table(ready.get("stamps")) or {}).get(config, []):
         problem = ready.get("problem")
     else:
@@ -495,8 +487,8 @@ def _is_day(row: str) -> bool:
     return len(row) == 10 and row[4] + row[7] == "--"
 
 
-def _put(home: Home, agent: str, event: str, payload: dict[str, Any], start: float, **more: object) -> None:
-    inbox = str(home.inbox)
+def _put(home: str, agent: str, event: str, payload: dict[str, Any], start: float, **more: object) -> None:
+    inbox = os.path.join(home, "inbox")
     os.makedirs(inbox, mode=0o700, exist_ok=True)
     now, known = time.time(), registry.agent(agent)
     moved = _moved(known, payload)
@@ -527,29 +519,29 @@ def _named_folder(variable: str) -> str:
     return os.path.abspath(os.path.expanduser(named)) if named else ""
 
 
+def _usual_home(known: registry.Agent) -> str:
+    return paths.spelled(os.path.join(paths.user_home(), known.home))
+
+
 def _moved(known: registry.Agent, payload: dict[str, Any]) -> str:
     """Where an agent's home was moved, '' where it was not. One that may be told any folder for its sessions says which by their file."""
-    from memsearch_engine.home import user_home
-
     moved = _named_folder(known.sessions_variable) or _named_folder(known.home_variable)
     file = payload.get("transcript_path")
     if known.sessions or not isinstance(file, str) or not os.path.isabs(file):
         return moved
-    is_known = any(file.startswith(base + os.sep) for base in (moved, str(user_home() / known.home)) if base)
+    is_known = any(file.startswith(base + os.sep) for base in (moved, _usual_home(known)) if base)
     return moved if is_known else os.path.dirname(file)
 
 
-def _start_service(home: Home) -> None:
+def _start_service(home: str) -> None:
     """Start the service where none runs: its lock is free. Detached, nothing of ours stays open in it."""
-    from memsearch_engine.home import is_free
-
-    if os.environ.get("MEMSEARCH_NO_SERVICE") or not is_free(home.service_lock):
+    if os.environ.get("MEMSEARCH_NO_SERVICE") or not paths.is_free(paths.service_lock(home)):
         return
     marks = (*_SESSION_MARKS, *(mark for agent in registry.everyone() for mark in agent.session_marks))
     environment = {name: value for name, value in os.environ.items() if not name.startswith(marks)}
     if sys.flags.ignore_environment:  # nor does what we start take modules from the variables of an agent's user
         environment = {name: value for name, value in environment.items() if not name.startswith("PYTHON")}
-    environment["MEMSEARCH_HOME"] = str(home.root)
+    environment["MEMSEARCH_HOME"] = home
     null = os.open(os.devnull, os.O_RDWR)
     os.posix_spawn(
         sys.executable,
@@ -563,12 +555,15 @@ def _start_service(home: Home) -> None:
 
 def _log(agent: str, event: str, error: Exception) -> None:
     try:
-        log = _home().log.parent
-        os.makedirs(log, mode=0o700, exist_ok=True)
-        with contextlib.suppress(FileNotFoundError):
-            if os.stat(log / "hook.log").st_size > _MAX_LOG:
-                os.replace(log / "hook.log", log / "hook.log.1")
-        with open(log / "hook.log", "a", encoding="utf-8") as out:
+        folder = paths.logs(paths.home_root())
+        log = os.path.join(folder, "hook.log")
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+        try:
+            if os.stat(log).st_size > _MAX_LOG:
+                os.replace(log, f"{log}.1")
+        except FileNotFoundError:
+            pass
+        with open(log, "a", encoding="utf-8") as out:
             out.write(f"{time.time():.0f} {agent} {event} {type(error).__name__}: {error}\n")
     except OSError:
         pass

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from memsearch_engine.agents.registry import Agent
 
+TYPE_CHECKING = False  # see registry
 if TYPE_CHECKING:
     from memsearch_engine.agents.codex import compaction, native, reader
     from memsearch_engine.llm.native import Native

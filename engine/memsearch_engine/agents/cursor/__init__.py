@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from memsearch_engine.agents.registry import Agent
 
+TYPE_CHECKING = False  # see registry
 if TYPE_CHECKING:
     from memsearch_engine.agents.cursor import reader
     from memsearch_engine.transcripts.readers import Reader

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from memsearch_engine.agents.registry import Agent
 
+TYPE_CHECKING = False  # see registry
 if TYPE_CHECKING:
     from memsearch_engine.agents.gemini import compaction, reader, retention
     from memsearch_engine.capture.retention import Retention
