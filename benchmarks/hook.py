@@ -5,7 +5,7 @@
 Hooks are started as `memsearch plugins install` writes them, beside `python -I -c pass`.
 
 Whole processes, run in turn, with payloads as Claude Code 2.1 sends them, with the service up and down; every Stop names
-another turn of a session whose transcript exists. "of it, in Python" is `python -c pass` with the modules that any hook
+another turn of a session whose transcript exists. "python, _json and os" has the modules that any hook
 must import to read JSON and write a file: what is left above it is ours.
 
 At a prompt and around an action the hook waits for what bears on it, in a project of --chunks notes (random vectors, see fill.py) and as
@@ -118,7 +118,7 @@ def measure(report: Report, product: Product, folder: Path, times: int) -> None:
     turns = cycle(sorted(_turns(folder / "demo" / "agents" / "claude")))
     base = {
         "python -I -c pass": lambda: run([sys.executable, "-I", "-c", "pass"], product.env),
-        "python, json and os.path": lambda: run([sys.executable, "-c", "import json, os, select, time"], product.env),
+        "python, _json and os": lambda: run([*hook_argv()[:-1], "-c", "import _json, os, select, time"], product.env),
     }
 
     def hook(event: str) -> Run:
