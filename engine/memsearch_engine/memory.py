@@ -53,6 +53,7 @@ T = TypeVar("T")
 HYBRID_WAIT_S = 4.0
 _CALLS = 3
 _ANSWER_S = 0.5  # what a service may take longer than the deadline that it was given
+_TITLE = 300  # characters
 _MIN_NAME = 8  # digits by which a note may be named where nothing is asked
 _LONG_S = 24 * 3600.0
 _NOTES_ASKED = 5  # whose turns are looked into for how something was done
@@ -814,10 +815,18 @@ class Memory:
         if not clean.lstrip().startswith(("-", "*", "#", ">", "|", "`")):
             clean = "\n".join(f"  {line}" if number else f"- {line}" for number, line in enumerate(clean.splitlines()))
         day, time = _moment(day, time)
-        added = self.journal.add_note(self.place.memory, day, time, clean, marks=self._marks_of(by, clean))
-        self._prepare()
-        entry = self._entry_in(added.path, added.entry_id)
-        return Note.of(entry, added.path, tuple(finding.placeholder for finding in found))
+        marks = self._marks_of(by, clean)
+        added = self.journal.add_note(self.place.memory, day, time, clean, marks=marks)
+        replaced = tuple(finding.placeholder for finding in found)
+        try:  # the note is written: an error from here on would have it written again
+            self._prepare()
+            return Note.of(self._entry_in(added.path, added.entry_id), added.path, replaced)
+        except (MemsearchError, OSError, MemoryError) as error:
+            why = str(error) or "not enough memory"
+            return Note(
+                added.entry_id, "", day, time, "", "", "", "note", clean[:_TITLE], clean, clean, marks, added.path, 0, 0,
+                replaced=replaced, unconfirmed=why,
+            )  # fmt: skip
 
     def _marks_of(self, by: str, text: str) -> dict[str, str]:
         """The marks of what an agent writes; {} where a person does."""

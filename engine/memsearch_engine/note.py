@@ -21,6 +21,7 @@ class Note(msgspec.Struct, frozen=True):
         path: the file; start_line, end_line: where it stands there, from 1, inclusive.
         anchor: where the conversation behind it lies; None for what a person wrote.
         replaced: placeholders of the secrets that were taken out when it was written just now.
+        unconfirmed: why a note that was written just now could not be read again or prepared for sessions; '' where it was.
     """
 
     id: str
@@ -40,6 +41,7 @@ class Note(msgspec.Struct, frozen=True):
     end_line: int
     anchor: Anchor | None = None
     replaced: tuple[str, ...] = ()
+    unconfirmed: str = ""
 
     @property
     def author(self) -> str:

@@ -119,9 +119,10 @@ def run(arguments: list[str]) -> int:
 
         echo(f"error: {error.object[:80]!r} is not UTF-8", err=True)
         return 2
-    except MemoryError:
-        click.echo("error: there is not enough memory for this", err=True)
-        _as_json(arguments, "there is not enough memory for this", "", 3)
+    except MemoryError as error:
+        what = f"there is not enough memory for this{f': {error}' if error.args else ''}"
+        click.echo(f"error: {what}", err=True)
+        _as_json(arguments, what, "", 3)
         return 3
     except OSError as error:
         from memsearch_tui.cli.output import echo

@@ -40,10 +40,14 @@ def add(text: str | None, day: str | None, json_: bool) -> None:
         raise UsageError("nothing to write", "memsearch add 'what to remember', or pipe the text in")
     note = Memory().add(body, day=day_of(day) if day else "")
     _say_replaced(note)
+    unconfirmed = {"unconfirmed": note.unconfirmed} if note.unconfirmed else {}
     if json_:
-        output.emit({"entry_id": note.id, "source": note.path})
+        output.emit({"entry_id": note.id, "source": note.path, **unconfirmed})
     else:
         output.echo(note.id)
+    if note.unconfirmed:
+        output.say(f"written, not confirmed ({note.unconfirmed}): don't add it again; it is in {note.path}")
+    elif not json_:
         output.say(f"written to {note.path} - `memsearch expand {note.id}` shows it, `memsearch undo` takes it back")
 
 

@@ -270,7 +270,8 @@ def _tools(server: MCPServer, memories: Memories) -> None:
         made = await _run(lambda: memory.add(text, by=_client(ctx)))
         taken = f"; {len(made.replaced)} secrets were taken out" if made.replaced else ""
         waits = f"; {_WAITS_FOR_USER}" if made.marks.get("trust") else ""
-        return f"noted as {made.id[:12]} on {made.day} {made.time}{taken}{waits}"
+        sure = f"; written, not confirmed ({made.unconfirmed}): do not write it again" if made.unconfirmed else ""
+        return f"noted as {made.id[:12]} on {made.day} {made.time}{taken}{waits}{sure}"
 
     @server.tool(title="Remember", annotations=_ADDS)
     async def remember(

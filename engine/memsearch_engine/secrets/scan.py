@@ -10,8 +10,9 @@ from __future__ import annotations
 import bisect
 import contextlib
 import re
+import resource
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import islice
 
 import msgspec
@@ -36,6 +37,7 @@ _REDACTED = re.compile(r"\[REDACTED:[a-z0-9-]+:[0-9a-f]{8}\]")
 _GLUED = re.compile(
     r"(?i)[\[<]redacted(?::[a-z0-9-]{1,40}:[0-9a-f]{8})?[\]>]([^\s\"'`,;)\]}<>@./:&?][^\s\"'`,;)\]}<>@]{5,200})"
 )
+_GO_RESERVES = 2 << 30  # bytes; 1.7 GB of address space were measured
 _ALLOW = re.compile(r"(?:gitleaks|betterleaks):allow")  # a comment in a transcript is nobody's word
 _ALLOWED = "secrets-allowed"
 _HALF = re.compile("[\ud800-\udfff]")  # half a surrogate pair is no text, and no pattern can be asked of it
@@ -380,9 +382,25 @@ def _pieces(text: str) -> Iterator[str]:
     yield text[start:]
 
 
+@cache
+def _room_for_go() -> None:
+    """The Go runtime in betterleaks ends the process with a dump where it can't reserve its address space. Checked before it is
+    loaded. Raises MemoryError: text that was not scanned is not written."""
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    if limit == resource.RLIM_INFINITY:
+        return
+    used = 0
+    with contextlib.suppress(OSError), open("/proc/self/statm", "rb") as pages:
+        used = int(pages.read().split()[0]) * resource.getpagesize()
+    if limit - used < _GO_RESERVES:
+        raise MemoryError("the scan for secrets needs 2 GB of address space (ulimit -v)")
+
+
 def _betterleaks(text: str) -> list[tuple[str, str]]:
     try:
         import betterleaks
+
+        _room_for_go()
     except (ImportError, OSError):  # no wheel for this platform: our own rules stand alone
         return []
     findings = []
