@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
 
+from memsearch_engine.secrets import linear
 from memsearch_engine.secrets.judge import is_chosen, is_mixed, is_reference, is_said, mixed, wordy
 
 Span = tuple[int, int, str]
@@ -33,6 +34,7 @@ _LEAD = r"(?:.{0,200}[\"'`])?[ \t>+|-]{0,8}(?:\d{1,6}[ \t:|]{1,4})?"
 _BODY_LINE = re.compile(_LEAD + r"([A-Za-z0-9+/]{64,76}={0,2})[ \t]*[\"'`,)\]}]{0,4}\r?")
 _LAST_LINE = re.compile(_LEAD + r"([A-Za-z0-9+/]{1,76}={0,2})[ \t]*[\"'`,)\]}]{0,4}\r?")
 _LINE_END = re.compile(r"\n|\\n|\Z")
+_WIDE = linear.compile(r"[A-Za-z0-9+/]{64}")
 _MIN_KEY = 24
 _MIDDLE_LINES, _MIDDLE_WIDTH = 4, 64  # PEM's own width; mail wraps at 76
 
@@ -62,6 +64,8 @@ def private_keys(text: str) -> Iterator[Span]:
 
 def key_pieces(text: str) -> Iterator[Span]:
     """Runs of lines as wide as a PEM's: up to an end of a private key, or, where neither header nor end stands by, alone."""
+    if not _WIDE.search(text):
+        return
     run: list[tuple[int, int]] = []
     public = armored = False  # below the header of something that is no secret
     place = 0
@@ -126,12 +130,13 @@ _COOKIES = re.compile(
     r"(?i)(?:\bcookies?\b[\"']?\s?[:=]|\s(?:-b|--cookie)[ =]|document\.cookie|_session=)[^\n]{0,4000}"
 )
 _COOKIE = re.compile(r"([\w.%-]{1,80})[\"']?(?:=|[\"']:\s?[\"'])([^;\s\"',]{16,4000})")
+_MAY_HOLD_COOKIES = linear.compile(r"(?i)cookie|\s-b[ =]|_session=")
 _COOKIE_NAME = re.compile(r"(?i)sess|sid$|auth|token|log(?:ged|in)|remember|identity|jwt|cookies$|ticket|secure")
 
 
 def cookies(text: str) -> Iterator[Span]:
     """Values of cookies that keep somebody logged in."""
-    for line in _COOKIES.finditer(text):
+    for line in _COOKIES.finditer(text) if _MAY_HOLD_COOKIES.search(text) else ():
         for match in _COOKIE.finditer(text, *line.span()):
             if (
                 _COOKIE_NAME.search(match[1])
@@ -149,6 +154,11 @@ _CODE = re.compile(r"[({]|_id$|\.\w+\(")
 _HEADING = re.compile(
     r"(?i)^[*`\"' ]*(?:[\w ]{0,20}[ _-])?(?:pass(?:word|wort|phrase|code)?s?|passwd|pwd|kennwort|secret(?:[ _-]?key)?|api[ _-]?key|token|contraseña|clave|"
     r"mot de passe|senha|пароль|密码|密碼|口令|パスワード|비밀번호)(?: ?\([^)]*\))?[*`\"' ]*$"
+)
+#: What every text with such a heading or row contains.
+_MAY_HEAD = linear.compile(
+    r"(?im)(?:pass(?:word|wort|phrase|code)?s?|passwd|pwd|kennwort|secret(?:[ _-]?key)?|api[ _-]?key|token|contraseña|clave|mot de passe|senha|"
+    r"passwort|_pw|пароль|密码|密碼|口令|パスワード|비밀번호)(?: ?\([^)]*\))?[*`\"' ]{0,8}[ \t\r]*(?:$|[|│┃║\t,;]|  )"
 )
 _RULE_LINE = re.compile(r"[\s|+:=\-─━┄│┃├┤┼┬┴┌┐└┘║╠╣╬═]+$")
 _SEPARATORS = tuple(
@@ -178,6 +188,8 @@ _NAMED_ROW = re.compile(
 
 def tables(text: str) -> Iterator[Span]:
     """Cells below such a heading, in markdown, drawn, tabbed, blank-aligned and comma-separated tables."""
+    if not _MAY_HEAD.search(text):
+        return
     columns: set[int] = set()  # of the table that a line stands in; none outside of one
     splitter, width, users = _NO_TABLE, 0, False
     place = 0
@@ -209,17 +221,23 @@ def tables(text: str) -> Iterator[Span]:
 _LENGTHS = (24, 21, 18, 15, 12)
 _MAX_WORDS = 120
 _WIF = re.compile(r"(?<![1-9A-HJ-NP-Za-km-z])[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51}(?![1-9A-HJ-NP-Za-km-z])")
+_MAY_BE_WIF = linear.compile(r"[5KLc9][1-9A-HJ-NP-Za-km-z]{50}")
+#: Twelve words and more of a list's length, one beside the other.
+_ROW = linear.compile("(?:[A-Za-z]{3,8}[\\s\u00a0\u3000\\d.,):(\"'|*`-]{1,12}){11,}[A-Za-z]{3,8}")
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
 def wallets(text: str) -> Iterator[Span]:
     """Seed phrases and keys whose checksums are right (BIP39, base58check)."""
-    for match in _WIF.finditer(text):
+    for match in _WIF.finditer(text) if _MAY_BE_WIF.search(text) else ():
         if _is_wif(match[0]):
             yield *match.span(), "wallet-key"
-    if text.count(" ") + text.count("\n") < 11:
-        return
-    words = [(m[0], m.start(), m.end()) for m in re.finditer(r"[A-Za-z]+", text)]
+    for row in _ROW.finditer(text):
+        yield from _seeds(text, *row.span())
+
+
+def _seeds(text: str, begin: int, end: int) -> Iterator[Span]:
+    words = [(m[0], m.start(), m.end()) for m in re.compile(r"[A-Za-z]+").finditer(text, begin, end)]
     place = 0
     while place + 12 <= len(words):
         run = place

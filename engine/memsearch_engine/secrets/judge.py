@@ -48,7 +48,7 @@ def mixed(value: str) -> bool:
 
 def mixed_or_marked(value: str) -> bool:
     """Whether *value* has a digit or a symbol: what has neither needs no closer look."""
-    return any(char.isdigit() or char in _SYMBOLS for char in value)
+    return bool(_MARKED.search(value))
 
 
 _SAID_NO = re.compile(
@@ -60,6 +60,7 @@ _METHOD = re.compile(
     r"(?i)(?:argon2\w*|[bs]crypt\w*|pbkdf2\w*|sha-?\d+|md5\w*|base\d\d|utf-?\d+|1password|bitwarden|(?:ctrl|alt|shift|cmd|meta)\+.*|oauth\d?\S*)$"
 )
 _SYMBOLS = "!#%&*?+=~^@$§"
+_MARKED = re.compile(rf"[\d{re.escape(_SYMBOLS)}]")
 
 
 def is_said(value: str) -> bool:

@@ -6,6 +6,7 @@ Texts come from pastes and model output; a pattern that backtracks can be made t
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 from typing import Any
 
 
@@ -18,3 +19,28 @@ def compile(pattern: str) -> Any:
     options = re2.Options()
     options.log_errors = False
     return re2.compile(pattern, options)
+
+
+def any_of(groups: Iterable[tuple[str, ...]]) -> Callable[[str], list[int]]:
+    """A function that gives the numbers of the groups of words of which one stands in a text, in order, by one pass."""
+    groups = list(groups)
+
+    def one_by_one(text: str) -> list[int]:
+        return [at for at, words in enumerate(groups) if any(map(text.__contains__, words))]
+
+    try:
+        import re2
+    except ImportError:  # no wheel for this platform
+        return one_by_one
+    options = re2.Options()
+    options.log_errors = False
+    found = re2.Set.SearchSet(options)
+    for words in groups:
+        found.Add("|".join(map(re2.escape, words)))
+    found.Compile()
+
+    def at_once(text: str) -> list[int]:
+        numbers = found.Match(text)  # None also where its memory was too little: then nothing is known
+        return sorted(numbers) if numbers else one_by_one(text)
+
+    return at_once

@@ -67,6 +67,7 @@ _LETTERS = (
     compile(rf"(?i)\b(?:user(?:name)?|login|account|e-?mail)[ :=]{{1,3}}\S{{1,60}},? (?:and |/ )?(?:pass|pw|pwd|password):? {_PLAIN}(?:$|[\n,.;)])"),
     compile(rf"(?i)\blogin\b[^\n]{{0,40}}: [\w.@-]{{1,60}} (?:and|/) {_PLAIN}(?:$|[\n,.;)])"),
 )  # fmt: skip
+_MAY_NAME = compile(rf"(?i)(?:{_FULL}|{_OTHER}|pass|pw|login)[ \t]{{0,2}}(?:[^a-z]|$)")
 _SEVERAL = re.compile(
     r"(?i)(?:ed|en|ing|able|ible|ory|ive|al|ly|ent|ant|ous|ful|less|ary|text|word|tion|ment|ity|ness|where|thing|one|ever|times)$"
 )
@@ -82,7 +83,7 @@ def clauses(text: str) -> Iterator[Span]:
         return
     yield from _beside(text, _NAME, "said")
     yield from _beside(text, _KEY_NAME, "said-key")
-    for number, pattern in enumerate(_LETTERS):
+    for number, pattern in enumerate(_LETTERS if _MAY_NAME.search(text) else ()):
         for match in pattern.finditer(text):
             value = match[1]
             if is_chosen(value) and not (number == 3 and _SEVERAL.search(value)):

@@ -11,9 +11,10 @@ import bisect
 import contextlib
 import re
 import resource
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cache, lru_cache
 from itertools import islice
+from typing import Any
 
 import msgspec
 
@@ -44,18 +45,19 @@ _HALF = re.compile("[\ud800-\udfff]")  # half a surrogate pair is no text, and n
 _REPEATED = 12  # a secret of this length is replaced wherever it stands; shorter ones may be words
 
 # -- names and what is assigned to them. No newline is crossed.
-_NAMES = re.compile(
+_NAMES = linear.compile(
     r"(?i)pass(?:word|wd|phrase|code)s?|passwort|kennwort|senha|contrase(?:ñ|n)a|mot[ _]de[ _]passe|parola d'ordine|пароль|"
     r"secret[_ -]?key(?:[_-]?base)?|secret(?:access)?key|secret|api[_ -]?key|app[_-]?key|access[_ -]?key(?:[_-]?secret)?|"
     r"(?:account|license|master|admin|auth|encryption|deploy|private)[_-]?key|pre?-?shared[_-]?key|token|client-key-data|sessionid|"
-    r"credentials?|creds|密码|密碼|口令|密钥|密鑰|令牌|パスワード|비밀번호|(?<![a-z])(?:pwd|psk|pass|pw|auth|pat)(?![a-z])|_auth(?![a-z])"
+    r"credentials?|creds|密码|密碼|口令|密钥|密鑰|令牌|パスワード|비밀번호"
 )
-#: More names, in RE2: a longer list would slow the pattern above at every character.
+_SHORT_NAMES = linear.compile(r"(?i)pwd|psk|pass|pw|auth|pat")  # where no letter stands beside them
 _MORE_NAMES = linear.compile(
     r"(?i)(?:licence|fernet|hmac|sign(?:ing)?|session|cookie|jwt|aes|crypto?|cipher|server|shared|webhook|signature|stripe|sendgrid|"
     r"mailgun|twilio|openai|google|maps?|consumer|service(?:[_-]?role)?|subscription|storage|recaptcha|security|product|serial)[_-]?key|"
     r"wachtwoord|has[łl]o|l[öo]senord|adgangskode|[şs]ifre|parola|mdp|clave|heslo|salasana|jelsz[óo]"
 )
+_LETTER = re.compile("[A-Za-z]")
 _BEFORE = re.compile(r"[\w.$:@/-]{0,40}$")
 _QUOTE = "\"'`“”‘’«»"
 _VALUE = re.compile(
@@ -88,13 +90,18 @@ _IS = re.compile(
     + r"{0,3}[ \t]?([^\s\"'`”“„«»’‘」』》）】,，。；;<>]{6,100})"
 )
 _BARE = re.compile(r"[ \t]{0,2}" + _OPENING + r"{0,2}[ \t]?([^\s\"'`”“„«»’‘」』》）】,，。；;<>]{6,100})")
+#: What every text in which the pattern above finds something contains; in RE2, which says "no" many times sooner.
+_MAY_SAY = linear.compile(
+    r"(?i)pass(?:wor[dt]|wd|phrase|code)|kennwort|zugangsdaten|contrase|clave|mot de passe|senha|pwd|pw|api[ -]?(?:key|schl|キー)|"
+    r"clé d|credential|login|ключ api|парол|密码|密碼|口令|密钥|パスワード|비밀번호"
+)
 _SAID_ROOM = 90
 _SEALED = re.compile(r"encryptedData|ENC\[")
-_USE_AS = re.compile(
+_USE_AS = linear.compile(
     r"(?i)\buse[ \t]+[\"'`“]?([^\s\"'`”]{6,100})[\"'`”]?[ \t]+(?:as|for)[ \t]+(?:the[ \t]+|its[ \t]+)?(?:\w+[ \t]+){0,2}(?:password|passphrase|passwd)"
 )
-_PHRASE = re.compile(
-    r"(?i)(?:(?P<named>pass[ -]?phrase|passwort-?satz|phrase secrète|phrase de passe|frase de contraseña|парольн\w+ фраз\w+|кодов\w+ фраз\w+)[^\n\"'`“„«]{0,40}|"
+_PHRASE = linear.compile(
+    r"(?i)(?:(?P<named>pass[ -]?phrase|passwort-?satz|phrase secrète|phrase de passe|frase de contraseña|(?:парольн|кодов)[а-яё]+ фраз[а-яё]+)[^\n\"'`“„«]{0,40}|"
     r"(?:pass(?:word|wort)|kennwort|-N|--passphrase)[ \t]{0,2}[:=]?[ \t]{0,3})[\"']?[ \t]{0,2}[:=]?[ \t]{0,3}[\"'`“„«][ \t]?([^\n\"'`”“»]{12,160}?)[ \t]?[\"'`”“»]"
 )
 
@@ -212,7 +219,7 @@ def _ours(text: str) -> Iterator[Span]:
     if "private" in lower:
         yield from blocks.private_keys(text)
     yield from blocks.key_pieces(text)
-    yield from _tokens(text, lower, (*TOKENS, *PLACES))
+    yield from _tokens(text, lower)
     if "@" in text:
         yield from _urls(text)
     yield from _assignments(text)
@@ -224,28 +231,32 @@ def _ours(text: str) -> Iterator[Span]:
     yield from blocks.wallets(text)
 
 
-def _tokens(text: str, lower: str, rules: tuple[Rule, ...]) -> Iterator[Span]:
-    for rule in rules:
-        if any(word in lower for word in rule.words):
-            for start, stop in rule.spans(text):
-                if is_token(rule.name, text[start:stop]):
-                    yield start, stop, rule.name
-    for judge, more in ((is_chosen, places.LETTERS), (is_mixed, places.MIXED), (_any, places.SHAPES)):
-        for rule in more:
-            if any(word in lower for word in rule.words):
-                for start, stop in rule.spans(text):
-                    if judge(text[start:stop]):
-                        yield start, stop, rule.name
+def _tokens(text: str, lower: str) -> Iterator[Span]:
+    for at in _words()(lower):
+        rule, judge = _RULES[at]
+        for start, stop in rule.spans(text):
+            if judge(rule.name, text[start:stop]):
+                yield start, stop, rule.name
 
 
-def _any(value: str) -> bool:
-    return len(set(value)) > 5
+#: Every rule that has words, and what judges what it finds by the rule's name and the value.
+_RULES: tuple[tuple[Rule, Callable[[str, str], bool]], ...] = (
+    *((rule, is_token) for rule in (*TOKENS, *PLACES)),
+    *((rule, lambda _, value: is_chosen(value)) for rule in places.LETTERS),
+    *((rule, lambda _, value: is_mixed(value)) for rule in places.MIXED),
+    *((rule, lambda _, value: len(set(value)) > 5) for rule in places.SHAPES),
+)
+
+
+@lru_cache(maxsize=1)
+def _words() -> Callable[[str], list[int]]:
+    return linear.any_of(rule.words for rule, _ in _RULES)
 
 
 def _across(joined: str, removed: list[tuple[int, int]]) -> Iterator[Span]:
     """What is a secret only when the lines it was wrapped into are joined again; each line's part is one of its own."""
     places = [place for place, _ in removed]
-    for start, stop, rule in (*_tokens(joined, joined.lower(), (*TOKENS, *PLACES)), *_assignments(joined)):
+    for start, stop, rule in (*_tokens(joined, joined.lower()), *_assignments(joined)):
         first, last = bisect.bisect_right(places, start), bisect.bisect_left(places, stop)
         if first == last:
             continue
@@ -258,7 +269,7 @@ def _across(joined: str, removed: list[tuple[int, int]]) -> Iterator[Span]:
 def _said(text: str) -> Iterator[Span]:
     """Values that prose names: "the root password for staging is …"."""
     end = glued = inside = 0
-    for name in _SAID.finditer(text):
+    for name in _SAID.finditer(text) if _MAY_SAY.search(text) else ():
         inside = inside + 1 if name.start() < glued else 0
         if bare := _BARE.match(text, name.end()):
             glued = bare.end()
@@ -321,12 +332,20 @@ def _urls(text: str) -> Iterator[Span]:
             yield *match.span(1), "url-token"
 
 
+def _names(text: str) -> Iterator[Any]:
+    yield from _NAMES.finditer(text)
+    yield from _MORE_NAMES.finditer(text)
+    for name in _SHORT_NAMES.finditer(text):
+        start, stop = name.span()
+        if not (_LETTER.match(text, start - 1, start) if start else None) and not _LETTER.match(text, stop):
+            yield name
+
+
 def _assignments(text: str) -> Iterator[Span]:
     if "SealedSecret" in text:  # encrypted for its cluster: no secret any more
         return
     refused_to, inside = 0, 0
-    names = sorted([*_NAMES.finditer(text), *_MORE_NAMES.finditer(text)], key=lambda name: name.start())
-    for name in names:
+    for name in sorted(_names(text), key=lambda name: name.start()):
         inside = inside + 1 if name.start() < refused_to else 0
         if inside > _NAMES_IN_A_VALUE:
             continue  # "password=password=…": a value that is made of names
