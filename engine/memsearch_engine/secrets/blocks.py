@@ -224,6 +224,7 @@ _WIF = re.compile(r"(?<![1-9A-HJ-NP-Za-km-z])[5KLc9][1-9A-HJ-NP-Za-km-z]{50,51}(
 _MAY_BE_WIF = linear.compile(r"[5KLc9][1-9A-HJ-NP-Za-km-z]{50}")
 #: Twelve words and more of a list's length, one beside the other.
 _ROW = linear.compile("(?:[A-Za-z]{3,8}[\\s\u00a0\u3000\\d.,):(\"'|*`-]{1,12}){11,}[A-Za-z]{3,8}")
+_WORD = re.compile("[A-Za-z]+")
 _BASE58 = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz"
 
 
@@ -233,27 +234,14 @@ def wallets(text: str) -> Iterator[Span]:
         if _is_wif(match[0]):
             yield *match.span(), "wallet-key"
     for row in _ROW.finditer(text):
-        yield from _seeds(text, *row.span())
-
-
-def _seeds(text: str, begin: int, end: int) -> Iterator[Span]:
-    words = [(m[0], m.start(), m.end()) for m in re.compile(r"[A-Za-z]+").finditer(text, begin, end)]
-    place = 0
-    while place + 12 <= len(words):
-        run = place
-        while (
-            run < len(words)
-            and _is_seed_word(words[run][0])
-            and (run == place or _near(text[words[run - 1][2] : words[run][1]]))
-        ):
-            run += 1
-        if run - place >= 12:
-            yield from _phrases(words[place:run])
-        place = max(run, place + 1)
-
-
-def _near(between: str) -> bool:
-    return len(between) <= 12 and not re.search(r"[^\s\d.,):(\"'|*`-]", between)
+        run: list[tuple[str, int, int]] = []
+        for word in _WORD.finditer(text, *row.span()):
+            if _is_seed_word(word[0]):
+                run.append((word[0], *word.span()))
+                continue
+            yield from _phrases(run)
+            run = []
+        yield from _phrases(run)
 
 
 def _phrases(run: list[tuple[str, int, int]]) -> Iterator[Span]:

@@ -46,11 +46,6 @@ def mixed(value: str) -> bool:
     return any(char.isdigit() for char in value) and any(char.isalpha() for char in value)
 
 
-def mixed_or_marked(value: str) -> bool:
-    """Whether *value* has a digit or a symbol: what has neither needs no closer look."""
-    return bool(_MARKED.search(value))
-
-
 _SAID_NO = re.compile(
     r"^(?:[vV]?\d+(?:[.:/-]\d+)+\S*|\d{1,9}(?:\.\d+)?%?|[\w.+-]+@[\w.-]+\.\w+|(?:[\w-]+\.)+[a-z]{2,6}(?::\d+)?|\d+/\w+|"
     r"[a-z]+(?:[-_/.][a-z0-9]+)*|[A-Z]+(?:_[A-Z0-9]+)+|\d+[a-z]{1,6}|[0-9a-f]{7,64}|[A-Za-z][a-z]{2,}(?:\d?[A-Z][a-z]{2,})+\d{0,2}|[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+|"
@@ -60,7 +55,6 @@ _METHOD = re.compile(
     r"(?i)(?:argon2\w*|[bs]crypt\w*|pbkdf2\w*|sha-?\d+|md5\w*|base\d\d|utf-?\d+|1password|bitwarden|(?:ctrl|alt|shift|cmd|meta)\+.*|oauth\d?\S*)$"
 )
 _SYMBOLS = "!#%&*?+=~^@$§"
-_MARKED = re.compile(rf"[\d{re.escape(_SYMBOLS)}]")
 
 
 def is_said(value: str) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from memsearch_engine.secrets.judge import is_beside, is_chosen, is_key, mixed_or_marked
+from memsearch_engine.secrets.judge import is_beside, is_chosen, is_key
 from memsearch_engine.secrets.linear import compile
 
 Span = tuple[int, int, str]
@@ -31,7 +31,8 @@ _KEY_NAME = compile(
     r"[ -]?(?:key|schlüssel|キー)|(?:webhook|client|signing|shared|app) secret|chiave|chave|clave|klucz[a-z]{0,3}|sleutel|nyckel[a-z]{0,2}|"
     r"anahtar[ıi]?|clé|schlüssel|avain|klíč|kulcs|geheimnis|segreto|secreto|gizli)(?:$|[^a-z0-9_(=-])|ключ|토큰|トークン|秘密鍵|密钥|密鑰|令牌|키[는가를]? |مفتاح"
 )
-_WORD = re.compile(r"[^\s\"'`,;<>|()\[\]{}\\=\x00-\x1f\x7f-\U0010ffff]{6,100}")
+#: A word with a digit or a symbol: what has neither reads like no password.
+_WORD = compile(r"[!#$%&*+./0-9:?@A-Z^_a-z~-]{0,99}[!#$%&*+0-9?@^~][!#$%&*+./0-9:?@A-Z^_a-z~-]{0,300}")
 _DIGEST = re.compile(
     r"(?i)\b(?:commit|sha-?\d*(?:sum)?|fixed in|hash|digest|checksum|md5(?:sum)?|etag|uuid|revision|fingerprint|merge)\b"
 )
@@ -102,17 +103,17 @@ def _beside(text: str, names: object, rule: str) -> Iterator[Span]:
         stop = min(name.end() + _AFTER, len(text)) if stop < 0 else stop
         done = stop
         digest = bool(_DIGEST.search(text, begin, stop))
-        for word in _WORD.finditer(text, begin, min(stop + 100, len(text))):
-            if word.start() >= stop:
+        for word in _WORD.finditer(text[begin : stop + 100]):
+            if begin + word.start() >= stop:
                 break
             value = word[0].rstrip(".:*?").lstrip("*")
-            if not value or word[0].endswith(":") or not mixed_or_marked(value):
+            if len(value) < 6 or word[0].endswith(":"):
                 continue
             likely = is_beside(value) if rule == "said" else is_key(value, hexadecimal=not digest)
             if not likely:  # judged first: it costs less than looking around
                 continue
-            start = word.start() + word[0].index(value)
-            before, after = text[start - 1 : start], text[word.end() : word.end() + 1]
+            start, end = begin + word.start() + word[0].index(value), begin + word.end()
+            before, after = text[start - 1 : start], text[end : end + 1]
             glued = before.isalpha() and ord(before) < 0x500
             if glued or before in _OPENS or after in _CALLS or _USER.search(text, begin, start):
                 continue
