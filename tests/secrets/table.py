@@ -51,7 +51,7 @@ def touched(lines: list[str], home: Home) -> list[str]:
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         home = Home(Path(folder))
-        for name in ("unseen", "heldout"):
+        for name in ("unseen", "heldout", "unseen2"):
             left, count = missed(name, home)
             print(
                 f"{name:10} {count - len(left)} of {count} found ({(count - len(left)) / count:.1%})  missed: {', '.join(left)}"

@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from memsearch_engine.home import Home
 from memsearch_engine.secrets import scan
+from memsearch_engine.secrets.linear import any_of
 from memsearch_engine.secrets.scan import find, redact
 
 from tests.secrets import table
@@ -85,11 +86,26 @@ def test_equal_secrets_have_equal_names_and_no_word_of_them():
     assert secret[:8] not in clean and secret[-8:] not in clean
 
 
-@pytest.mark.parametrize(("name", "most"), [("unseen", 6), ("heldout", 12)])
-def test_sets_written_before_the_rules_are_found(name, most, tmp_path):
-    """What was missed when the held-out set was run for the first time (12 of 150) is the bound: no rule was made for it."""
+@pytest.mark.parametrize("name", ["unseen", "heldout"])
+def test_sets_whose_misses_were_closed_are_found(name, tmp_path):
     left, _ = table.missed(name, Home(tmp_path))
-    assert len(left) <= most, left
+    assert left == []
+
+
+def test_all_groups_of_words_are_found_at_once():
+    """Also where they overlap or one begins another; no word at all gives no number."""
+    found = any_of([("pass", "pwd"), ("password",), ("sword",), ("$1$", "a b"), ("none",)])
+    assert found("my password: $1$") == [0, 1, 2, 3]
+    assert found("nothing") == []
+
+
+@pytest.mark.parametrize("text", [
+    "The seed phrase must be written down before anyone could ever touch their wallet again", "Enter password for the router: required",
+    "#define PASSWORD_LENGTH \"silvermoon\"", "Password for the router: forgotten", "backup codes: 10 of them, all used", "usa la password generata per il wifi",
+    "Hasło zmieniłem na serwerze", "the public key is 0x" + "ab12" * 16,
+])  # fmt: skip
+def test_what_reads_nearly_like_one_stays(text, tmp_path):
+    assert redact(text, Home(tmp_path))[0] == text
 
 
 @pytest.mark.slow

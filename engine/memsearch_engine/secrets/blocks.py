@@ -288,6 +288,59 @@ def _is_wif(text: str) -> bool:
     return len(data) in (37, 38) and hashlib.sha256(hashlib.sha256(data[:-4]).digest()).digest()[:4] == data[-4:]
 
 
+# -- phrases that a name announces, whatever list their words are of
+_ANNOUNCED = linear.compile(
+    r"(?i)(?:seed|recovery|mnemonic|backup|secret recovery|wallet)[ _-]?(?:phrase|words|seed)|mnemonic|seedphrase|助记词|ニーモニック|니모닉|"
+    r"мнемоник[а-я]{0,3}|сид-?фраз[а-я]{1,2}|phrase de récupération|frase (?:semilla|de recuperación|semente)|wiederherstellungsphrase"
+)
+_ANNOUNCED_WORDS = re.compile(
+    r"[^\nA-Za-z]{0,8}(?:(?:is|was|ist|est|es|é)\b)?[\s:=\"'`“„«(]{1,8}((?:[a-z]{3,8}[ \t\n]{1,4}){11,23}[a-z]{3,8})(?![\w-])"
+)
+_GRAMMAR = frozenset(
+    "the and you your are for with that this not was were have has but can from they will been its our all any when then than them into "
+    "should must which where what before after never always write store keep der die das und ist nicht les des une est pour pas que los las "
+    "una por con per del".split()
+)
+
+
+def phrases(text: str) -> Iterator[Span]:
+    """Twelve plain words and more right behind the name of such a phrase; a sentence there has words of grammar."""
+    for name in _ANNOUNCED.finditer(text):
+        if match := _ANNOUNCED_WORDS.match(text, name.end()):
+            words = match[1].split()
+            if len(words) in _LENGTHS and len(set(words)) > len(words) // 2 and _GRAMMAR.isdisjoint(words):
+                yield *match.span(1), "seed-phrase"
+
+
+# -- codes that let somebody in once
+_CODES = linear.compile(
+    r"(?i)(?:backup|recovery|rescue|scratch|one[- ]time|2fa|mfa|emergency|wiederherstellungs|ersatz|notfall)[ _-]?codes?|codes? de (?:secours|récupération)|"
+    r"códigos? de (?:recuperación|respaldo|recuperação|backup)|codici? di (?:recupero|backup)|kody? zapasow[a-z]{1,2}|резервн[а-я]{2,3} код[а-я]{0,2}|"
+    r"备用代码|恢复代码|备份码|バックアップコード|リカバリーコード|백업 ?코드|복구 ?코드"
+)
+_CODE_LEAD = re.compile(r"[^\n0-9:=：]{0,40}[:=：]?[\s\"'`\[(*-]{0,8}")
+_ONE_CODE = re.compile(r"(?:\d{1,2}[.)][ \t]+)?(\d{4}[ -]\d{4}|\d{6,10}|[A-Za-z0-9]{4,6}(?:-[A-Za-z0-9]{4,6}){1,3}|[A-Za-z0-9]{8,12})(?![\w-])")
+_CODE_GAP = re.compile(r"[\s,;|\"'`\])(*•/-]{1,12}")
+_MAX_CODES = 24
+
+
+def backup_codes(text: str) -> Iterator[Span]:
+    """Two codes and more in a row, right behind their name."""
+    for name in _CODES.finditer(text):
+        lead = _CODE_LEAD.match(text, name.end())
+        place, found = lead.end() if lead else name.end(), []
+        while len(found) < _MAX_CODES and (code := _ONE_CODE.match(text, place)):
+            if not any(char.isdigit() for char in code[1]):
+                break
+            found.append(code.span(1))
+            gap = _CODE_GAP.match(text, code.end())
+            if gap is None:
+                break
+            place = gap.end()
+        if len(found) > 1:
+            yield from ((start, stop, "backup-code") for start, stop in found)
+
+
 # -- files packed into base64
 _PACKED = re.compile(r"(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/]{24,}={0,2}(?:\r?\n[A-Za-z0-9+/]{16,}={0,2}){0,200}")
 _TEXTUAL = re.compile(r"[\x09\x0a\x0d\x20-\x7e]+")

@@ -77,7 +77,10 @@ LETTERS: tuple[Rule, ...] = (
     rule("config-password", "password passwd", r"(?i)<(?:\w{1,20}:)?\w{0,30}(?:password|passwd|passphrase)>\s{0,20}(?:<value>\s{0,20})?([^<>$\s{][^<>\n]{4,200}?)\s{0,20}</"),
     rule("config-password", "value=", r"(?i)(?:name|key)=[\"'][\w.:-]{0,60}(?:password|passwd|passphrase|pwd)[\"']\s+value=[\"']([^\"'$%{\n]{5,200})[\"']"),
     rule("config-password", "machine default", r"(?is)\bmachine\s+\S{1,100}\s+login\s+\S{1,100}\s+password\s+(\S{4,200})"),
+    rule("config-password", "define", rf"#[ \t]*define[ \t]+\w{{0,40}}(?:PASS(?:WORD|WD|PHRASE)?|PWD|PSK)[ \t]+L?\"{_L}\""),
+    rule("config-password", "password passphrase", r"(?m)^[ \t]*\w{0,24}[Pp]ass(?:word|phrase)[ \t(]+[\"']([^\"'\n$<{]{5,100})[\"']\)?;?[ \t]*$"),
     # -- what a prompt is answered with
+    rule("prompt-password", "pass", rf"(?im)(?:^|[\s>])enter (?:\w{{1,12}} )?pass(?:word|phrase) for [^\n]{{1,120}}?:[ \t]+{_V}[ \t]*$"),
     rule("prompt-password", "send", r"(?i)(?:assw?ord|passphrase|PIN)[^\n]{0,40}\n?[ \t]*(?:[\w.]{1,40}\.)?send(?:line|_slow|_human)?\b[ \t]*\(?[ \t]*(?:-h[ \t]+)?(?:--[ \t]+)?(?:b|f|r)?[\"']([^\"'$\n\\{]{4,100})(?:\\[rn])*[\"']"),
     # -- positions in calls
     rule("call-password", "networkcredential passwordauthentication passwordcredential basicauth basic_auth digestauth authenticationtoken wifi.begin auth=", r"(?:NetworkCredential|PasswordAuthentication|UsernamePasswordCredentials?|UsernamePasswordAuthenticationToken|(?i:http)?(?:Basic|Digest)Auth|basicAuth|basic_auth|httpBasic|SetBasicAuth|WiFi\.begin|auth\s?=\s?)\(\s*[\"'][^\"'\n]{1,120}[\"']\s*,\s*[\"']([^\"'\n$<{]{5,200})[\"']"),
@@ -96,6 +99,9 @@ MIXED: tuple[Rule, ...] = (
     rule("config-password", "password passwd bindpw secret psk passphrase", rf"(?im)^[ \t]*[\w-]{{0,24}}(?:password|passwd|bindpw|bind_pw|secret|psk|passphrase|wpa_passphrase)[ \t]+{_Q}{_V}{_Q};?[ \t]*$"),
     rule("config-password", "password pass", rf"(?im)\b(?:user(?:name)?|login)[ \t]+[\"']?[^\s\"']{{1,80}}[\"']?[ \t]+(?:password|pass|passwd)[ \t]+{_Q}{_V}"),
     rule("prompt-password", "pass", rf"(?im)(?:^|[\s>])(?:enter )?pass(?:word|phrase|code)(?: (?:for|of) [^\n]{{1,120}}?)?:[ \t]+{_V}[ \t]*$"),
+    rule("config-password", "define", rf"#[ \t]*define[ \t]+\w{{0,40}}(?:SECRET|TOKEN|KEY)[ \t]+L?\"{_L}\""),
+    rule("user-password", "sign log authenticate anmeld melde einlogg connecte conect acced inicia entra zaloguj inlogg logga", rf"(?i)\b(?:sign(?:ed)? in|log(?:ged|ging)?[ -]?(?:in|on|into)|authenticate[sd]?|anmeld[a-z]{{1,3}}|melde|einlogg[a-z]{{1,3}}|connecte[a-z-]{{0,6}}|conect[a-z]{{1,4}}|acced[a-z]{{1,3}}|inicia[a-z]{{0,2}}|entra[a-z]?|zaloguj|inlogg[a-z]{{1,3}}|logga)\b[^\n]{{0,60}}?[ \t](?:using|with|as|mit|avec|con|com|met|med|jako|als)[ \t]+[\"'`]?[\w.@+-]{{1,40}}[ \t]?[/:][ \t]?{_V}"),
+    rule("user-password", "admin root postgres", rf"(?im)(?:^|[ \t(\"'`])(?:admin(?:istrator)?|root|postgres)[ \t]?[/:][ \t]?([^\s\"'`$<>|;,(){{}}\[\]\\/:&*.-][^\s\"'`|;<>\\/:.]{{7,60}})(?:$|[\s\"'`),;.])"),
     rule("licence-key", "licen serial product key", r"(?i)\b(?:licen[sc]e|product|serial|activation|windows)[ -]?(?:key|number|code)?[^\n]{0,20}?[ :=\"'`]([A-Z0-9]{4,6}(?:-[A-Z0-9]{4,6}){3,7})(?:[^A-Za-z0-9-]|$)"),
     rule("crypto-key", "hmac jwt cipher fernet", r"(?:createHmac|create(?:C|Dec)ipheriv|jwt\.(?:sign|verify|encode|decode)|hmac\.new|Hmac\w{0,8}|Fernet|SecretKeySpec)\((?:[^()\n\"']{0,60}|[^()\n]{0,60},)\s*(?:Buffer\.from\()?b?[\"']([A-Za-z0-9+/=_.!#%&*@-]{12,200})[\"']"),
 )  # fmt: skip
@@ -103,6 +109,11 @@ MIXED: tuple[Rule, ...] = (
 #: Tokens by their own look.
 SHAPES: tuple[Rule, ...] = (
     rule("app-password", "app", r"(?i)\bapp(?:lication)?[ -](?:specific[ -])?(?:password|passwort|kennwort)[^\n]{0,30}?[ :=\"'`]((?:[a-z]{4}[ -]){3}[a-z]{4})(?:[^a-z]|$)"),
+    rule("password-hash", "$1$ $5$ $6$ $8$ $9$ $y$ $apr1$", r"(\$(?:1|5|6|8|9|y|apr1)\$(?:rounds=\d{1,9}\$)?[./A-Za-z0-9$]{0,24}\$[./A-Za-z0-9]{22,100})"),
+    rule("password-hash", "sha} sha256} sha384} sha512} md5} crypt} pbkdf2", r"(?i)\{(?:s?sha(?:256|384|512)?|s?md5|crypt|pbkdf2[\w-]{0,10})\}([A-Za-z0-9+/=$.,]{20,200})"),
+    rule("rails-key", ".key", r"(?i)[\w/]\.key\b[^\n0-9a-z]{0,6}(?:(?:is|was|holds|contains|content|value|ist|es)\b)?[^\n0-9a-z]{0,6}\n?[ \t]*([0-9a-f]{32})(?:[^0-9a-z]|$)"),
+    rule("rails-key", ".key", r"(?i)(?:^|[^0-9a-z])([0-9a-f]{32})[\"']?[ \t]*(?:>{1,2}|\|[ \t]*tee)[ \t]*[\w./-]{0,80}\.key\b"),
+    rule("private-key-hex", "key privat privad privée prywatny приватн 私钥 私鑰 秘密鍵 개인", r"(?i)(?:priv(?:ate)?[ _-]?key|privat[a-z]{0,3} schlüssel|privatekey|clé privée|clave privada|chave privada|chiave privata|klucz prywatny|приватн[а-я]{2,3} ключ[а-я]{0,2}|私钥|私鑰|秘密鍵|개인 ?키)[^\n]{0,40}?(?:[^0-9a-z]|0x)([0-9a-f]{64})(?:[^0-9a-z]|$)"),
     rule("signed-cookie", "s%3a s:", r"((?:s%3A|s:)[A-Za-z0-9_-]{16,64}\.[A-Za-z0-9%+/_-]{27,120}=?)"),
     rule("signed-cookie", "ej", r"(?:^|[^A-Za-z0-9_.-])(\.?eJ[A-Za-z0-9_-]{12,}\.[A-Za-z0-9_-]{5,8}\.[A-Za-z0-9_-]{20,90})"),
     rule("aspnet-cookie", "cfdj8", r"(?:^|[^A-Za-z0-9_-])(CfDJ8[A-Za-z0-9_-]{40,})"),

@@ -64,14 +64,36 @@ _LETTERS = (
     compile(rf"(?i)\b(?:for|enter|ask[a-z]*)[^\n]{{1,30}} password,? (?:enter|type|use|is) {_PLAIN}(?:$|[\n,.;)])"),
     compile(rf"(?i)(?:password|passphrase|pw|kennwort|passwort) (?:is|lautet|was|to) {_PLAIN}(?:$|[\n,.;)])"),
     compile(rf"(?i)(?:^|[\s,(])(?:{_FULL})[ \t]{{0,2}}[:：→][ \t]{{0,2}}{_PLAIN}(?:[ \t]*$|[ \t]*[\n,)])"),
-    compile(rf"(?:{_OTHER})[ \t]{{0,2}}[:：][ \t]{{0,2}}{_PLAIN}(?:[ \t]*$|[ \t]*[\n,)，])"),
+    compile(rf"(?i)(?:^|[\s,(])(?:{_FULL})(?: [^\s:：,.;\"'`]{{1,20}}){{1,4}}[:：] {_PLAIN}(?:[ \t]*\n|[ \t]*$)"),
+    compile(
+        rf"(?i)\b(?:usa(?:te|re|r)?|usi|utilisez?|utilizza|utiliza|gebruik|nimm|benutze|użyj|använd|use) (?:la|le|il|el|a|o|het|das|the|hasła|lösenordet) (?:(?:{_FULL}) )?"
+        rf"{_PLAIN} (?:per|pour|para|voor|für|do|dla|till|for) (?:l'|il |la |le |el |los |o |a |het |de |das |den |the )?[A-Za-z]"
+    ),
+    compile(rf"(?i)(?:{_OTHER})(?: [^\s:：,.;\"'`]{{1,20}}){{1,4}}[:：] {_PLAIN}(?:[ \t]*\n|[ \t]*$)"),
+    compile(rf"(?i)(?:{_OTHER})[ \t]{{0,2}}[:：][ \t]{{0,2}}{_PLAIN}(?:[ \t]*$|[ \t]*[\n,)，])"),
     compile(rf"(?i)\b(?:user(?:name)?|login|account|e-?mail)[ :=]{{1,3}}\S{{1,60}},? (?:and |/ )?(?:pass|pw|pwd|password):? {_PLAIN}(?:$|[\n,.;)])"),
     compile(rf"(?i)\blogin\b[^\n]{{0,40}}: [\w.@-]{{1,60}} (?:and|/) {_PLAIN}(?:$|[\n,.;)])"),
 )  # fmt: skip
+#: What a password was changed to, where the grammar leaves no other reading; with a digit or a symbol in it.
+_TO = r"[\"'`“„«「]?([!-~]{6,100}?)[\"'`”“»」]?"
+_CHANGED = (
+    compile(
+        rf"(?i)(?:^|[^a-z])(?:zmien[a-zł]{{1,6}}|zmień|zmieni[a-zł]{{1,5}}|ustawi[a-zł]{{1,5}}|mude[i]?|muda[a-z]{{0,4}}|alter(?:ei|ou|e|ar|ada)|troque[i]?|troc(?:ou|ar)|"
+        rf"cambi[a-zéó]{{1,5}}|impost[a-z]{{1,5}}|chang[eé]{{1,2}}[a-z]{{0,2}}|ändra[a-z]{{0,2}}|bytt?e?|gewijzigd|veranderd|gezet|endre[a-z]{{0,2}}|změni[a-z]{{1,3}})"
+        rf"[^\n]{{0,30}}?[ \t](?:{_FULL})(?: [^\s]{{1,20}}){{0,4}} (?:na|para|a|en|in|à|par|naar|till|til) {_TO}(?:$|[\s,;)]|\.(?:\s|$))"
+    ),
+    compile(rf"(?:смени[а-я]{{1,3}}|поменя[а-я]{{1,3}}|измени[а-я]{{1,3}})[^\n]{{0,30}}? (?:{_OTHER})(?: [^\s]{{1,20}}){{0,4}} на {_TO}(?:$|[\s,;)]|\.(?:\s|$))"),
+    compile(rf"パスワード[をは]{_TO}(?:に|へ)(?:変更|設定|更新|して|した|しま|変え)"),
+    compile(rf"(?:密码|密碼|口令)(?:已)?(?:改成|改为|改為|设为|設為|设置为|换成|更新为)了?[ \t]?{_TO}(?:$|[\s，。；、了])"),
+    compile(rf"(?:비밀번호|암호|비번)[를을]?[ \t]{_TO}(?:으?로)[ \t]?(?:변경|바꾸|바꿨|설정|바뀌)"),
+)  # fmt: skip
+_MARKED = re.compile(r"[\d!#%&*?+=~^@$]")
 _MAY_NAME = compile(rf"(?i)(?:{_FULL}|{_OTHER}|pass|pw|login)[ \t]{{0,2}}(?:[^a-z]|$)")
 _SEVERAL = re.compile(
     r"(?i)(?:ed|en|ing|able|ible|ory|ive|al|ly|ent|ant|ous|ful|less|ary|text|word|tion|ment|ity|ness|where|thing|one|ever|times)$"
 )
+_PARTICIPLE = re.compile(r"(?i)(?:[aiu]t[aeio]|[ai]d[ao]s?|ée?s?|te|de|ne)$")
+_LOOSE = (3, 5, 6)  # numbers of the patterns above that a word of grammar could fill
 _PIN = compile(
     r"(?:\bPIN|(?i:\b(?:door|gate|alarm|safe|unlock|entry|lock|access) (?:code|pin))|(?i:\b(?:tür|alarm)code))(?: (?:number|code))?"
     r"(?: (?i:is|was|ist|lautet)|:| =)[ \t]{1,2}(\d{4,10})(?:$|[^\d.%])"
@@ -84,10 +106,16 @@ def clauses(text: str) -> Iterator[Span]:
         return
     yield from _beside(text, _NAME, "said")
     yield from _beside(text, _KEY_NAME, "said-key")
-    for number, pattern in enumerate(_LETTERS if _MAY_NAME.search(text) else ()):
+    named = _MAY_NAME.search(text)
+    for number, pattern in enumerate(_LETTERS if named else ()):
         for match in pattern.finditer(text):
             value = match[1]
-            if is_chosen(value) and not (number == 3 and _SEVERAL.search(value)):
+            loose = number in _LOOSE and (number != 5 or "passw" in match[0].lower())
+            if is_chosen(value) and not (loose and _SEVERAL.search(value)) and not (number == 6 and _PARTICIPLE.search(value)):
+                yield *match.span(1), "said"
+    for pattern in _CHANGED if named else ():
+        for match in pattern.finditer(text):
+            if _MARKED.search(match[1]) and is_chosen(match[1]):
                 yield *match.span(1), "said"
     for match in _PIN.finditer(text):
         yield *match.span(1), "said"

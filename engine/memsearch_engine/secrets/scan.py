@@ -73,7 +73,7 @@ _URL = re.compile(r"(?i)(?<![a-z0-9+.-])[a-z][a-z0-9+.-]{1,20}:\\?/\\?/[^\s/:@\"
 _URL_PASSWORD = re.compile(r"[^\s\"'<>`|,，\\]{3,201}")
 _HOST = re.compile(r"(?:[A-Za-z0-9_.-]{1,253}|\[[0-9a-fA-F:]{2,40}\])(?=[:/,?#\\\s\"'`)，]|$)")
 _MAX_ATS = 8
-_URL_TOKEN = re.compile(r"(?i)https?://([A-Za-z0-9_-]{20,200})@")
+_URL_TOKEN = re.compile(r"(?i)https?://([A-Za-z0-9_-]{20,200})(?::[^\s/@:\"'<>]{1,200})?@")
 _PORT = re.compile(r"\d{1,5}(?:[/?#]|$)")
 _NAMES_IN_A_VALUE = 3
 _PIECE, _OVERLAP, _MAX_NAMES = 6000, 600, 60
@@ -229,6 +229,8 @@ def _ours(text: str) -> Iterator[Span]:
     yield from blocks.kubernetes(text)
     yield from blocks.tables(text)
     yield from blocks.wallets(text)
+    yield from blocks.phrases(text)
+    yield from blocks.backup_codes(text)
 
 
 def _tokens(text: str, lower: str) -> Iterator[Span]:

@@ -115,7 +115,7 @@ TOKENS: tuple[Rule, ...] = (
 #: Secrets that stand in a place of their own: a command's option, a header, a query, a file format's field.
 PLACES: tuple[Rule, ...] = (
     rule("bearer", "bearer", r"(?i)(?:^|[^a-z0-9])bearer[ \t]+\\?[\"']?([A-Za-z0-9._~+/=-]{16,})"),
-    rule("basic-auth", "basic", r"(?i)\bauthorization\\{0,3}[\"']?\s{0,3}[:=,]\s{0,3}\\{0,3}[\"']?basic[ \t]+([A-Za-z0-9+/]{12,}={0,2})"),
+    rule("basic-auth", "basic", r"(?i)\bauthorization\\{0,3}[\"']?\s{0,3}[:=,]?\s{0,3}\\{0,3}[\"']?basic[ \t]+([A-Za-z0-9+/]{12,}={0,2})"),
     rule("auth-header", "authorization api-key -token -key", r"(?i)\b(?:authorization|x-[a-z-]{0,20}(?:token|key)|(?:dd-)?api-key|private-token)\\{0,3}[\"']?\s{0,3}[:,=]\s{0,3}\\{0,3}[\"'`]?(?:(?:token|api-?key|api-token|ssws)[ \t]+)?([A-Za-z0-9._~+/=-]{20,})"),
     rule("query-token", "token= key= secret= auth= password=", r"(?i)[?&](?:[a-z_]{0,20}token|api_?key|key|secret|auth|password|access_key)=([A-Za-z0-9._~+/%-]{16,400})"),
     rule("cookie", "cookie", r"(?i)\bcookie:\s[^\n]{0,200}?\b[\w.-]{0,20}(?:session|sid|token|auth)[\w.-]{0,12}=([A-Za-z0-9%._~+/=-]{20,})"),
