@@ -92,6 +92,12 @@ def test_sets_whose_misses_were_closed_are_found(name, tmp_path):
     assert left == []
 
 
+def test_a_set_run_once_is_found_as_often_as_then(tmp_path):
+    """Written before the rules were read; 17 of 118 were missed at its first run, and no rule was made for it."""
+    left, _ = table.missed("unseen2", Home(tmp_path))
+    assert len(left) <= 17, left
+
+
 def test_all_groups_of_words_are_found_at_once():
     """Also where they overlap or one begins another; no word at all gives no number."""
     found = any_of([("pass", "pwd"), ("password",), ("sword",), ("$1$", "a b"), ("none",)])

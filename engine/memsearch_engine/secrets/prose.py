@@ -111,7 +111,11 @@ def clauses(text: str) -> Iterator[Span]:
         for match in pattern.finditer(text):
             value = match[1]
             loose = number in _LOOSE and (number != 5 or "passw" in match[0].lower())
-            if is_chosen(value) and not (loose and _SEVERAL.search(value)) and not (number == 6 and _PARTICIPLE.search(value)):
+            if (
+                is_chosen(value)
+                and not (loose and _SEVERAL.search(value))
+                and not (number == 6 and _PARTICIPLE.search(value))
+            ):
                 yield *match.span(1), "said"
     for pattern in _CHANGED if named else ():
         for match in pattern.finditer(text):
