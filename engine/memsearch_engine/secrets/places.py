@@ -101,7 +101,7 @@ MIXED: tuple[Rule, ...] = (
     rule("prompt-password", "pass", rf"(?im)(?:^|[\s>])(?:enter )?pass(?:word|phrase|code)(?: (?:for|of) [^\n]{{1,120}}?)?:[ \t]+{_V}[ \t]*$"),
     rule("config-password", "define", rf"#[ \t]*define[ \t]+\w{{0,40}}(?:SECRET|TOKEN|KEY)[ \t]+L?\"{_L}\""),
     rule("user-password", "sign log authenticate anmeld melde einlogg connecte conect acced inicia entra zaloguj inlogg logga", rf"(?i)\b(?:sign(?:ed)? in|log(?:ged|ging)?[ -]?(?:in|on|into)|authenticate[sd]?|anmeld[a-z]{{1,3}}|melde|einlogg[a-z]{{1,3}}|connecte[a-z-]{{0,6}}|conect[a-z]{{1,4}}|acced[a-z]{{1,3}}|inicia[a-z]{{0,2}}|entra[a-z]?|zaloguj|inlogg[a-z]{{1,3}}|logga)\b[^\n]{{0,60}}?[ \t](?:using|with|as|mit|avec|con|com|met|med|jako|als)[ \t]+[\"'`]?[\w.@+-]{{1,40}}[ \t]?[/:][ \t]?{_V}"),
-    rule("user-password", "admin root postgres", rf"(?im)(?:^|[ \t(\"'`])(?:admin(?:istrator)?|root|postgres)[ \t]?[/:][ \t]?([^\s\"'`$<>|;,(){{}}\[\]\\/:&*.-][^\s\"'`|;<>\\/:.]{{7,60}})(?:$|[\s\"'`),;.])"),
+    rule("user-password", "admin root postgres", r"(?im)(?:^|[ \t(\"'`])(?:admin(?:istrator)?|root|postgres)[ \t]?[/:][ \t]?([^\s\"'`$<>|;,(){}\[\]\\/:&*.-][^\s\"'`|;<>\\/:.]{7,60})(?:$|[\s\"'`),;.])"),
     rule("licence-key", "licen serial product key", r"(?i)\b(?:licen[sc]e|product|serial|activation|windows)[ -]?(?:key|number|code)?[^\n]{0,20}?[ :=\"'`]([A-Z0-9]{4,6}(?:-[A-Z0-9]{4,6}){3,7})(?:[^A-Za-z0-9-]|$)"),
     rule("crypto-key", "hmac jwt cipher fernet", r"(?:createHmac|create(?:C|Dec)ipheriv|jwt\.(?:sign|verify|encode|decode)|hmac\.new|Hmac\w{0,8}|Fernet|SecretKeySpec)\((?:[^()\n\"']{0,60}|[^()\n]{0,60},)\s*(?:Buffer\.from\()?b?[\"']([A-Za-z0-9+/=_.!#%&*@-]{12,200})[\"']"),
 )  # fmt: skip
