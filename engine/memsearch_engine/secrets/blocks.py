@@ -330,7 +330,8 @@ def backup_codes(text: str) -> Iterator[Span]:
     """Two codes and more in a row, right behind their name."""
     for name in _CODES.finditer(text):
         lead = _CODE_LEAD.match(text, name.end())
-        place, found = lead.end() if lead else name.end(), []
+        place = lead.end() if lead else name.end()
+        found: list[tuple[int, int]] = []
         while len(found) < _MAX_CODES and (code := _ONE_CODE.match(text, place)):
             if not any(char.isdigit() for char in code[1]):
                 break
