@@ -336,3 +336,20 @@ def test_a_text_that_was_worked_on_beside_a_newer_one_does_not_come_back_from_a_
 
 def interrupted(*_: object) -> None:
     raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("damage", ["objects", "gone", "config"])
+def test_a_damaged_clone_is_made_anew(two: tuple[Machine, Machine], damage: str):
+    a, b = two
+    a.note("Lanterns are lit at dusk")
+    meet(a, b)
+    clone = a.home.root / "sync" / "clone.git"
+    files = [path for path in (clone / "objects").rglob("*") if path.is_file()]
+    assert files
+    for path in files if damage != "config" else [clone / "config"]:
+        path.chmod(0o600)
+        path.unlink() if damage == "gone" else path.write_bytes(b"\0" * 20)
+    a.restart()
+    a.note("Lanterns are dimmed at two", at="11:00")
+    a.sync()
+    assert b.sync().received == 1 and len(b.bodies()) == 2 == len(a.bodies())

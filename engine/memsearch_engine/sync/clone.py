@@ -38,6 +38,8 @@ _FOREIGN = re.compile(
     r"GIT_(?:DIR|WORK_TREE|INDEX_FILE|OBJECT_DIRECTORY|ALTERNATE_OBJECT_DIRECTORIES|COMMON_DIR|NAMESPACE|CONFIG.*)$"
 )
 
+_OURS = re.compile(r"not a git repository: '/|bad config|corrupt|loose object|object file|bad object")
+
 
 class Away(Unreachable):
     """The remote can't be reached now; what is here waits."""
@@ -171,6 +173,16 @@ class Clone:
         """Throw it away: what it holds is on the remote, or stands in the notes."""
         self._reopen()
         shutil.rmtree(self.path, ignore_errors=True)
+
+    def is_damaged(self, error: Exception) -> bool:
+        """Whether git finds the clone itself damaged after *error*; a remote that can't be reached is not looked into."""
+        if str(error).startswith("git ls-remote") and not _OURS.search(str(error)):
+            return False
+        try:
+            self._git("fsck", "--no-dangling")
+        except Away:
+            return True
+        return False
 
     def tidy(self) -> None:
         """Pack what has piled up, and have nobody else read it."""

@@ -96,14 +96,25 @@ def sync(
     remote = checked(where.remote)
     network.check(remote)
     with alone(home) as (clone, state):
-        try:
+
+        def rounds() -> Round:
             for _ in range(_ATTEMPTS):
                 done = _Round(home, journal, clone, state, remote, where, projects, answer or SyncAnswer(), stop).run()
                 if done is not None:
                     clone.tidy()
-                    state.note(done)
                     return done
             raise Away("the remote changes faster than it can be merged", "it is tried again")
+
+        try:
+            try:
+                done = rounds()
+            except Exception as error:  # what is missing or unreadable in the clone shows as any error
+                if isinstance(error, (Refused, NoKey)) or not clone.is_damaged(error):
+                    raise
+                clone.remove()  # it holds nothing that is not in the notes or on the remote
+                done = rounds()
+            state.note(done)
+            return done
         except MemsearchError as error:
             state.note(Round(time.time(), error=str(error)))
             raise
