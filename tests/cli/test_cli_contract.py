@@ -109,9 +109,11 @@ def test_help_has_examples_that_are_accepted(path):
         parse(line)
 
 
-def test_commands_in_the_readme_are_accepted():
-    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```sh$(.*?)^```$", readme, re.M | re.S)
+def test_commands_in_the_docs_are_accepted():
+    root = Path(__file__).parents[2]
+    pages = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+    text = "\n".join(page.read_text(encoding="utf-8") for page in pages)
+    blocks = re.findall(r"^```sh$(.*?)^```$", text, re.M | re.S)
     lines = [line for block in blocks for line in block.splitlines() if line.startswith("memsearch ")]
     assert len(lines) > 30
     for line in lines:

@@ -328,8 +328,13 @@ def test_only_entry_points_ask_the_environment_which_home_is_meant():
     assert found <= allowed
 
 
-def test_readme_s_page_runs(box):
-    page = (ENGINE.parents[1] / "README.md").read_text().split("## Use it from Python", 1)[1].split("```python\n", 1)[1]
+def test_the_python_page_of_the_guide_runs(box):
+    page = (
+        (ENGINE.parents[1] / "docs" / "guide.md")
+        .read_text()
+        .split("## Use it from Python", 1)[1]
+        .split("```python\n", 1)[1]
+    )
     done = subprocess.run(
         [sys.executable, "-c", page.split("```")[0]], cwd=box.project, env=box.env, capture_output=True, text=True
     )

@@ -3,7 +3,7 @@
 A small model puts a few notes, routine ones above all, near every query: they are hubs (Radovanović, Nanopoulos, Ivanović
 2010, "Hubs in Space"). What a note's cosine says about *this* query is what is left of it after its nearness to notes in
 general. That is measured against a sample of its own collection, with the mean of the ``_NEAREST`` highest cosines (a local
-average as in CSLS, Conneau et al. 2018). Figures: README, How good is the search.
+average as in CSLS, Conneau et al. 2018). Figures: docs/guide.md, How good is the search.
 
 What is unlike everything else gains by it, but no more than ``_MOST``: among thousands of routine notes, beyond that it is a language or a
 form that no other note has, and such a note would come first whatever is asked.

@@ -3,7 +3,7 @@
 Two facts of Lite 3.2 shape it: its own ``.db`` URI opens an unauthenticated TCP port on loopback, so the engine is served on a private
 Unix socket instead, by what the package has for its own tests (``start_server_in_thread``; ``tests/index/test_index_store.py`` says so
 loudly where a new version has it no more); and rows that were not flushed are up to 39 times slower to search, so writers flush. It
-searches in Python: vectors are compared in the service's memory, and words of larger projects by the catalog (README, How fast).
+searches in Python: vectors are compared in the service's memory, and words of larger projects by the catalog (docs/guide.md, How fast).
 """
 
 from __future__ import annotations

@@ -167,7 +167,7 @@ class Milvus:
             Function("bm25", FunctionType.BM25, input_field_names=["terms"], output_field_names=["sparse"])
         )
         indexes = self._client.prepare_index_params()
-        # exact search: at a developer's sizes a flat scan is as fast as a graph and misses nothing (README, How fast); Zilliz Cloud
+        # exact search: at a developer's sizes a flat scan is as fast as a graph and misses nothing (docs/guide.md, How fast); Zilliz Cloud
         # puts its own AUTOINDEX, which is approximate, in the place of any other
         indexes.add_index("vector", index_type="FLAT", metric_type="COSINE")
         indexes.add_index("sparse", index_type="SPARSE_INVERTED_INDEX", metric_type="BM25")

@@ -22,7 +22,7 @@ from memsearch_engine.settings import Embedding, Settings
 DEFAULT = "all-minilm-l6-v2"
 #: What is asked beside the default one, where it is here: it knows what that one doesn't.
 SECOND = "multilingual-e5-small"
-#: On tests/evaluation (README, How good is the search).
+#: On tests/evaluation (docs/guide.md, How good is the search).
 SECOND_BRINGS = "40 of 41 questions on Chinese notes instead of 37, and 31 of 44 across languages instead of 19"
 
 

@@ -48,7 +48,7 @@ FUSIONS = ("weighted", "rrf")
 _RRF_K = 60
 _WORTH_SAYING = 0.02
 _OVERFETCH = 100
-#: How much a full word match weighs beside a cosine of 1 (chosen on tests/evaluation, see README): more where the
+#: How much a full word match weighs beside a cosine of 1 (chosen on tests/evaluation, see docs/guide.md): more where the
 #: query has something that is only ever written one way (an identifier, a path, a ticket, an error's name), less where two models say
 #: what is meant.
 _WORDS_WEIGHT, _WORDS_WEIGHT_BESIDE_TWO, _NAMES_WEIGHT = 0.5, 0.25, 1.0

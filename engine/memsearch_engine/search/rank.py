@@ -25,7 +25,7 @@ _GONE, _UNMERGED = -0.08, -0.08  # of what a note names nothing is there any mor
 _CONFIDENCE = {"high": 0.02, "low": -0.08}
 
 #: How alike two notes must be (cosine) to be about the same matter, and what share of the older one's score the newer one must have;
-#: the second pair where the query asks for the present (chosen on tests/evaluation, see README).
+#: the second pair where the query asks for the present (chosen on tests/evaluation, see docs/guide.md).
 _SAME_MATTER = {False: (0.65, 0.8), True: (0.45, 0.6)}
 #: So many hits are looked at for a newer word on what is above them.
 NEWEST_AMONG = 5
