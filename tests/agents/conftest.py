@@ -31,8 +31,8 @@ from tests.conftest import Box, Result, until
 from tests.mock_model import MockModel
 
 PACKAGES = {
-    "claude": "@anthropic-ai/claude-code@2.1.330",
-    "codex": "@openai/codex@0.169.0",
+    "claude": "@anthropic-ai/claude-code@2.1.332",
+    "codex": "@openai/codex@0.171.0",
     "opencode": "opencode-ai@1.18.33",
     "openclaw": "openclaw@2026.9.6",
     "qwen": "@qwen-code/qwen-code@0.24.4",
