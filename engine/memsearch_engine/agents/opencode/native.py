@@ -1,0 +1,151 @@
+"""OpenCode's command line as a plain model: no tools, plugins, servers or instructions (tried with 1.18.33).
+
+It runs in a home of its own that is deleted afterwards, so the session that it stores goes with it.
+From the user's home it gets the providers and the key file, and nothing else.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from memsearch_engine import inside
+from memsearch_engine.agents.hooks_json import json_table
+from memsearch_engine.agents.installing import moved_or
+from memsearch_engine.agents.patches import read
+from memsearch_engine.home import user_home
+from memsearch_engine.llm.native import Call
+from memsearch_engine.llm.reply import ModelError
+from memsearch_engine.ours import marked
+
+#: What a call needs of the user's configuration. All else could run a program or add instructions.
+_WANTED = ("provider", "model", "small_model", "enabled_providers", "disabled_providers")
+_FILE = re.compile(r"\{file:([^}]+)\}")
+_MAX_KEYS = 1024 * 1024
+
+
+def call(private: Path, program: str, model: str, system: str, text: str, *, edits: bool) -> Call:
+    if edits:
+        raise ModelError("opencode can't be kept to one folder", again=False)
+    user = _user_config()
+    agent = {
+        "mode": "primary",
+        "prompt": system,
+        "tools": {"*": False},
+        "permission": {"*": "deny"},
+    }
+    config = user | {
+        "agent": {"notes": agent},
+        "default_agent": "notes",
+        "tools": {"*": False},
+        "permission": {"*": "deny"},
+        "share": "disabled",
+        "autoupdate": False,
+        "snapshot": False,
+        "lsp": False,
+        "formatter": False,
+    }
+    folder = private / "config" / "opencode"
+    folder.mkdir(parents=True)
+    (folder / "opencode.json").write_text(json.dumps(config), encoding="utf-8")
+    _copy_keys(private / "data" / "opencode")
+    chosen = model or user.get("small_model") or ""
+    # a title of ours saves the call by which it would make one
+    argv = ["run", "--pure", "--agent", "notes", "--title", "notes", "--format", "json"]
+    if chosen:
+        argv += ["--model", str(chosen)]
+    environment = {
+        "HOME": str(private),
+        "XDG_CONFIG_HOME": str(private / "config"),
+        "XDG_DATA_HOME": str(private / "data"),
+        "XDG_STATE_HOME": str(private / "state"),
+        # packages of providers are installed there once
+        "XDG_CACHE_HOME": str(moved_or("XDG_CACHE_HOME", user_home() / ".cache")),
+        "OPENCODE_DISABLE_AUTOUPDATE": "1",
+        "OPENCODE_DISABLE_SHARE": "1",
+        "OPENCODE_DISABLE_LSP_DOWNLOAD": "1",
+        "OPENCODE_DISABLE_PROJECT_CONFIG": "1",
+        "OPENCODE_DISABLE_CLAUDE_CODE": "1",
+    }
+    without = ("OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "OPENCODE_CONFIG_CONTENT")
+    return Call(argv, marked(text), environment, (*without, "OPENCODE_PERMISSION", "OPENCODE_AUTO_SHARE"))
+
+
+def _user_config() -> dict[str, Any]:
+    """The wanted part of the user's configuration, with absolute paths in references to files."""
+    base = moved_or("XDG_CONFIG_HOME", user_home() / ".config") / "opencode"
+    found: dict[str, Any] = {}
+    for name in ("config.json", "opencode.json", "opencode.jsonc"):
+        text = read(base / name)
+        if text is None:
+            continue
+        table = json_table(base / name, text, comments=True)
+        found |= {key: table[key] for key in _WANTED if key in table}
+
+    def absolute(match: re.Match[str]) -> str:
+        path = match[1].strip()
+        if path.startswith("~/"):
+            path = str(user_home() / path[2:])
+        return f"{{file:{os.path.join(base, path)}}}"
+
+    changed: dict[str, Any] = json.loads(_FILE.sub(absolute, json.dumps(found, ensure_ascii=False)))
+    return changed
+
+
+def _copy_keys(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    path = moved_or("XDG_DATA_HOME", user_home() / ".local" / "share") / "opencode" / "auth.json"
+    try:
+        keys = inside.read(path, _MAX_KEYS)
+    except OSError:
+        return  # no provider has a key in it
+    (folder / "auth.json").touch(mode=0o600)
+    (folder / "auth.json").write_bytes(keys)
+
+
+def said(out: str) -> tuple[str, int, int]:
+    """Parse one JSON event per line: texts, errors, and tokens at the end of each step."""
+    texts, given, made, known = list[str](), 0, 0, False
+    for event in _events(out):
+        part = event.get("part") if isinstance(event.get("part"), dict) else {}
+        known = True
+        if event.get("type") == "error":
+            raise ModelError(f"opencode: {_reason(event.get('error'))[:200]}", again=True)
+        if event.get("type") == "text":
+            texts.append(str(part.get("text") or ""))
+        elif event.get("type") == "step_finish" and isinstance(part.get("tokens"), dict):
+            tokens = part["tokens"]
+            cache = tokens.get("cache") if isinstance(tokens.get("cache"), dict) else {}
+            given += sum(_number(n) for n in (tokens.get("input"), cache.get("read"), cache.get("write")))
+            made += _number(tokens.get("output"))
+    if not known:
+        raise ModelError(f"opencode sent an answer of an unknown shape: {out[:100]}", again=True)
+    return texts[-1] if texts else "", given, made
+
+
+def _events(out: str) -> Iterator[dict[str, Any]]:
+    for line in out.splitlines():
+        try:
+            event = json.loads(line)
+        except ValueError:
+            continue
+        if isinstance(event, dict):
+            yield event
+
+
+def _reason(error: object) -> str:
+    data = error.get("data") if isinstance(error, dict) else None
+    return str(data.get("message") if isinstance(data, dict) else error)
+
+
+def _number(value: object) -> int:
+    return value if isinstance(value, int) else 0
+
+
+def complained(out: str) -> None:
+    """Raise ModelError where it printed an error before it ended."""
+    said(out)
