@@ -111,15 +111,15 @@ def said(out: str) -> tuple[str, int, int]:
     """Parse one JSON event per line: texts, errors, and tokens at the end of each step."""
     texts, given, made, known = list[str](), 0, 0, False
     for event in _events(out):
-        part = event.get("part") if isinstance(event.get("part"), dict) else {}
+        part = _table(event.get("part"))
         known = True
         if event.get("type") == "error":
             raise ModelError(f"opencode: {_reason(event.get('error'))[:200]}", again=True)
         if event.get("type") == "text":
             texts.append(str(part.get("text") or ""))
-        elif event.get("type") == "step_finish" and isinstance(part.get("tokens"), dict):
-            tokens = part["tokens"]
-            cache = tokens.get("cache") if isinstance(tokens.get("cache"), dict) else {}
+        elif event.get("type") == "step_finish":
+            tokens = _table(part.get("tokens"))
+            cache = _table(tokens.get("cache"))
             given += sum(_number(n) for n in (tokens.get("input"), cache.get("read"), cache.get("write")))
             made += _number(tokens.get("output"))
     if not known:
@@ -138,8 +138,11 @@ def _events(out: str) -> Iterator[dict[str, Any]]:
 
 
 def _reason(error: object) -> str:
-    data = error.get("data") if isinstance(error, dict) else None
-    return str(data.get("message") if isinstance(data, dict) else error)
+    return str(_table(_table(error).get("data")).get("message") or error)
+
+
+def _table(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def _number(value: object) -> int:
