@@ -950,13 +950,15 @@ class Memory:
         Returns what was undone, newest first; [] where there is nothing. Raises Conflict where an entry changed since.
         """
         done = self.journal.undo(*self._step(name, everywhere))
-        self._prepare()
+        if done:
+            self._prepare()
         return done
 
     def redo(self, name: str = "", *, everywhere: bool = False) -> list[Change]:
         """Do again what was last undone."""
         done = self.journal.redo(*self._step(name, everywhere))
-        self._prepare()
+        if done:
+            self._prepare()
         return done
 
     def _step(self, name: str, everywhere: bool) -> tuple[str, str]:

@@ -203,8 +203,8 @@ def commit(remote: Path, work: Path, files: dict[str, bytes]) -> None:
         subprocess.run([*who, "-C", str(work), *command], check=True)
 
 
-def test_only_lower_case_endings_are_notes_of_a_remote():
+def test_a_remote_s_day_in_capitals_is_no_note():
     from memsearch_engine.sync.layout import is_note
 
     assert is_note("2026-11-20.md") and is_note("topics/a.markdown")
-    assert not is_note("2026-11-20.MD") and not is_note("2026-11-20.Md") and not is_note("topics/a.MarkDown")
+    assert not is_note("2026-11-20.MD") and not is_note("2026-11-20.Md") and is_note("NOTES.MD")

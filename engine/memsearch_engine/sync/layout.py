@@ -27,6 +27,7 @@ MARK = "memsearch.json"
 LONGTERM = "longterm"
 BELOW_LONGTERM = "longterm/"
 NOTE = re.compile(r"projects/([0-9a-f]{32})/memory/(.+)")
+_DAY_IN_CAPITALS = re.compile(r"\d{4}-\d\d-\d\d\.(?!md$|markdown$)[A-Za-z]+")
 _STAMP = "%Y-%m-%dT%H:%M:%SZ"
 
 
@@ -56,10 +57,15 @@ def travels(name: str) -> bool:
 
 
 def is_note(name: str) -> bool:
-    """Whether a path that somebody else has written is one of a note, below its folder. ``.MD`` is none: where file names have no case
-    it would be another note's file."""
+    """Whether a path of the remote, below its folder, may be a note.
+
+    A day such as ``2026-11-20.MD`` is refused: where file names have no case, it would replace
+    ``2026-11-20.md``.
+    """
+    if _DAY_IN_CAPITALS.fullmatch(name.rsplit("/", 1)[-1]):
+        return False
     parts = name.split("/")
-    return name.endswith(MARKDOWN) and all(
+    return name.lower().endswith(MARKDOWN) and all(
         0 < len(part) < 200 and part.isprintable() and part[0] != "." for part in parts
     )
 
