@@ -193,7 +193,7 @@ def test_prompts_can_be_the_users_own_and_settings_choose_by_agent(desk):
     )
     settings = load(desk.home)
     assert settings.warnings == []
-    assert [summaries.chosen(settings, a).provider for a in ("codex", "claude-code", "opencode")] == [
+    assert [summaries.chosen(settings, a).provider for a in ("codex", "claude-code", "openclaw")] == [
         "extractive",
         "mine",
         "extractive",  # its client can't be kept from its tools
@@ -232,9 +232,9 @@ def test_a_command_line_is_asked_without_tools_or_hooks(desk, tmp_path, monkeypa
     assert (day.provider, day.input_tokens) == ("native", 7)
 
 
-@pytest.mark.parametrize("agent", ["opencode", "openclaw"])
+@pytest.mark.parametrize("agent", ["openclaw", "copilot"])
 def test_a_client_that_can_not_be_kept_from_its_tools_is_not_asked(tmp_path, monkeypatch, agent):
-    """OpenCode's ``run`` offers a shell and files to whatever model answers, in the folder where it starts."""
+    """A client without a module ``native`` is never started as a model."""
     program = tmp_path / "bin" / agent
     program.parent.mkdir()
     program.write_text('#!/bin/sh\ntouch "$0.ran"\n')

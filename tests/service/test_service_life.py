@@ -477,7 +477,7 @@ def test_the_peer_s_user_is_asked_for_on_macos(monkeypatch, whose, welcome):
             assert (level, option, size) == (0, 1, 76)
             return struct.pack("2Ih2x16I", 0, os.getuid() + whose, 1, *[0] * 16)
 
-    monkeypatch.delattr(socket, "SO_PEERCRED")
+    monkeypatch.delattr(local_socket.socket, "SO_PEERCRED")
     assert local_socket.same_user(Peer()) is welcome
 
 
