@@ -1,4 +1,4 @@
-"""Whether a prepared context still is what its sources say: stamps of files, which hooks compare. Standard library only."""
+"""Stamps of the files behind a prepared context. Hooks compare them. Standard library only."""
 
 from __future__ import annotations
 
@@ -14,8 +14,10 @@ if TYPE_CHECKING:
 
 
 def stamp(path: str) -> list[int]:
-    """What differs once a file or folder was changed by whatever program; [] where there is none. The time of the inode's change, not of the
-    content's: programs may set that one."""
+    """Return change time, size and inode of a file or folder; [] where there is none.
+
+    The inode's change time is used, because programs can set the modification time.
+    """
     try:
         info = os.stat(path)
     except (OSError, ValueError):
@@ -28,7 +30,7 @@ def stamps(paths: Iterable[str]) -> dict[str, list[int]]:
 
 
 def holds(ready: dict[str, Any]) -> bool:
-    """Whether a prepared context is up to date. One that says nothing of its sources is not."""
+    """Return whether a prepared context is up to date. A context without stamps is not."""
     found, until = ready.get("stamps"), ready.get("until")
     if not isinstance(found, dict) or (until and time.strftime("%Y-%m-%d") > str(until)):
         return False
@@ -36,7 +38,7 @@ def holds(ready: dict[str, Any]) -> bool:
 
 
 def changed(home: Home) -> None:
-    """Make the prepared contexts of all projects stale: a decision was recorded that changes no file of notes."""
+    """Make all prepared contexts stale, after a decision that changed no file of notes."""
     try:
         home.put(home.generation, b"")
     except OSError:
