@@ -235,7 +235,8 @@ class _Scanner:
 
     def _turn(self, offset: int, raw: bytes) -> tuple[str, int] | None:
         line = _decode(raw)
-        if not isinstance(line.payload, msgspec.Raw) and (line.type is None or line.type in _FLAT):
+        flat = line.type is None or (isinstance(line.type, str) and line.type in _FLAT)
+        if flat and not isinstance(line.payload, msgspec.Raw):
             return self._flat(offset, line, msgspec.json.decode(raw))
         if not isinstance(line.type, str) or line.type not in _TYPES:
             name = str(line.type)[:40]
