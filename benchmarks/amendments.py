@@ -14,14 +14,14 @@ from pathlib import Path
 
 from common import make_corpus
 from fill import Random
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.projects import Project
+from memsearch_engine.core.settings import Settings
 from memsearch_engine.index import embed
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.space import Space
 from memsearch_engine.index.sync import scan
-from memsearch_engine.projects import Project
 from memsearch_engine.service.comparing import Comparer, compare_all
-from memsearch_engine.settings import Settings
 
 
 def measured(chunks: int) -> None:

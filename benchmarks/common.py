@@ -27,10 +27,10 @@ from typing import Any
 ROOT = Path(__file__).absolute().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from memsearch_engine.home import Home  # noqa: E402
+from memsearch_engine.core.home import Home  # noqa: E402
+from memsearch_engine.core.projects import Place, locate  # noqa: E402
 from memsearch_engine.journal.model import Anchor  # noqa: E402
 from memsearch_engine.journal.text import escape_line  # noqa: E402
-from memsearch_engine.projects import Place, locate  # noqa: E402
 from memsearch_engine.search.hits import Answer  # noqa: E402
 from memsearch_engine.service import launch  # noqa: E402
 

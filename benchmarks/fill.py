@@ -11,16 +11,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.project_registry import Registry
+from memsearch_engine.core.projects import locate
+from memsearch_engine.core.settings import load
 from memsearch_engine.index import embed
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import text_hash
 from memsearch_engine.index.space import Space
 from memsearch_engine.index.sync import scan
-from memsearch_engine.projects import locate
-from memsearch_engine.registry import Registry
 from memsearch_engine.search import chains
-from memsearch_engine.settings import load
 
 
 class Random:

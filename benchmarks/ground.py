@@ -20,7 +20,7 @@ import common  # noqa: F401 - the path
 import msgspec
 from dulwich.objects import Blob, Commit, Tree
 from dulwich.repo import Repo
-from memsearch_engine.ground import ask
+from memsearch_engine.staleness import ask
 
 _BEGAN = 1_577_836_800  # 2020-01-01
 _AT_ONCE = 20_000

@@ -12,12 +12,12 @@ import tempfile
 import time
 from pathlib import Path
 
+from memsearch_engine.agents.transcripts.model import Session, ToolCall, Turn
 from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.capture.ledger import SeenTurn
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.settings import Settings
 from memsearch_engine.journal.history import Change
-from memsearch_engine.settings import Settings
-from memsearch_engine.transcripts.model import Session, ToolCall, Turn
 
 _MEASURED = 60
 

@@ -25,11 +25,11 @@ from pathlib import Path
 from common import END, Product, Report, Run, arguments, in_turn, make_corpus, p95, run, workplace
 from memsearch_engine.actions.index import Actions
 from memsearch_engine.agents.installing import hook_argv
+from memsearch_engine.agents.transcripts.model import ToolCall, Turn
+from memsearch_engine.core.project_registry import Registry
+from memsearch_engine.core.settings import load
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm.recall import prepare
-from memsearch_engine.registry import Registry
-from memsearch_engine.settings import load
-from memsearch_engine.transcripts.model import ToolCall, Turn
 
 from memsearch_tui.demo import build
 from tests.evaluation.recall import chats

@@ -53,10 +53,10 @@ def main() -> None:
 
 def cold(report: Report, product: Product, corpus: Corpus) -> None:
     import psutil
+    from memsearch_engine.core.settings import load
     from memsearch_engine.index import embed
     from memsearch_engine.index.chunk import chunks_of
     from memsearch_engine.journal.files import read_day
-    from memsearch_engine.settings import load
 
     embedder = embed.load(product.home, load(product.home).embedding)
     days = sorted(corpus.memory.glob("*.md"))

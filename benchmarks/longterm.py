@@ -22,7 +22,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
 from memsearch_engine.longterm import workspace
 from memsearch_engine.longterm.jobs import Claim, Jobs
 from memsearch_engine.longterm.store import SessionMemory

@@ -22,7 +22,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
 from memsearch_engine.index.models import DEFAULT, find
 
 files = find(Home.from_env(), DEFAULT)

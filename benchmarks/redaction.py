@@ -11,13 +11,16 @@ from collections.abc import Callable
 from pathlib import Path
 
 from common import ROOT, Report, arguments, median
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
 from memsearch_engine.secrets import scan
 
 
 def main() -> None:
     report = Report(arguments(__doc__).parse_args())
-    entry = "User asked why staging was slow. Agent raised the Redis TTL to 900 s in settings.py; 41 tests pass.\n" * 20
+    entry = (
+        "User asked why staging was slow. Agent raised the Redis TTL to 900 s in core/settings.py; 41 tests pass.\n"
+        * 20
+    )
     code = "\n".join(file.read_text() for file in sorted((ROOT / "engine").rglob("*.py")))[:1_000_000]
     cases = Path(ROOT / "tests" / "secrets" / "positive.jsonl").read_text().splitlines()
     secret = "\n".join(json.loads(case)["text"] for case in cases)

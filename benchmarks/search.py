@@ -191,8 +191,8 @@ def requests(report: Report, title: str, folder: Path, product: Product, peer: P
 def limits(folder: Path, product: Product):
     """Plain FTS5 over the same texts, a dot product over the same vectors, the model on its own."""
     import numpy as np
+    from memsearch_engine.core.settings import load
     from memsearch_engine.index import embed
-    from memsearch_engine.settings import load
 
     embedder = embed.load(product.home, load(product.home).embedding)
     vectors = sqlite3.connect(product.home.index / embedder.fingerprint / "vectors.db")

@@ -12,11 +12,11 @@ import time
 from pathlib import Path
 
 from common import arguments, make_corpus, median
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.projects import Project
+from memsearch_engine.core.settings import Sync
 from memsearch_engine.journal.write import Journal
-from memsearch_engine.projects import Project
 from memsearch_engine.secrets.scan import redact
-from memsearch_engine.settings import Sync
 from memsearch_engine.sync.run import sync
 from memsearch_engine.sync.seal import make_key
 

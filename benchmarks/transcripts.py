@@ -19,10 +19,10 @@ from pathlib import Path
 
 import msgspec
 from common import Report, arguments, workplace
+from memsearch_engine.agents.transcripts.locate import open_anchor
 from memsearch_engine.capture import backfill
 from memsearch_engine.capture.keep import Keeper
-from memsearch_engine.home import AgentFolders, Home
-from memsearch_engine.transcripts.locate import open_anchor
+from memsearch_engine.core.home import AgentFolders, Home
 
 WORDS = "the pool timeout order cache index test build deploy retry branch schema migration token webhook price queue".split()
 

@@ -20,9 +20,9 @@ from typing import Any
 
 import psutil
 import pytest
-from memsearch_engine.agents import registry
-from memsearch_engine.errors import Unreachable
-from memsearch_engine.home import Home
+from memsearch_engine.core import agent_registry
+from memsearch_engine.core.errors import Unreachable
+from memsearch_engine.core.home import Home
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.service import launch
 
@@ -35,7 +35,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "0")
 
 # tests that an agent runs are a person's all the same: what they write is no agent's word
-for _agent in registry.everyone():
+for _agent in agent_registry.everyone():
     for _mark in _agent.shell_marks:
         os.environ.pop(_mark, None)
 for _mark in ("AI_AGENT", "AGENT"):

@@ -23,9 +23,9 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 #: module below the engine -> the tests that have to notice.
 TARGETS = {
-    "journal/write": "tests/journal tests/library/test_memory.py",
-    "journal/undo": "tests/journal tests/library/test_memory.py",
-    "journal/history": "tests/journal tests/library/test_memory.py",
+    "journal/write": "tests/journal tests/public_api/test_memory.py",
+    "journal/undo": "tests/journal tests/public_api/test_memory.py",
+    "journal/history": "tests/journal tests/public_api/test_memory.py",
     "longterm/jobs": "tests/longterm/test_jobs.py",
     "longterm/pipeline": "tests/longterm/test_pipeline.py",
     "longterm/consolidate": "tests/longterm/test_pipeline.py tests/longterm/test_review.py",

@@ -7,10 +7,10 @@ import json
 import tomllib
 
 import pytest
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.settings import load
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.write import Journal
-from memsearch_engine.settings import load
 
 from tests.mock_model import MockModel
 

@@ -9,12 +9,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from memsearch_engine import inside, state
-from memsearch_engine.errors import Unreachable
-from memsearch_engine.home import Home
-from memsearch_engine.place import find
-from memsearch_engine.projects import locate
-from memsearch_engine.registry import Registry
+from memsearch_engine.core import safe_files, state
+from memsearch_engine.core.errors import Unreachable
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.project_location import find
+from memsearch_engine.core.project_registry import Registry
+from memsearch_engine.core.projects import locate
 
 from tests.conftest import Box, until
 
@@ -117,11 +117,11 @@ def test_a_project_s_settings_keep_their_mode_and_a_failed_write_leaves_nothing(
     file = box.project / ".memsearch.toml"
     file.write_text("# ours\n")
     file.chmod(0o644)
-    inside.put(str(file), b"# new\n")
+    safe_files.put(str(file), b"# new\n")
     assert file.read_bytes() == b"# new\n" and stat.S_IMODE(file.stat().st_mode) == 0o644
     monkeypatch.setattr(os, "replace", lambda *a, **k: (_ for _ in ()).throw(OSError(28, "No space left on device")))
     with pytest.raises(OSError, match="No space"):
-        inside.put(str(file), b"# newer\n")
+        safe_files.put(str(file), b"# newer\n")
     assert file.read_bytes() == b"# new\n" and [entry.name for entry in box.project.iterdir()] == [file.name]
     monkeypatch.undo()
     outside = box.root / "outside.toml"
@@ -129,5 +129,5 @@ def test_a_project_s_settings_keep_their_mode_and_a_failed_write_leaves_nothing(
     file.unlink()
     file.symlink_to(outside)
     with pytest.raises(OSError, match="leads out"):
-        inside.put(str(file), b"# ours\n")
+        safe_files.put(str(file), b"# ours\n")
     assert outside.read_text() == "theirs"

@@ -21,47 +21,47 @@ __version__ = "0.4.0"
 _PUBLIC = {
     "Absence": "search.explain",
     "Act": "actions.index",
-    "Agent": "agents.registry",
-    "agent_named": "agents.registry:agent",
-    "agent_names": "agents.registry:names",
-    "agents_live": "agents.registry:live",
-    "all_agents": "agents.registry:everyone",
+    "Agent": "core.agent_registry",
+    "agent_named": "core.agent_registry:agent",
+    "agent_names": "core.agent_registry:names",
+    "agents_live": "core.agent_registry:live",
+    "all_agents": "core.agent_registry:everyone",
     "Amendment": "search.linked",
     "Anchor": "journal.model",
     "Answer": "search.hits",
-    "Asked": "documents.compact",
+    "Asked": "longterm.digest.compact",
     "Capture": "verbs.capture",
     "Change": "journal.history",
     "Compact": "verbs.documents",
     "Configuration": "verbs.setup",
-    "Conflict": "errors",
-    "Contested": "trust.contested",
-    "Context": "capture.context",
+    "Conflict": "core.errors",
+    "Contested": "review.contested",
+    "Context": "injection.session_start",
     "Contradiction": "search.contradictions",
     "count_entries": "journal.files",
     "Coverage": "capture.coverage",
     "DayFile": "journal.files",
-    "Digest": "documents.compact",
+    "Digest": "longterm.digest.compact",
     "Document": "journal.model",
     "Entry": "journal.model",
-    "estimate_tokens": "llm.tokens:estimate",
+    "estimate_tokens": "core.llm.tokens:estimate",
     "Evidence": "verbs.archive",
-    "Excerpt": "transcripts.locate",
+    "Excerpt": "agents.transcripts.locate",
     "Fact": "longterm.facts",
     "Failure": "index.rows",
-    "fenced": "capture.context",
-    "files_named": "recall.notes:files",
+    "fenced": "injection.session_start",
+    "files_named": "injection.notes:files",
     "FILTER_KEYS": "search.query",
     "Fix": "actions.answers",
     "FLAGS": "search.query:IS",
     "Ground": "verbs.ground",
-    "GroundFinding": "ground.finding:Finding",
-    "GroundStanding": "ground.finding:Standing",
+    "GroundFinding": "staleness.finding:Finding",
+    "GroundStanding": "staleness.finding:Standing",
     "Health": "service.answers",
-    "Held": "trust.inbox",
-    "Here": "agents.discover",
+    "Held": "review.inbox",
+    "Here": "capture.discover",
     "Hit": "search.hits",
-    "Home": "home",
+    "Home": "core.home",
     "hook": "capture.hook:main",
     "Hunk": "longterm.review",
     "Import": "verbs.archive",
@@ -77,31 +77,31 @@ _PUBLIC = {
     "Match": "longterm.recall",
     "McpClients": "verbs.agents",
     "Memory": "memory",
-    "MemsearchError": "errors",
-    "Mendable": "trust.repair:Finding",
+    "MemsearchError": "core.errors",
+    "Mendable": "review.repair:Finding",
     "Missed": "capture.ledger",
     "Models": "verbs.models",
-    "native_path": "native_memories:short",
-    "native_titles": "native_memories:titles",
+    "native_path": "agents.agent_files:short",
+    "native_titles": "agents.agent_files:titles",
     "NativeMemories": "verbs.native",
-    "NativeMemory": "native_memories",
-    "NativeSection": "native_memories",
-    "Note": "note",
-    "NotFound": "errors",
+    "NativeMemory": "agents.agent_files",
+    "NativeSection": "agents.agent_files",
+    "Note": "journal.note",
+    "NotFound": "core.errors",
     "Outcome": "capture.ledger",
-    "outcomes_in": "recall.notes:outcome",
+    "outcomes_in": "injection.notes:outcome",
     "Pages": "verbs.pages",
     "PageState": "longterm.living",
     "parse_date": "search.query",
     "parse_query": "search.query:parse",
     "Patch": "agents.patches",
     "plain": "journal.text",
-    "PlannedShare": "sharing.copies:Planned",
+    "PlannedShare": "sync.sharing.copies:Planned",
     "Plugins": "verbs.agents",
-    "Project": "projects",
+    "Project": "core.projects",
     "Proposal": "longterm.review",
-    "Provider": "settings",
-    "Receipt": "receipts",
+    "Provider": "core.settings",
+    "Receipt": "injection.injection_log",
     "redact": "secrets.scan",
     "Repair": "verbs.repair",
     "Row": "index.rows",
@@ -109,42 +109,42 @@ _PUBLIC = {
     "Section": "search.sections",
     "Service": "verbs.setup",
     "SessionMemory": "longterm.store",
-    "Settings": "settings",
-    "SettingsError": "errors",
+    "Settings": "core.settings",
+    "SettingsError": "core.errors",
     "Share": "capture.coverage",
-    "shared_author": "place:author_of",
-    "ShareChange": "sharing.copies",
-    "SharedNote": "sharing.copies",
+    "shared_author": "core.project_location:author_of",
+    "ShareChange": "sync.sharing.copies",
+    "SharedNote": "sync.sharing.copies",
     "Sharing": "verbs.sharing",
     "shown": "journal.text",
     "shown_line": "journal.text",
     "SkillCandidate": "longterm.skills:Candidate",
     "Skills": "verbs.skills",
-    "SkillTask": "settings",
-    "Spent": "llm.spend",
+    "SkillTask": "core.settings",
+    "Spent": "core.llm.spend",
     "Stale": "index.catalog",
     "Standing": "service.answers",
     "State": "service.answers",
     "Status": "service.answers",
     "STOP_WORDS": "index.analyze",
-    "Summarize": "settings",
+    "Summarize": "core.settings",
     "Sync": "verbs.sync",
     "SyncAnswer": "sync.run",
     "SyncRound": "sync.state:Round",
     "SyncState": "sync.meeting",
     "Talk": "search.sessions",
     "Target": "journal.write",
-    "Task": "settings",
-    "Telling": "recall.prompt",
+    "Task": "core.settings",
+    "Telling": "injection.prompt",
     "Then": "search.as_of",
-    "ToolCall": "transcripts.model",
+    "ToolCall": "agents.transcripts.model",
     "Trash": "longterm.recall",
     "Trust": "verbs.trust",
-    "Turn": "transcripts.model",
-    "Unreachable": "errors",
-    "Update": "updates",
-    "UpdateKind": "updates",
-    "UsageError": "errors",
+    "Turn": "agents.transcripts.model",
+    "Unreachable": "core.errors",
+    "Update": "service.changes",
+    "UpdateKind": "service.changes",
+    "UsageError": "core.errors",
     "Way": "actions.answers",
     "Waits": "journal.model",
     "Word": "search.chains",
@@ -158,34 +158,45 @@ if TYPE_CHECKING:
 
     from memsearch_engine.actions.answers import Fix, Way
     from memsearch_engine.actions.index import Act
-    from memsearch_engine.agents.discover import Here
+    from memsearch_engine.agents.agent_files import NativeMemory, NativeSection
+    from memsearch_engine.agents.agent_files import short as native_path
+    from memsearch_engine.agents.agent_files import titles as native_titles
     from memsearch_engine.agents.patches import Patch
-    from memsearch_engine.agents.registry import Agent
-    from memsearch_engine.agents.registry import agent as agent_named
-    from memsearch_engine.agents.registry import everyone as all_agents
-    from memsearch_engine.agents.registry import live as agents_live
-    from memsearch_engine.agents.registry import names as agent_names
+    from memsearch_engine.agents.transcripts.locate import Excerpt
+    from memsearch_engine.agents.transcripts.model import ToolCall, Turn
     from memsearch_engine.capture.backfill import ImportReport
     from memsearch_engine.capture.backfill import Plan as ImportPlan
-    from memsearch_engine.capture.context import Context, fenced
     from memsearch_engine.capture.coverage import Coverage, Share
+    from memsearch_engine.capture.discover import Here
     from memsearch_engine.capture.hook import main as hook
     from memsearch_engine.capture.ledger import Missed, Outcome
-    from memsearch_engine.documents.compact import Asked, Digest
-    from memsearch_engine.errors import Conflict, MemsearchError, NotFound, SettingsError, Unreachable, UsageError
-    from memsearch_engine.ground.finding import Finding as GroundFinding
-    from memsearch_engine.ground.finding import Standing as GroundStanding
-    from memsearch_engine.home import Home
+    from memsearch_engine.core.agent_registry import Agent
+    from memsearch_engine.core.agent_registry import agent as agent_named
+    from memsearch_engine.core.agent_registry import everyone as all_agents
+    from memsearch_engine.core.agent_registry import live as agents_live
+    from memsearch_engine.core.agent_registry import names as agent_names
+    from memsearch_engine.core.errors import Conflict, MemsearchError, NotFound, SettingsError, Unreachable, UsageError
+    from memsearch_engine.core.home import Home
+    from memsearch_engine.core.llm.spend import Spent
+    from memsearch_engine.core.llm.tokens import estimate as estimate_tokens
+    from memsearch_engine.core.project_location import author_of as shared_author
+    from memsearch_engine.core.projects import Project
+    from memsearch_engine.core.settings import Provider, Settings, SkillTask, Summarize, Task
     from memsearch_engine.index.analyze import STOP_WORDS
     from memsearch_engine.index.catalog import Stale
     from memsearch_engine.index.rows import LONGTERM_KINDS, Failure, IndexResult, Row
+    from memsearch_engine.injection.injection_log import Receipt
+    from memsearch_engine.injection.notes import files as files_named
+    from memsearch_engine.injection.notes import outcome as outcomes_in
+    from memsearch_engine.injection.prompt import Telling
+    from memsearch_engine.injection.session_start import Context, fenced
     from memsearch_engine.journal.files import DayFile, count_entries
     from memsearch_engine.journal.history import Change
     from memsearch_engine.journal.model import Anchor, Document, Entry, Waits
+    from memsearch_engine.journal.note import Note
     from memsearch_engine.journal.text import plain, shown, shown_line
     from memsearch_engine.journal.write import Target
-    from memsearch_engine.llm.spend import Spent
-    from memsearch_engine.llm.tokens import estimate as estimate_tokens
+    from memsearch_engine.longterm.digest.compact import Asked, Digest
     from memsearch_engine.longterm.facts import Fact
     from memsearch_engine.longterm.living import PageState
     from memsearch_engine.longterm.pipeline import LongTermStatus
@@ -194,16 +205,9 @@ if TYPE_CHECKING:
     from memsearch_engine.longterm.skills import Candidate as SkillCandidate
     from memsearch_engine.longterm.store import SessionMemory
     from memsearch_engine.memory import Memory
-    from memsearch_engine.native_memories import NativeMemory, NativeSection
-    from memsearch_engine.native_memories import short as native_path
-    from memsearch_engine.native_memories import titles as native_titles
-    from memsearch_engine.note import Note
-    from memsearch_engine.place import author_of as shared_author
-    from memsearch_engine.projects import Project
-    from memsearch_engine.recall.notes import files as files_named
-    from memsearch_engine.recall.notes import outcome as outcomes_in
-    from memsearch_engine.recall.prompt import Telling
-    from memsearch_engine.receipts import Receipt
+    from memsearch_engine.review.contested import Contested
+    from memsearch_engine.review.inbox import Held
+    from memsearch_engine.review.repair import Finding as Mendable
     from memsearch_engine.search.as_of import Then
     from memsearch_engine.search.chains import Word
     from memsearch_engine.search.contradictions import Contradiction
@@ -217,18 +221,14 @@ if TYPE_CHECKING:
     from memsearch_engine.search.sessions import Talk
     from memsearch_engine.secrets.scan import redact
     from memsearch_engine.service.answers import Health, Inbox, Standing, State, Status
-    from memsearch_engine.settings import Provider, Settings, SkillTask, Summarize, Task
-    from memsearch_engine.sharing.copies import Planned as PlannedShare
-    from memsearch_engine.sharing.copies import ShareChange, SharedNote
+    from memsearch_engine.service.changes import Update, UpdateKind
+    from memsearch_engine.staleness.finding import Finding as GroundFinding
+    from memsearch_engine.staleness.finding import Standing as GroundStanding
     from memsearch_engine.sync.meeting import SyncState
     from memsearch_engine.sync.run import SyncAnswer
+    from memsearch_engine.sync.sharing.copies import Planned as PlannedShare
+    from memsearch_engine.sync.sharing.copies import ShareChange, SharedNote
     from memsearch_engine.sync.state import Round as SyncRound
-    from memsearch_engine.transcripts.locate import Excerpt
-    from memsearch_engine.transcripts.model import ToolCall, Turn
-    from memsearch_engine.trust.contested import Contested
-    from memsearch_engine.trust.inbox import Held
-    from memsearch_engine.trust.repair import Finding as Mendable
-    from memsearch_engine.updates import Update, UpdateKind
     from memsearch_engine.verbs.agents import McpClients, Plugins
     from memsearch_engine.verbs.archive import Evidence, Import
     from memsearch_engine.verbs.capture import Capture

@@ -15,9 +15,9 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from memsearch_engine.errors import MemsearchError, NotFound, Unreachable, UsageError
-from memsearch_engine.home import Home
-from memsearch_engine.projects import Place, Project, locate, offline_project
+from memsearch_engine.core.errors import MemsearchError, NotFound, Unreachable, UsageError
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.projects import Place, Project, locate, offline_project
 from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.service.connection import Connection, ServiceGone
 from memsearch_engine.service.launch import connect
@@ -25,29 +25,29 @@ from memsearch_engine.service.launch import connect
 if TYPE_CHECKING:  # a search through the service needs none of these
     from memsearch_engine.actions.answers import Fix, Way
     from memsearch_engine.actions.index import Act, Actions
-    from memsearch_engine.capture.context import Context
-    from memsearch_engine.home import AgentFolders
+    from memsearch_engine.agents.transcripts.locate import Excerpt
+    from memsearch_engine.agents.transcripts.model import Conversation, Turn
+    from memsearch_engine.core.home import AgentFolders
+    from memsearch_engine.core.settings import Settings
     from memsearch_engine.index.catalog import Catalog
     from memsearch_engine.index.rows import IndexResult
+    from memsearch_engine.injection.injection_log import Receipt
+    from memsearch_engine.injection.prompt import Telling
+    from memsearch_engine.injection.session_start import Context
     from memsearch_engine.journal.files import DayFile
     from memsearch_engine.journal.history import Change
     from memsearch_engine.journal.model import Document, Entry, Waits
+    from memsearch_engine.journal.note import Note
     from memsearch_engine.journal.write import Journal, Target
     from memsearch_engine.longterm.facts import Fact
     from memsearch_engine.longterm.recall import Match
-    from memsearch_engine.note import Note
-    from memsearch_engine.recall.prompt import Telling
-    from memsearch_engine.receipts import Receipt
     from memsearch_engine.search.as_of import Then
     from memsearch_engine.search.chains import Word
     from memsearch_engine.search.contradictions import Contradiction
     from memsearch_engine.search.explain import Absence
     from memsearch_engine.search.linked import Amendment
     from memsearch_engine.search.sections import Section
-    from memsearch_engine.settings import Settings
-    from memsearch_engine.transcripts.locate import Excerpt
-    from memsearch_engine.transcripts.model import Conversation, Turn
-    from memsearch_engine.updates import Update
+    from memsearch_engine.service.changes import Update
 
 T = TypeVar("T")
 HYBRID_WAIT_S = 4.0
@@ -137,7 +137,7 @@ class Memory:
         return found
 
     def _find_projects(self, *, register: bool = False) -> list[Project]:
-        from memsearch_engine.registry import Registry
+        from memsearch_engine.core.project_registry import Registry
 
         registry = Registry(self.home)
         try:
@@ -157,7 +157,7 @@ class Memory:
 
     def known(self) -> list[Project]:
         """Every project that the home knows, one row per path where it lives, newest first. Raises Unreachable."""
-        from memsearch_engine.registry import Registry
+        from memsearch_engine.core.project_registry import Registry
 
         with contextlib.closing(Registry(self.home)) as registry:
             return registry.all()
@@ -185,7 +185,7 @@ class Memory:
     @property
     def settings(self) -> Settings:
         """The owner's settings, read now; what a project's file may set concerns the index alone. Raises SettingsError."""
-        from memsearch_engine.settings import load
+        from memsearch_engine.core.settings import load
 
         return load(self.home)
 
@@ -284,8 +284,8 @@ class Memory:
 
     def _would_leave(self) -> str:
         """Why the service, which may have been started without ``--offline``, is not asked; '' where it stays on this machine."""
-        from memsearch_engine.network import is_local
-        from memsearch_engine.settings import load
+        from memsearch_engine.core.network import is_local
+        from memsearch_engine.core.settings import load
 
         settings = load(self.home)
         embedding, uri = settings.embedding, settings.milvus.uri
@@ -375,7 +375,7 @@ class Memory:
         """Where the agents keep their sessions, as far as this machine has shown."""
         if self._folders is None:
             from memsearch_engine.capture.ledger import known_folders
-            from memsearch_engine.home import AgentFolders
+            from memsearch_engine.core.home import AgentFolders
 
             roots: list[str] = []
             with contextlib.suppress(FileNotFoundError):  # the current folder is gone
@@ -393,8 +393,8 @@ class Memory:
             context: turns on both sides; None for the whole session.
             near: when the entry was noted; then a conversation that lacks the turn is opened at the one that began nearest.
         """
-        from memsearch_engine.transcripts.evidence import Archive
-        from memsearch_engine.transcripts.locate import Excerpt, around, place_at, window
+        from memsearch_engine.agents.transcripts.evidence import Archive
+        from memsearch_engine.agents.transcripts.locate import Excerpt, around, place_at, window
 
         turn = turn or entry.turn
         try:
@@ -418,7 +418,7 @@ class Memory:
 
         Raises NotFound where the agent has the conversation no more.
         """
-        from memsearch_engine.transcripts.locate import around
+        from memsearch_engine.agents.transcripts.locate import around
 
         live = self._live(entry)
         return around(live, max(0, min(place, len(live.ids) - 1)), context)
@@ -426,12 +426,12 @@ class Memory:
     def turn_with(self, entry: Entry, words: Sequence[str], start: int, step: int) -> int:
         """The place of the next turn (*step* 1) or the one before (-1) from *start* in which one of *words* (casefolded) stands; -1 where
         there is none. Raises NotFound where the agent has the conversation no more."""
-        from memsearch_engine.transcripts.locate import place_with
+        from memsearch_engine.agents.transcripts.locate import place_with
 
         return place_with(self._live(entry), words, start, step)
 
     def _live(self, entry: Entry) -> Conversation:
-        from memsearch_engine.transcripts.locate import anchored
+        from memsearch_engine.agents.transcripts.locate import anchored
 
         anchor = entry.anchor
         if anchor is None:
@@ -441,8 +441,8 @@ class Memory:
     def evidence(self, entry: Entry) -> str:
         """``live`` where the agent still has the conversation, ``archived`` where we keep it, else ``lost``; '' for notes
         that a person wrote."""
-        from memsearch_engine.transcripts.evidence import Archive
-        from memsearch_engine.transcripts.locate import find_session
+        from memsearch_engine.agents.transcripts.evidence import Archive
+        from memsearch_engine.agents.transcripts.locate import find_session
 
         anchor = entry.anchor
         if anchor is None or not anchor.agent:
@@ -495,7 +495,7 @@ class Memory:
 
         Raises NotFound, Unreachable.
         """
-        from memsearch_engine.capture.held import held_back
+        from memsearch_engine.journal.quarantine import held_back
 
         section = self.section(name)
         found = held_back(self.journal.origin, self.memory_of(section.path), [section.entry], section.path)
@@ -509,9 +509,9 @@ class Memory:
 
     def source(self, path: str) -> str:
         """A file of notes as it is written. Raises OSError."""
-        from memsearch_engine import inside
+        from memsearch_engine.core import safe_files
 
-        return inside.read(path).decode("utf-8", "replace")
+        return safe_files.read(path).decode("utf-8", "replace")
 
     def document(self, path: str) -> Document:
         """A file of notes with its entries. Raises OSError."""
@@ -557,7 +557,7 @@ class Memory:
         Raises:
             NotFound: no such entry in any project. UsageError: too short an id, or one of several.
         """
-        from memsearch_engine.note import Note
+        from memsearch_engine.journal.note import Note
 
         path, entry = self._found(name)
         return Note.of(entry, path)
@@ -570,8 +570,8 @@ class Memory:
 
     def opened(self, entry_id: str, agent: str, session: str) -> None:
         """Note that an entry was read for its content by whoever looks things up."""
+        from memsearch_engine.injection.injection_log import opened
         from memsearch_engine.longterm.store import note_read
-        from memsearch_engine.receipts import opened
 
         note_read(self.home, agent, session)
         opened(self.home, entry_id)
@@ -591,7 +591,7 @@ class Memory:
             last: with *day*: the last of several days, *day* being the first.
             as_of: a day, at whose end notes are looked at: as they stood then, as far as the history goes back.
         """
-        from memsearch_engine.note import Note
+        from memsearch_engine.journal.note import Note
 
         found: list[Note] = []
         then = self.then(as_of) if as_of else None
@@ -630,7 +630,7 @@ class Memory:
         self, path: str, *, turn: str = "", session: str = "", context: int = 0, full: bool = False, raw: bool = False
     ) -> Excerpt:
         """A transcript of any agent by its file, whole or around a turn; ``session`` where the file is a database of many."""
-        from memsearch_engine.transcripts.locate import open_file
+        from memsearch_engine.agents.transcripts.locate import open_file
 
         if not os.path.isfile(path):
             raise NotFound(f"no transcript file {path}")
@@ -669,7 +669,7 @@ class Memory:
 
         What amends another is told in its place, and found before it. Raises NotFound: no such entry.
         """
-        from memsearch_engine.amendments import say
+        from memsearch_engine.search.overrides import say
 
         sections = [self.section(name) for name in (older, newer)]
         for section in sections:
@@ -689,8 +689,8 @@ class Memory:
         Raises:
             NotFound: no such entry.
         """
-        from memsearch_engine.amendments import said
         from memsearch_engine.search import linked
+        from memsearch_engine.search.overrides import said
 
         if self.catalog is None:
             return []
@@ -701,15 +701,15 @@ class Memory:
         found = linked.of_note(self.catalog, said(self.home), project.id, section.entry.id)[:limit]
         if not found:
             return []
-        from memsearch_engine.recall.notes import heeded  # 6 MB, for what few notes have
+        from memsearch_engine.injection.notes import heeded  # 6 MB, for what few notes have
 
         return heeded(found, project.memory, self.journal.origin)
 
     def contradictions(self, *, limit: int = 20) -> list[Contradiction]:
         """Pairs of notes that give one setting two values with no word of a change, and on which the owner has said nothing
         (``amends``), the newest first."""
-        from memsearch_engine.amendments import said
         from memsearch_engine.search import contradictions
+        from memsearch_engine.search.overrides import said
 
         if self.catalog is None:
             return []
@@ -806,7 +806,7 @@ class Memory:
         Raises:
             UsageError: there is nothing in it, or *day* or *time* is none. Unreachable: it can't be written.
         """
-        from memsearch_engine.note import Note
+        from memsearch_engine.journal.note import Note
         from memsearch_engine.secrets.scan import redact
 
         clean, found = redact(text.strip("\n"), self.home)
@@ -840,8 +840,8 @@ class Memory:
 
     def _prepare(self) -> None:
         """Make what the next session is told include what was just written, also where no service runs."""
+        from memsearch_engine.core.settings import load
         from memsearch_engine.longterm.recall import prepare
-        from memsearch_engine.settings import load
 
         self._register()
         with contextlib.suppress(OSError, MemsearchError):
@@ -859,8 +859,8 @@ class Memory:
             NotFound: no such entry. Conflict: it changed since it was read; ``current`` has what stands there.
             UsageError: the text is empty, or would begin another entry.
         """
+        from memsearch_engine.journal.note import Note
         from memsearch_engine.journal.write import Target, target_of
-        from memsearch_engine.note import Note
         from memsearch_engine.secrets.scan import redact
 
         path, entry = self._found(name, path)
@@ -874,8 +874,8 @@ class Memory:
 
     def mark(self, name: str, mark: str, value: str | None = "") -> Note:
         """Set a mark of an entry (``pin``, ``expires``, ``confidence``, ``superseded-by``), or take it away with None. Undoable."""
+        from memsearch_engine.journal.note import Note
         from memsearch_engine.journal.write import target_of
-        from memsearch_engine.note import Note
 
         path, entry = self._found(name)
         if value and mark == "superseded-by":
@@ -894,8 +894,8 @@ class Memory:
         Raises:
             NotFound: no such entry. Conflict: one changed since it was read.
         """
+        from memsearch_engine.journal.note import Note
         from memsearch_engine.journal.write import Target
-        from memsearch_engine.note import Note
 
         gone = [note if isinstance(note, Note) else self.note(note) for note in notes]
         if if_match and len(gone) != 1:
@@ -999,10 +999,10 @@ class Memory:
         Args:
             by: the agent that writes, as it calls itself; '' for whom this process's environment names.
         """
+        from memsearch_engine.core.settings import load
         from memsearch_engine.longterm.facts import Fact as Made
         from memsearch_engine.longterm.facts import remember
         from memsearch_engine.longterm.recall import refresh
-        from memsearch_engine.settings import load
 
         if not everywhere and fact.strip():
             self._register()
@@ -1024,8 +1024,8 @@ class Memory:
 
     def forget(self, words: str, matches: list[Match]) -> int:
         """Take what ``forgettable`` found out of the long-term memory. Returns the number by which it can be restored."""
+        from memsearch_engine.core.settings import load
         from memsearch_engine.longterm.recall import forget, refresh
-        from memsearch_engine.settings import load
 
         number = forget(self.home, words, matches)
         refresh(self.home, load(self.home))
@@ -1039,20 +1039,20 @@ class Memory:
 
     def context(self, agent: str = "claude-code") -> Context:
         """Exactly what a new session of *agent* in this project would be told, and how many tokens that is."""
-        from memsearch_engine.agents import registry
-        from memsearch_engine.capture.context import build
+        from memsearch_engine.core import agent_registry
+        from memsearch_engine.core.settings import load
+        from memsearch_engine.injection.session_start import build
         from memsearch_engine.longterm.recall import outdated, told, told_of_page
-        from memsearch_engine.settings import load
 
-        if agent not in registry.names():
-            raise UsageError(f"no agent named {agent}", f"known: {', '.join(registry.names())}")
+        if agent not in agent_registry.names():
+            raise UsageError(f"no agent named {agent}", f"known: {', '.join(agent_registry.names())}")
         settings = load(self.home)
         inject = settings.recall.inject
         page = told_of_page(self.home, settings, self.place.memory, self.project.id) if inject else ""
         kept = told(self.home, self.project.id, settings.longterm.max_tokens, page) if inject else ""
         most = settings.recall.max_tokens if inject else 0
         return build(
-            self.home, self.place.memory, registry.context_lines(agent), most, longterm=kept, origin=self.journal.origin,
+            self.home, self.place.memory, agent_registry.context_lines(agent), most, longterm=kept, origin=self.journal.origin,
             outdated=outdated(self.home, self.project.id),
         )  # fmt: skip
 
@@ -1065,7 +1065,7 @@ class Memory:
         Raises:
             Unreachable: the service can't be started.
         """
-        from memsearch_engine.recall.prompt import Telling
+        from memsearch_engine.injection.prompt import Telling
 
         return self.call(
             "recall", Telling, timeout_s=_LONG_S, place=self.place_param, prompt=prompt, agent=agent, session=session, dry=True
@@ -1073,7 +1073,7 @@ class Memory:
 
     def told_after_compaction(self, agent: str, session: str) -> Telling:
         """What a session would be told if it were compacted now: what it had noted that its agent's summary lacks."""
-        from memsearch_engine.recall.prompt import Telling
+        from memsearch_engine.injection.prompt import Telling
 
         return self.call(
             "carry_on", Telling, timeout_s=_LONG_S, place=self.place_param, agent=agent, session=session, dry=True
@@ -1081,7 +1081,7 @@ class Memory:
 
     def receipts(self, session: str = "", limit: int = 50) -> list[Receipt]:
         """What sessions were told unasked, newest first, and what came of it."""
-        from memsearch_engine.receipts import listed
+        from memsearch_engine.injection.injection_log import listed
 
         return listed(self.home, session, limit)
 
@@ -1091,21 +1091,21 @@ class Memory:
         Raises:
             NotFound: no session was told that note.
         """
-        from memsearch_engine import receipts
+        from memsearch_engine.injection import injection_log
 
         if len(name) < _MIN_NAME:
             raise UsageError(f"{name!r} may be any note", f"at least {_MIN_NAME} digits of its id")
-        if not (found := receipts.less(self.home, name)):
+        if not (found := injection_log.less(self.home, name)):
             raise NotFound(f"no session was told {name} at a prompt", "`memsearch context --log` lists what was told")
         return found
 
     def more(self, name: str) -> list[str]:
         """Take ``less`` back. Returns the entries meant. Raises NotFound where there is nothing to take back."""
-        from memsearch_engine import receipts
+        from memsearch_engine.injection import injection_log
 
         if len(name) < _MIN_NAME:
             raise UsageError(f"{name!r} may be any note", f"at least {_MIN_NAME} digits of its id")
-        if not (found := receipts.more(self.home, name)):
+        if not (found := injection_log.more(self.home, name)):
             raise NotFound(f"{name} is told wherever it fits", "`memsearch context --less NOTE` makes it rarer")
         return found
 
@@ -1155,7 +1155,7 @@ class Memory:
 
     def watch(self, *, timeout_s: float | None = None) -> Iterator[Update]:
         """Notes that are added, changed and removed from now on, by whomever; for ever, or for *timeout_s* seconds."""
-        from memsearch_engine.updates import updates
+        from memsearch_engine.service.changes import updates
 
         return updates(self._listed_anew, self.connect, timeout_s)
 

@@ -106,9 +106,10 @@ def _registry(memory: Memory) -> dict[str, Any]:
 
 def _peer(memory: Memory) -> dict[str, Any]:
     """memsearch's own hooks, which call the command that is first on the PATH, and would have it replaced."""
-    from memsearch_engine import __version__, dialect
+    from memsearch_engine import __version__
+    from memsearch_engine.core import compatibility
 
-    if dialect.urges_its_upgrade(memory.home.root, __version__):
+    if compatibility.urges_its_upgrade(memory.home.root, __version__):
         return _check(
             "memsearch's plugins",
             False,

@@ -6,7 +6,8 @@ import os
 
 import click
 import memsearch_engine as engine
-from memsearch_engine import IndexResult, Memory, Unreachable, dialect
+from memsearch_engine import IndexResult, Memory, Unreachable
+from memsearch_engine.core import compatibility
 from msgspec import structs
 
 from memsearch_tui.cli import output
@@ -56,7 +57,7 @@ def index(paths: tuple[str, ...], force: bool, project: str | None, everything: 
     if reason:
         output.say(f"note: words only: {output.safe(reason)}")
     if not failed:
-        dialect.note_indexed(os.path.dirname(memory.place.memory))
+        compatibility.note_indexed(os.path.dirname(memory.place.memory))
     share = max((result.not_english for result in results), default=0.0)
     if share > 0.1:
         output.say(

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 import click
-from memsearch_engine import Home, Memory, dialect
+from memsearch_engine import Home, Memory
+from memsearch_engine.core import compatibility
 
 from memsearch_tui.cli import output
 
@@ -52,7 +53,7 @@ def _known_root() -> str | None:
     tail = click.get_current_context().meta[_COLLECTION].rpartition("_")[2]
     if not Home.from_env().state_db.exists():
         return None
-    return next((p.root for p in Memory().known() if dialect.collection_of(p.root) == tail), None)
+    return next((p.root for p in Memory().known() if compatibility.collection_of(p.root) == tail), None)
 
 
 def days_of(text: str) -> tuple[str, str]:
@@ -102,7 +103,7 @@ def scope(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def _no_provider(_ctx: click.Context, _param: click.Parameter, value: str | None) -> str | None:
     """``-p`` is memsearch's ``--provider``: the name of one is no project's."""
-    if value in dialect.PROVIDERS:
+    if value in compatibility.PROVIDERS:
         output.say(f"note: -p {value}: embedding.provider decides here; -p names a project")
         return None
     return value

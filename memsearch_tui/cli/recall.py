@@ -81,9 +81,9 @@ def search(
     memory = memory_at(project, everything)
     text = " ".join(query)
     if by_the_peer():
-        from memsearch_engine import dialect
+        from memsearch_engine.core import compatibility
 
-        text = dialect.plain_query(text)
+        text = compatibility.plain_query(text)
     if source_prefix:
         text += f' path:"{source_prefix}"'
     limit = limit or _top_k(memory)

@@ -130,7 +130,7 @@ def _nested(own: engine.Configuration, which: str, collection: str | None, json_
     """The settings as memsearch's scripts read them: one object, tables inside tables."""
     import msgspec
     import tomlkit
-    from memsearch_engine import dialect
+    from memsearch_engine.core import compatibility
 
     table: dict[str, Any] = {}
     if which == "resolved":
@@ -140,7 +140,7 @@ def _nested(own: engine.Configuration, which: str, collection: str | None, json_
         for agent, plugin in table["plugins"].items():
             if plugin.get("summarize"):
                 plugin["summarize"]["provider"] = _named(own, f"plugins.{agent}.summarize.provider")
-        for key in dialect.KEYS:
+        for key in compatibility.KEYS:
             *parts, name = key.split(".")
             inner = table
             for part in parts:
@@ -154,9 +154,9 @@ def _nested(own: engine.Configuration, which: str, collection: str | None, json_
 
 
 def _is_set(own: engine.Configuration, key: str) -> bool:
-    from memsearch_engine import dialect
+    from memsearch_engine.core import compatibility
 
-    return bool(own.raw(key) != dialect.KEYS[key])
+    return bool(own.raw(key) != compatibility.KEYS[key])
 
 
 def _hidden(value: Any, name: str = "") -> Any:
@@ -173,13 +173,13 @@ def _hidden(value: Any, name: str = "") -> Any:
 @as_json
 def config_get(key: str, default_collection: str | None, json_: bool) -> None:
     """The value of one setting; memsearch's own keys are answered, too."""
-    from memsearch_engine import dialect
+    from memsearch_engine.core import compatibility
 
     own = engine.Configuration(Memory())
     value: Any
     if key in own.types():
         value = _value(own.load(), key)
-    elif key in dialect.KEYS:
+    elif key in compatibility.KEYS:
         value = own.raw(key)
         if key == "milvus.collection" and default_collection and not _is_set(own, key):
             value = default_collection

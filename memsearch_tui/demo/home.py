@@ -7,26 +7,26 @@ import json
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
-from memsearch_engine import receipts
 from memsearch_engine.actions.index import Actions
+from memsearch_engine.agents.transcripts.evidence import Archive
+from memsearch_engine.agents.transcripts.model import ToolCall, Turn
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.capture.ledger import Ledger, Outcome, SeenTurn
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.llm import spend
+from memsearch_engine.core.llm.reply import Reply
+from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.project_registry import Registry
+from memsearch_engine.core.projects import locate
+from memsearch_engine.core.settings import Llm
+from memsearch_engine.core.state import using
+from memsearch_engine.injection import injection_log
 from memsearch_engine.journal.merge import merge
 from memsearch_engine.journal.origin import Origin
-from memsearch_engine.llm import spend
-from memsearch_engine.llm.reply import Reply
-from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.longterm import review
 from memsearch_engine.longterm.facts import remember
 from memsearch_engine.longterm.store import SCHEMA, SessionMemories, SessionMemory, id_of
-from memsearch_engine.projects import locate
-from memsearch_engine.registry import Registry
-from memsearch_engine.settings import Llm
-from memsearch_engine.state import using
-from memsearch_engine.transcripts.evidence import Archive
-from memsearch_engine.transcripts.model import ToolCall, Turn
 
 from memsearch_tui.demo.history import Demo, Story
 
@@ -140,12 +140,12 @@ def _weeks(home: Home, made: Demo, end: date) -> None:
         note = by_id[name]
         line = f"- {end - timedelta(days=note.day)} {note.agent}: {note.bullets[0]} [mem:{note.entry_id}]"
         tokens, session = estimate(line), note.session_id[::-1]
-        entry = receipts.Told(entry=note.entry_id, tokens=tokens, confidence=0.9, why="words of the prompt", terms=prompt.split(),
+        entry = injection_log.Told(entry=note.entry_id, tokens=tokens, confidence=0.9, why="words of the prompt", terms=prompt.split(),
                               outcome="")  # fmt: skip
-        receipts.told(home, "claude-code", session, "UserPromptSubmit", str(projects[note.project]), line, tokens, [entry], 5.0,
+        injection_log.told(home, "claude-code", session, "UserPromptSubmit", str(projects[note.project]), line, tokens, [entry], 5.0,
                       at=_moment(end, number, f"1{number}:24"))  # fmt: skip
         if number % 2 == 0:
-            receipts.cited(home, "claude-code", session, [note.entry_id])
+            injection_log.cited(home, "claude-code", session, [note.entry_id])
 
 
 def _moment(end: date, days: int, time: str = "00:00") -> float:

@@ -9,7 +9,7 @@ from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
 from dulwich.repo import Repo
-from memsearch_engine.ground.references import find
+from memsearch_engine.staleness.references import find
 
 from memsearch_tui.demo.history import Story
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 from memsearch_engine.actions import work
-from memsearch_engine.transcripts.model import SHELLS
+from memsearch_engine.agents.transcripts.model import SHELLS
 
 
 @pytest.mark.parametrize(

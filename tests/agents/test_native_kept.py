@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from memsearch_engine.ours import MARK
+from memsearch_engine.core.own_prompts import MARK
 
 from tests.agents.conftest import Lab
 from tests.mock_model import Reply
@@ -17,13 +17,13 @@ from tests.mock_model import Reply
 pytestmark = [pytest.mark.agents]
 _ASK = """
 import sys
-from memsearch_engine.llm import native
+from memsearch_engine.core.llm import native
 print(native.ask(sys.argv[1], "", "Write bullets.", "A turn.", 100).text)
 """
 _EDIT = """
 import sys
 from pathlib import Path
-from memsearch_engine.llm import native
+from memsearch_engine.core.llm import native
 native.edit("claude-code", "", "Edit files.", "Do it.", Path(sys.argv[1]), 100, lambda: False)
 """
 _NOTES = "- User asked about limits\n- Agent set them to five"

@@ -17,12 +17,12 @@ from typing import Any
 
 import pexpect
 import pytest
-from memsearch_engine.ours import MARK
+from memsearch_engine.core.own_prompts import MARK
 
 from tests.agents.conftest import Lab
 from tests.conftest import until
-from tests.recall.corpus import MISSING, case, furnish, prepared, work_was_done
-from tests.recall.corpus import entry as noted
+from tests.injection.corpus import MISSING, case, furnish, prepared, work_was_done
+from tests.injection.corpus import entry as noted
 
 pytestmark = [pytest.mark.agents]
 

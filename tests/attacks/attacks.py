@@ -28,17 +28,17 @@ from urllib.parse import quote
 import msgspec
 import pexpect
 from memsearch_engine.agents.claude_code import reader as claude_code
+from memsearch_engine.agents.transcripts.model import Session, Turn, brings_outside
 from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.capture.worker import work
-from memsearch_engine.errors import Conflict, MemsearchError, NotFound
-from memsearch_engine.home import Home
+from memsearch_engine.core.errors import Conflict, MemsearchError, NotFound
+from memsearch_engine.core.home import Home
 from memsearch_engine.journal import disk
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.write import Journal, target_of
 from memsearch_engine.secrets.scan import redact
 from memsearch_engine.service import launch
-from memsearch_engine.transcripts.model import Session, Turn, brings_outside
 
 from tests.conftest import Box, until
 
@@ -436,7 +436,7 @@ def undo_is_killed(folder: Path, size: float) -> Tally:
         try:
             return failing(query, values)
         except sqlite3.Error as error:
-            from memsearch_engine.errors import Unreachable
+            from memsearch_engine.core.errors import Unreachable
 
             raise Unreachable(str(error)) from error
 
@@ -547,15 +547,15 @@ def scrub_leaves_copies(folder: Path, size: float) -> Tally:
         text = "".join(f"### 10:{n:02d}\n- {name}: {copy}\n\n" for n, (name, copy) in enumerate(copies.items()))
         box.write(DAY, text)
         box.own()
-        from memsearch_engine.transcripts.evidence import Archive
-        from memsearch_engine.transcripts.model import ToolCall
+        from memsearch_engine.agents.transcripts.evidence import Archive
+        from memsearch_engine.agents.transcripts.model import ToolCall
 
         archive = Archive(box.home)
         tools = [ToolCall("Bash", copy, copy) for copy in copies.values()]
         archive.put(Turn("codex", "s", "t1", user="x", assistant=text, tools=tools))
         archive.close()
         box.ok("add", "a note")  # history and state hold something, too
-        from memsearch_engine.state import using
+        from memsearch_engine.core.state import using
 
         with using(box.home, "CREATE TABLE IF NOT EXISTS scraps (text TEXT)") as db:
             db.executemany("INSERT INTO scraps VALUES (?)", [(copy,) for copy in copies.values()])

@@ -8,21 +8,21 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from memsearch_engine.agents.transcripts.model import Session, ToolCall, Turn
 from memsearch_engine.capture.clean import redacted
-from memsearch_engine.capture.context import build
 from memsearch_engine.capture.keep import Keeper
-from memsearch_engine.errors import SettingsError
-from memsearch_engine.home import Home
+from memsearch_engine.core.errors import SettingsError
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.settings import set_in_project
+from memsearch_engine.injection.session_start import build
 from memsearch_engine.journal.files import list_files, read_day
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.write import Journal, target_of
+from memsearch_engine.review.secret_forms import Forms
 from memsearch_engine.secrets.fingerprint import fingerprint
 from memsearch_engine.secrets.scan import Finding, redact
 from memsearch_engine.service.engine import Engine
 from memsearch_engine.service.indexing import IndexJob
-from memsearch_engine.settings import set_in_project
-from memsearch_engine.transcripts.model import Session, ToolCall, Turn
-from memsearch_engine.trust.forms import Forms
 
 from tests.conftest import until
 
@@ -96,7 +96,7 @@ def test_names_of_secrets_are_the_same_from_the_first_on_and_where_files_can_not
     monkeypatch.setattr(os, "link", refuse)
     home = Home(tmp_path / "not-there-yet")
     first = fingerprint(home, "one")
-    code = "import sys\nfrom pathlib import Path\nfrom memsearch_engine.home import Home\nfrom memsearch_engine.secrets.fingerprint import fingerprint\nprint(fingerprint(Home(Path(sys.argv[1])), 'one'))"
+    code = "import sys\nfrom pathlib import Path\nfrom memsearch_engine.core.home import Home\nfrom memsearch_engine.secrets.fingerprint import fingerprint\nprint(fingerprint(Home(Path(sys.argv[1])), 'one'))"
     import sys
 
     done = subprocess.run([sys.executable, "-c", code, str(home.root)], capture_output=True, text=True)
@@ -132,8 +132,8 @@ def test_what_a_turn_takes_in_late_from_outside_is_not_told(tmp_path, memory):
 
 
 def test_a_turn_that_grew_is_taken_over_after_a_failure_and_without_evidence(tmp_path, memory, monkeypatch):
+    from memsearch_engine.core.settings import Evidence, Settings
     from memsearch_engine.journal import disk
-    from memsearch_engine.settings import Evidence, Settings
 
     keeper = Keeper(Home(tmp_path / "home").ensure(), settings=Settings(evidence=Evidence(enabled=False)))
     where = Session("codex", "s", "/x", "rollout")
@@ -244,8 +244,8 @@ def test_no_free_descriptor_does_not_end_the_service(box, monkeypatch):
 
 
 def test_a_job_whose_process_is_gone_is_taken_up_at_once(tmp_path):
+    from memsearch_engine.core.state import using
     from memsearch_engine.longterm.jobs import Claim, Jobs, Refusal
-    from memsearch_engine.state import using
 
     home = Home(tmp_path / "home").ensure()
     jobs = Jobs(home)
@@ -276,7 +276,7 @@ def test_vectors_that_no_note_uses_go_but_for_the_newest(tmp_path):
             return [("used",)]
 
     home = Home(tmp_path / "home").ensure()
-    from memsearch_engine.settings import Milvus
+    from memsearch_engine.core.settings import Milvus
 
     space = module.Space(home, Milvus(), Embedder())
     try:
@@ -351,7 +351,7 @@ def test_an_event_that_was_set_aside_is_shown_with_its_reason(box):
 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root can make another user's folder")
 def test_another_user_s_memory_folder_in_a_place_for_everybody_is_refused(tmp_path, memory):
-    from memsearch_engine.errors import Unreachable
+    from memsearch_engine.core.errors import Unreachable
 
     os.makedirs(memory)
     journal = Journal(Home(tmp_path / "home").ensure())

@@ -13,7 +13,7 @@ from memsearch_engine.agents.copilot.compaction import summary
 
 from tests.conftest import Box, until
 from tests.evaluation.recall import chats
-from tests.recall.corpus import prepared, work_was_done
+from tests.injection.corpus import prepared, work_was_done
 
 HEAD = {"sessionId": "5e551011-0000-4000-8000-000000000001", "projectHash": "0" * 64, "kind": "main"}
 START = {"$set": {"messages": [{"id": "c", "type": "user", "content": [{"text": "<session_context>\nhello"}]}]}}

@@ -8,11 +8,12 @@ from datetime import date, timedelta
 
 import pytest
 from memsearch_engine import Memory
-from memsearch_engine.capture import context, hook
+from memsearch_engine.capture import hook
+from memsearch_engine.core.settings import load
+from memsearch_engine.injection import session_start
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm.recall import prepare
-from memsearch_engine.settings import load
-from memsearch_engine.trust import inbox
+from memsearch_engine.review import inbox
 
 from tests.conftest import Box, Result
 
@@ -101,7 +102,7 @@ def test_a_note_that_expires_is_told_until_its_last_day(box: Box, noted: Memory,
     (note,) = noted.entries()
     noted.mark(note.id, "expires", TODAY.isoformat())
     assert "5432" in start(box)
-    from memsearch_engine import freshness
+    from memsearch_engine.core import freshness
 
     ready = json.loads(box.home.context(str(box.memory)).read_bytes())
     assert ready["until"] == TODAY.isoformat() and freshness.holds(ready)
@@ -153,7 +154,7 @@ def test_the_fence_survives_agents_that_escape_angle_brackets(box: Box, noted: M
     assert text.startswith("[memsearch-memory id=") and text.endswith("[/memsearch-memory]")
     assert text.count("memsearch-memory") == 4 and text.count("[/memsearch-memory]") == 1 and "<" not in text
     for repeated in (text, text.replace("[", "&lt;").replace("]", "&gt;"), text.replace("[", "<").replace("]", ">")):
-        assert context.without_injected(f"before {repeated} after").split() == ["before", "after"]
+        assert session_start.without_injected(f"before {repeated} after").split() == ["before", "after"]
 
 
 def at_start(box: Box) -> dict[str, str]:

@@ -10,10 +10,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from memsearch_engine import paths, quick_json
-from memsearch_engine.agents import registry
 from memsearch_engine.agents.installing import hook_argv
-from memsearch_engine.home import Home, user_home
+from memsearch_engine.core import agent_registry, paths, quick_json
+from memsearch_engine.core.home import Home, user_home
 
 from tests.conftest import Box
 
@@ -21,7 +20,7 @@ from tests.conftest import Box
 DEAR = {"typing", "contextlib", "collections", "functools", "enum", "re", "json", "pathlib", "hashlib", "socket"}
 
 
-@pytest.mark.parametrize("agent", registry.live())
+@pytest.mark.parametrize("agent", agent_registry.live())
 @pytest.mark.parametrize("event", ["Stop", "SessionStart", "UserPromptSubmit", "PreToolUse"])
 def test_a_hook_imports_no_dear_module(box: Box, agent, event):
     memory = str(box.project / ".memsearch" / "memory")

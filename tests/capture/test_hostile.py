@@ -6,13 +6,13 @@ import json
 import time
 
 import pytest
+from memsearch_engine.agents.transcripts.model import Session, Turn
 from memsearch_engine.capture import worker
 from memsearch_engine.capture.keep import Keeper, home_of
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.project_location import find
 from memsearch_engine.journal.write import Journal
-from memsearch_engine.place import find
 from memsearch_engine.secrets.scan import redact
-from memsearch_engine.transcripts.model import Session, Turn
 
 from tests.conftest import Box, until
 from tests.placing import place_samples

@@ -9,13 +9,13 @@ import time
 from pathlib import Path
 
 import pytest
-from memsearch_engine.agents import registry
+from memsearch_engine.agents.transcripts.evidence import MAX_OUTPUT, Archive, shortened
+from memsearch_engine.agents.transcripts.model import ToolCall, Turn
 from memsearch_engine.capture import backfill
 from memsearch_engine.capture.keep import Keeper
-from memsearch_engine.errors import Unreachable
-from memsearch_engine.home import AgentFolders, Home
-from memsearch_engine.transcripts.evidence import MAX_OUTPUT, Archive, shortened
-from memsearch_engine.transcripts.model import ToolCall, Turn
+from memsearch_engine.core import agent_registry
+from memsearch_engine.core.errors import Unreachable
+from memsearch_engine.core.home import AgentFolders, Home
 
 from tests.conftest import Box
 from tests.placing import place_samples
@@ -104,7 +104,7 @@ def test_what_a_model_would_cost_is_shown_before_and_needs_a_choice(old):
 def test_an_import_that_was_interrupted_goes_on(old, monkeypatch):
     from memsearch_engine.capture import backfill
     from memsearch_engine.capture.keep import Keeper
-    from memsearch_engine.home import AgentFolders
+    from memsearch_engine.core.home import AgentFolders
 
     monkeypatch.setenv("HOME", str(old.user))
     keeper = Keeper(old.home)
@@ -134,7 +134,7 @@ def test_agents_are_found_with_what_is_captured(old):
     rows = {row["agent"]: row for row in old.ok("agents", "--no-versions", "--json").json["agents"]}
     assert {agent: (row["sessions"], row["turns"], row["new"]) for agent, row in rows.items()} == {
         "claude-code": (9, 13, 12), "codex": (9, 10, 10), "opencode": (9, 12, 12), "openclaw": (8, 10, 10),
-        **dict.fromkeys((name for name in registry.names() if name not in ("claude-code", "codex", "opencode", "openclaw")), (0, 0, 0)),
+        **dict.fromkeys((name for name in agent_registry.names() if name not in ("claude-code", "codex", "opencode", "openclaw")), (0, 0, 0)),
     }  # fmt: skip
     old.ok("import", "codex", "--yes")
     rows = {row["agent"]: row for row in old.ok("agents", "--no-versions", "--json").json["agents"]}

@@ -11,13 +11,14 @@ from pathlib import Path
 
 import pytest
 from memsearch_engine import __version__
-from memsearch_engine.agents import installing, registry
+from memsearch_engine.agents import installing
 from memsearch_engine.capture.hook import _ACTING, _FINISHING
+from memsearch_engine.core import agent_registry
 
 from tests.conftest import Box
 
 PLUGINS = Path(__file__).parents[2] / "plugins"
-AGENTS = registry.live()
+AGENTS = agent_registry.live()
 SETTINGS = b"""{
 \t"permissions": {"allow": ["Bash(ls)"]},
 \t"hooks": {
@@ -498,7 +499,7 @@ def test_hooks_and_a_server_in_one_file_go_in_any_order(box, agent, first, last)
 def _hook_lines(box: Box, agent: str) -> list[list[str]]:
     """How the installed hooks of *agent* are started, by its own installer in the environment of *box*."""
     program = (
-        "import json; from memsearch_engine.agents import plugins; "
+        "import json; from memsearch_engine.capture import plugins; "
         f"print(json.dumps(plugins.installer({agent!r}).starts()))"
     )
     done = subprocess.run([installing.sys.executable, "-c", program], env=box.env, capture_output=True, check=True)

@@ -6,12 +6,12 @@ import json
 from pathlib import Path
 
 import pytest
+from memsearch_engine.agents.transcripts.evidence import Archive
+from memsearch_engine.agents.transcripts.model import ToolCall, Turn
 from memsearch_engine.capture import extract, replies
 from memsearch_engine.capture.backfill import Choice, plan, run
 from memsearch_engine.capture.keep import Keeper, local_time, noted_at
-from memsearch_engine.home import AgentFolders, Home
-from memsearch_engine.transcripts.evidence import Archive
-from memsearch_engine.transcripts.model import ToolCall, Turn
+from memsearch_engine.core.home import AgentFolders, Home
 
 ASKED = "I found an old script. Shall I remove deploy.sh?"
 

@@ -11,7 +11,7 @@ from memsearch_engine import Memory
 from memsearch_engine.capture import worker
 from memsearch_engine.capture.backfill import Choice, plan, run
 from memsearch_engine.capture.keep import Keeper
-from memsearch_engine.home import AgentFolders, Home
+from memsearch_engine.core.home import AgentFolders, Home
 
 from tests.transcripts.test_claude_turns import answer, user
 from tests.transcripts.test_rewound import uuid

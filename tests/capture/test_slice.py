@@ -10,13 +10,13 @@ import sys
 from pathlib import Path
 
 import pytest
+from memsearch_engine.agents.transcripts.model import ToolCall, Turn
 from memsearch_engine.capture import extract, worker
 from memsearch_engine.capture.worker import events
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.settings import Capture, Settings
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.secrets.scan import redact
-from memsearch_engine.settings import Capture, Settings
-from memsearch_engine.transcripts.model import ToolCall, Turn
 
 from tests.conftest import end_services, until
 
@@ -300,20 +300,19 @@ def test_the_hook_s_log_has_an_end(place):
 
 
 def test_of_what_sessions_could_be_told_only_what_one_was_told_is_kept(place, monkeypatch):
-    from memsearch_engine import receipts
-    from memsearch_engine.capture import context
-    from memsearch_engine.state import using
+    from memsearch_engine.core.state import using
+    from memsearch_engine.injection import injection_log, session_start
 
     memory = place.project / ".memsearch" / "memory"
     names = []
     for number in range(4):
         place.run("add", f"Fact number {number}")
-        assert context.prebuild(place.home, str(memory), 1500, longterm="", hint=False) or number == 0
+        assert session_start.prebuild(place.home, str(memory), 1500, longterm="", hint=False) or number == 0
         names.append(json.loads(place.home.context(str(memory)).read_bytes())["id"])
         if number == 1:
-            receipts.at_start(place.home, 1e10, "claude-code", "s", "SessionStart", "/p", names[1])
-        with using(place.home, receipts._SCHEMA) as db:
+            injection_log.at_start(place.home, 1e10, "claude-code", "s", "SessionStart", "/p", names[1])
+        with using(place.home, injection_log._SCHEMA) as db:
             db.execute("UPDATE injected_texts SET at = at - 7200")  # two hours later
-    with using(place.home, receipts._SCHEMA) as db:
+    with using(place.home, injection_log._SCHEMA) as db:
         kept = {name for (name,) in db.execute("SELECT id FROM injected_texts")}
     assert kept == {names[1], names[3]}  # what was told, and what may be in a moment

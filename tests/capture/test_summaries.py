@@ -7,18 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from memsearch_engine.agents.transcripts.model import Session, ToolCall, Turn
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture.keep import Keeper
-from memsearch_engine.errors import SettingsError
-from memsearch_engine.home import Home
+from memsearch_engine.core.errors import SettingsError
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.llm import spend
+from memsearch_engine.core.llm.providers import ModelError, complete
+from memsearch_engine.core.own_prompts import MARK
+from memsearch_engine.core.settings import Capture, Llm, Provider, Settings, Summarize, load, set_value
+from memsearch_engine.core.state import using
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.write import Journal, Target
-from memsearch_engine.llm import spend
-from memsearch_engine.llm.providers import ModelError, complete
-from memsearch_engine.ours import MARK
-from memsearch_engine.settings import Capture, Llm, Provider, Settings, Summarize, load, set_value
-from memsearch_engine.state import using
-from memsearch_engine.transcripts.model import Session, ToolCall, Turn
 
 from tests.mock_model import MockModel
 

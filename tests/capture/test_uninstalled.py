@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from memsearch_engine.agents import plugins, registry
-from memsearch_engine.capture import worker
+from memsearch_engine.capture import plugins, worker
 from memsearch_engine.capture.ledger import Ledger
+from memsearch_engine.core import agent_registry
 
 from tests.conftest import Box
 
@@ -21,7 +21,7 @@ def put(box: Box, agent: str, at: float) -> None:
 @pytest.fixture
 def ledger(box: Box, monkeypatch):
     monkeypatch.setenv("HOME", str(box.user))
-    for agent in registry.everyone():
+    for agent in agent_registry.everyone():
         for variable in (agent.home_variable, agent.sessions_variable):
             if variable:
                 monkeypatch.delenv(variable, raising=False)
@@ -31,7 +31,7 @@ def ledger(box: Box, monkeypatch):
     made.close()
 
 
-@pytest.mark.parametrize("agent", registry.live())
+@pytest.mark.parametrize("agent", agent_registry.live())
 def test_capture_ends_with_uninstall_and_begins_again_with_install(box, ledger, agent):
     ledger.capturing(agent, 1.0)
     put(box, agent, 2e9)

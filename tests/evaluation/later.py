@@ -4,7 +4,7 @@
 every prompt of the voices of ``tests/evaluation/recall``, searched and at a prompt, and every query of ``queries.jsonl`` in the demo's year,
 whose talks are of many matters. What counts is what the order does to the answer: a pair is right where the earlier talk was amended by the
 later one on what is asked, and wrong where the earlier one answers. ``talks/clinic.jsonl`` is held out: asked with the weights that are
-shipped. At the end the weight of ``recall/judge.py:beside``, on the prompts of both known sets and on those on which nothing bears.
+shipped. At the end the weight of ``injection/judge.py:beside``, on the prompts of both known sets and on those on which nothing bears.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from memsearch_engine.core.projects import Project
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.space import Space
-from memsearch_engine.projects import Project
-from memsearch_engine.recall import judge, prompt
+from memsearch_engine.injection import judge, prompt
 from memsearch_engine.search import hybrid, later
 from memsearch_engine.search.hits import Hit
 from memsearch_engine.search.query import Query

@@ -16,18 +16,18 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.projects import Project
+from memsearch_engine.core.settings import Embedding, Settings
 from memsearch_engine.index import analyze, models
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import load as load_embedder
 from memsearch_engine.index.space import Space
 from memsearch_engine.index.sync import scan
-from memsearch_engine.projects import Project
 from memsearch_engine.search import hybrid, lexical
 from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.query import parse
 from memsearch_engine.service.comparing import compare_all
-from memsearch_engine.settings import Embedding, Settings
 
 from memsearch_tui.demo import build, stories
 

@@ -26,15 +26,15 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.projects import Project
+from memsearch_engine.core.settings import Settings
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.space import Space
+from memsearch_engine.injection import prompt
 from memsearch_engine.journal.origin import Origin
-from memsearch_engine.projects import Project
-from memsearch_engine.recall import prompt
 from memsearch_engine.search import hybrid
 from memsearch_engine.search.query import Query
-from memsearch_engine.settings import Settings
 
 from tests.evaluation.recall import chats
 from tests.evaluation.recall.imported import world

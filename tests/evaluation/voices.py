@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from memsearch_engine.core.settings import Embedding, Milvus
 from memsearch_engine.index import models
 from memsearch_engine.index.embed import load as load_embedder
 from memsearch_engine.index.space import Space
 from memsearch_engine.search import hybrid
 from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.query import parse
-from memsearch_engine.settings import Embedding, Milvus
 
 from tests.evaluation.recall import chats
 from tests.evaluation.recall.imported import world

@@ -13,7 +13,7 @@ from pathlib import Path
 _PRELUDE = """
 import os, sys
 import memsearch_engine.secrets.scan as scan, zstandard, filelock
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
 scan.redact("warm up", Home.from_env())  # imports are no steps of the work
 _root, _last, _count = sys.argv[1], int(sys.argv[2]), 0
 def _step():

@@ -25,13 +25,13 @@ from typing import Any
 import msgspec
 import psutil
 import pytest
-from memsearch_engine.errors import MemsearchError
-from memsearch_engine.home import Home
+from memsearch_engine.core.errors import MemsearchError
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.migrations import Database
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.write import Journal, target_of
-from memsearch_engine.migrate import Database
 
 from tests.conftest import Box, until
 from tests.faults.killing import child, steps_of
@@ -74,7 +74,7 @@ class Desk:
 # -- killed -------------------------------------------------------------------------------------------------
 
 _CHANGE = """
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.write import Journal, target_of
 from memsearch_engine.journal.model import Anchor
@@ -191,11 +191,11 @@ def killed_service(root: Path, size: float) -> Tally:
 _FULL = """
 import resource, signal
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.write import Journal, target_of
 from memsearch_engine.journal.model import Anchor
-from memsearch_engine.errors import MemsearchError
+from memsearch_engine.core.errors import MemsearchError
 from pathlib import Path
 root = Path(_root)
 journal, memory = Journal(Home(root / "home")), root / "shop" / ".memsearch" / "memory"
@@ -243,11 +243,11 @@ def full_disk(root: Path, size: float) -> Tally:
 
 _BROKEN = """
 import errno
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.write import Journal, target_of
 from memsearch_engine.journal.model import Anchor
-from memsearch_engine.errors import MemsearchError
+from memsearch_engine.core.errors import MemsearchError
 from pathlib import Path
 root = Path(_root)
 at, count = int(os.environ["AT"]), 0

@@ -9,18 +9,18 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.capture import worker
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.write import Journal
-from memsearch_engine.transcripts.evidence import Archive
 
 from tests.faults.killing import child, steps_of
 from tests.placing import place_samples
 
 _WORK = """
 from memsearch_engine.capture import worker
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
 from memsearch_engine.journal.write import Journal
 begin()
 home = Home.from_env()

@@ -17,9 +17,9 @@ from tests.longterm.desk import Desk
 _WORK = """
 import json, dulwich.repo, dulwich.index
 from pathlib import Path
-from memsearch_engine.home import AgentFolders, Home
+from memsearch_engine.core.home import AgentFolders, Home
 from memsearch_engine.longterm import pipeline, review
-from memsearch_engine.settings import Llm, Longterm, Model, Provider, Settings
+from memsearch_engine.core.settings import Llm, Longterm, Model, Provider, Settings
 root = Path(_root)
 mine = Provider(base_url=os.environ["MODEL"] + "/v1", api_key="k", model="m")
 settings = Settings(

@@ -1440,7 +1440,7 @@ class AnthropicFake(Fake):
     """``POST /v1/messages`` of https://api.anthropic.com, as far as a summariser needs it.
 
     Source: github:anthropics/anthropic-sdk-python src/anthropic/types/message_create_params.py (fields, required
-    ones, temperature from 0 to 1, 100,000 messages), types/message.py and usage.py (response), types/shared/* (errors);
+    ones, temperature from 0 to 1, 100,000 messages), types/message.py and injection/usage.py (response), types/shared/* (errors);
     https://docs.anthropic.com/en/api/versioning and /en/api/errors (headers, statuses, ``request_id``):
 
     * the key goes into ``x-api-key``; ``anthropic-version`` is required;

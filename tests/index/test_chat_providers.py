@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from memsearch_engine.llm import providers
-from memsearch_engine.settings import Llm, Provider
+from memsearch_engine.core.llm import providers
+from memsearch_engine.core.settings import Llm, Provider
 
 from tests.index.provider_fakes import AnthropicFake, Fake, OpenAIChatFake, openai_error
 

@@ -6,11 +6,11 @@ import importlib.util
 
 import numpy as np
 import pytest
-from memsearch_engine.errors import Unreachable
-from memsearch_engine.home import Home
+from memsearch_engine.core.errors import Unreachable
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.settings import Embedding
 from memsearch_engine.index import e5, embed, models
 from memsearch_engine.index.analyze import is_english
-from memsearch_engine.settings import Embedding
 
 NAME = "multilingual-e5-small"
 

@@ -10,7 +10,8 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.settings import Milvus, Settings
 from memsearch_engine.index import hubness
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.hubness import Question, Sample, sampled
@@ -18,7 +19,6 @@ from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.space import Resident, Space
 from memsearch_engine.index.sync import scan
 from memsearch_engine.search import chains
-from memsearch_engine.settings import Milvus, Settings
 
 DIMENSION = 24
 SCALARS = "2026-01-01\x1fcodex\x1fs\x1fturn"

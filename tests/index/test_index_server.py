@@ -17,7 +17,7 @@ from typing import Any
 import grpc
 import numpy as np
 import pytest
-from memsearch_engine.errors import Unreachable
+from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.store import StoreRow, open_store
 from pymilvus import DataType, MilvusClient, MilvusException

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
 from memsearch_engine.index import analyze
 from memsearch_engine.index.hubness import Question
 from memsearch_engine.index.rows import Filter
@@ -289,7 +289,7 @@ def test_lite_survives_a_reopen_and_leaves_no_port(tmp_path):
 
 
 def test_a_server_that_is_not_there_is_named(tmp_path):
-    from memsearch_engine.errors import Unreachable
+    from memsearch_engine.core.errors import Unreachable
 
     with pytest.raises(Unreachable, match="127.0.0.1:9"):
         open_store(tmp_path, tmp_path / "s", "http://127.0.0.1:9")
@@ -317,10 +317,10 @@ class Letters:
 )
 def test_going_back_to_an_earlier_model_on_a_server(server, tmp_path, second):
     """On a server both models' spaces would share one collection; going back must not search the other's vectors."""
+    from memsearch_engine.core.settings import Milvus, Settings
     from memsearch_engine.index.catalog import Catalog
     from memsearch_engine.index.space import Space
     from memsearch_engine.index.sync import scan
-    from memsearch_engine.settings import Milvus, Settings
 
     notes = tmp_path / "notes"
     notes.mkdir()
@@ -342,10 +342,10 @@ def test_going_back_to_an_earlier_model_on_a_server(server, tmp_path, second):
 
 
 def test_a_server_s_hits_are_corrected_as_those_in_memory_are(server, tmp_path):
+    from memsearch_engine.core.settings import Milvus, Settings
     from memsearch_engine.index.catalog import Catalog
     from memsearch_engine.index.space import Space
     from memsearch_engine.index.sync import scan
-    from memsearch_engine.settings import Milvus, Settings
 
     notes = tmp_path / "notes"
     notes.mkdir()

@@ -7,10 +7,10 @@ import os
 import shutil
 
 import pytest
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.settings import Settings
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.sync import scan
-from memsearch_engine.settings import Settings
 
 from tests.conftest import until
 
@@ -262,19 +262,19 @@ def test_a_folder_that_fails_halfway_through_its_listing(catalog, notes, monkeyp
 
 
 def test_a_file_that_cannot_be_read_keeps_what_was_known(catalog, notes, monkeypatch):
-    from memsearch_engine import inside
+    from memsearch_engine.core import safe_files
 
     run(catalog, notes)
     bad = str(notes / "2026-01-01.md")
     (notes / "2026-01-01.md").write_text("### 10:00\n- newer text\n")
-    real = inside.open_in
+    real = safe_files.open_in
 
     def refuse(folder, name, *args, **kwargs):
         if name == "2026-01-01.md":
             raise PermissionError(13, "Permission denied", bad)
         return real(folder, name, *args, **kwargs)
 
-    monkeypatch.setattr(inside, "open_in", refuse)
+    monkeypatch.setattr(safe_files, "open_in", refuse)
     found = run(catalog, notes)
     assert found.failed == [(bad, "Permission denied")] and found.removed == 0
     assert catalog.counts("p")["entries"] == 3 and catalog.counts("p")["failed"] == 1

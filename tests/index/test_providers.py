@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from memsearch_engine.errors import Unreachable
-from memsearch_engine.home import Home
+from memsearch_engine.core.errors import Unreachable
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.settings import Embedding
 from memsearch_engine.index import embed
-from memsearch_engine.settings import Embedding
 
 from tests.index.provider_fakes import EMBEDDINGS, Failure, Fake, GeminiFake, JinaFake, MistralFake, OllamaFake
 

@@ -12,13 +12,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import grpc
 import pytest
-from memsearch_engine import network
-from memsearch_engine.errors import Unreachable
-from memsearch_engine.home import Home
+from memsearch_engine.core import network
+from memsearch_engine.core.errors import Unreachable
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.llm.providers import ModelError, complete
+from memsearch_engine.core.settings import Embedding, Llm, Provider
 from memsearch_engine.index import embed
 from memsearch_engine.index.server import Server
-from memsearch_engine.llm.providers import ModelError, complete
-from memsearch_engine.settings import Embedding, Llm, Provider
 from memsearch_engine.sync.clone import Away, Clone
 
 from tests.index.test_index_http import Service

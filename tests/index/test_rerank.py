@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from memsearch_engine.errors import Unreachable, UsageError
-from memsearch_engine.home import Home
+from memsearch_engine.core.errors import Unreachable, UsageError
+from memsearch_engine.core.home import Home
 from memsearch_engine.index.rerank import CrossEncoder
 
 from tests.conftest import Box, until

@@ -8,17 +8,17 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.projects import Project
+from memsearch_engine.core.settings import Milvus, Settings
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.hubness import Near, Question, Typical
 from memsearch_engine.index.rows import Filter, Row
 from memsearch_engine.index.space import Resident, Space
 from memsearch_engine.index.sync import scan
-from memsearch_engine.projects import Project
 from memsearch_engine.search.hits import Hit
 from memsearch_engine.search.hybrid import Meant, _rate, search
 from memsearch_engine.search.query import parse
-from memsearch_engine.settings import Milvus, Settings
 
 from tests.conftest import Box, until
 

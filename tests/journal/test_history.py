@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from memsearch_engine.errors import Unreachable
+from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.journal.history import Change, History
 
 _DAY_S = 86_400.0

@@ -6,8 +6,8 @@ import stat
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from memsearch_engine.errors import Conflict, NotFound, Unreachable, UsageError
-from memsearch_engine.home import Home
+from memsearch_engine.core.errors import Conflict, NotFound, Unreachable, UsageError
+from memsearch_engine.core.home import Home
 from memsearch_engine.journal import disk as disk_module
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.parse import parse

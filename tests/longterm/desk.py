@@ -10,11 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from memsearch_engine.home import AgentFolders, Home
+from memsearch_engine.core.home import AgentFolders, Home
+from memsearch_engine.core.project_registry import Registry
+from memsearch_engine.core.projects import locate
+from memsearch_engine.core.settings import Llm, Longterm, Model, Provider, Settings
 from memsearch_engine.longterm import pipeline
-from memsearch_engine.projects import locate
-from memsearch_engine.registry import Registry
-from memsearch_engine.settings import Llm, Longterm, Model, Provider, Settings
 
 from tests.mock_model import MockModel, Reply
 

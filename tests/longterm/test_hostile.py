@@ -9,18 +9,18 @@ import urllib.error
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
-from memsearch_engine.errors import Conflict, Unreachable
-from memsearch_engine.llm import spend
-from memsearch_engine.llm.providers import complete
-from memsearch_engine.llm.reply import ModelError, Reply
+from memsearch_engine.agents.transcripts.model import Turn
+from memsearch_engine.core.errors import Conflict, Unreachable
+from memsearch_engine.core.llm import spend
+from memsearch_engine.core.llm.providers import complete
+from memsearch_engine.core.llm.reply import ModelError, Reply
+from memsearch_engine.core.network import is_local
+from memsearch_engine.core.settings import Llm, Provider
 from memsearch_engine.longterm import consolidate, pipeline, recall, review, workspace
 from memsearch_engine.longterm.extract import transcript
 from memsearch_engine.longterm.facts import facts, remember
 from memsearch_engine.longterm.jobs import learning
 from memsearch_engine.longterm.store import SessionMemories, id_of
-from memsearch_engine.network import is_local
-from memsearch_engine.settings import Llm, Provider
-from memsearch_engine.transcripts.model import Turn
 
 
 def learned(desk, word="pnpm", bullet="(project) The shop uses pnpm, never npm", **how) -> str:
@@ -204,8 +204,8 @@ def test_bringing_back_is_all_or_nothing(desk):
     desk.home.longterm.joinpath("MEMORY.md").write_text("## Everywhere\n- mine\n")
     (memory,) = SessionMemories(desk.home).all()
     with desk.home.state_db.open():
+        from memsearch_engine.core.state import using
         from memsearch_engine.longterm.store import SCHEMA
-        from memsearch_engine.state import using
 
         with using(desk.home, SCHEMA) as db:
             db.execute("UPDATE longterm_memories SET raw_memory='- changed since' WHERE id=?", (memory.id,))

@@ -8,8 +8,8 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from memsearch_engine.errors import MemsearchError
-from memsearch_engine.home import Home
+from memsearch_engine.core.errors import MemsearchError
+from memsearch_engine.core.home import Home
 from memsearch_engine.longterm import jobs as lease
 from memsearch_engine.longterm.jobs import LEASE_S, RETRY_S, TRIES, Claim, Jobs, Refusal
 

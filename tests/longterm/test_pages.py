@@ -11,8 +11,8 @@ import sys
 
 import pytest
 from memsearch_engine import Anchor, Memory, Pages, SettingsError, UsageError
-from memsearch_engine.errors import Conflict, NotFound
-from memsearch_engine.llm import spend
+from memsearch_engine.core.errors import Conflict, NotFound
+from memsearch_engine.core.llm import spend
 from memsearch_engine.longterm import living
 from memsearch_engine.longterm.jobs import Jobs
 

@@ -6,16 +6,16 @@ from __future__ import annotations
 import time
 
 import pytest
+from memsearch_engine.agents.transcripts.model import Session, Turn
 from memsearch_engine.capture.clean import redacted
 from memsearch_engine.capture.keep import Keeper
-from memsearch_engine.errors import Conflict, SettingsError, Unreachable
-from memsearch_engine.home import Home
-from memsearch_engine.llm import spend
+from memsearch_engine.core.errors import Conflict, SettingsError, Unreachable
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.llm import spend
+from memsearch_engine.core.settings import Model
 from memsearch_engine.longterm import consolidate, extract, pipeline, recall, review, workspace
 from memsearch_engine.longterm.jobs import Claim, Jobs
 from memsearch_engine.longterm.store import DAY_S, SessionMemories, id_of, note_read
-from memsearch_engine.settings import Model
-from memsearch_engine.transcripts.model import Session, Turn
 
 SECRET = "ghp_" + "k3Vx9Qm2Zt7Rb1Lw8Np4Yc6Hd5Jf0Gs3Ea2U"
 

@@ -13,9 +13,9 @@ from memsearch_engine.longterm.store import SessionMemories
 _WORK = """
 import os, sys
 from pathlib import Path
-from memsearch_engine.home import AgentFolders, Home
+from memsearch_engine.core.home import AgentFolders, Home
 from memsearch_engine.longterm import pipeline
-from memsearch_engine.settings import Llm, Longterm, Model, Provider, Settings
+from memsearch_engine.core.settings import Llm, Longterm, Model, Provider, Settings
 import msgspec
 root = Path(sys.argv[1])
 mine = Provider(base_url=sys.argv[2] + "/v1", api_key="k", model="m")

@@ -7,13 +7,13 @@ import threading
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from memsearch_engine.errors import Conflict, NotFound, UsageError
-from memsearch_engine.home import Home
+from memsearch_engine.core.errors import Conflict, NotFound, UsageError
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.state import using
 from memsearch_engine.longterm import consolidate, recall, review, workspace
 from memsearch_engine.longterm.facts import facts, remember
 from memsearch_engine.longterm.review import Hunk, Proposal, apply, decide, hunks_between, pending, propose
 from memsearch_engine.longterm.store import SessionMemories
-from memsearch_engine.state import using
 
 OLD = "## Everywhere\n- Tabs [mem:aaaaaaaa]\n- Vim\n\n## Project shop (12345678)\n- Uses npm [mem:bbbbbbbb]\n  since 2024\n- Node 20\n"
 NEW = "## Everywhere\n- Tabs [mem:aaaaaaaa]\n- British English [mem:cccccccc]\n\n## Project shop (12345678)\n- Uses pnpm [mem:bbbbbbbb]\n- Node 20\n\n## Project lab (87654321)\n### Types\n- Strict\n"

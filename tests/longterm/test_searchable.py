@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 from memsearch_engine import Memory
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.project_registry import Registry
+from memsearch_engine.core.projects import locate
+from memsearch_engine.core.state import using
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm import living, searchable
 from memsearch_engine.longterm.store import SCHEMA, SessionMemories, SessionMemory
-from memsearch_engine.projects import locate
-from memsearch_engine.registry import Registry
 from memsearch_engine.service import keeping as service
 from memsearch_engine.service.engine import Engine
 from memsearch_engine.service.indexing import Call
-from memsearch_engine.state import using
 
 from tests.conftest import Box, until
 

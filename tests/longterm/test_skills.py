@@ -8,8 +8,8 @@ import re
 import pytest
 from memsearch_engine import Anchor, Memory, NotFound, SettingsError, Skills, UsageError
 from memsearch_engine.actions.index import Actions
+from memsearch_engine.agents.transcripts.model import ToolCall, Turn
 from memsearch_engine.longterm import skills
-from memsearch_engine.transcripts.model import ToolCall, Turn
 
 from memsearch_tui.review import cases, decide
 from tests.conftest import Box, until

@@ -9,10 +9,10 @@ from datetime import date, timedelta
 
 import pytest
 from memsearch_engine import Memory
+from memsearch_engine.core.projects import Project
+from memsearch_engine.core.settings import load
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm import searchable
-from memsearch_engine.projects import Project
-from memsearch_engine.settings import load
 
 from tests.conftest import Box
 

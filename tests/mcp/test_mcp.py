@@ -16,7 +16,7 @@ import pytest
 from mcp import Client, MCPError, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import ElicitResult, ListRootsResult, Root
-from memsearch_engine.llm.tokens import estimate
+from memsearch_engine.core.llm.tokens import estimate
 
 from tests.conftest import Box, until
 
@@ -439,7 +439,7 @@ def test_hostile_requests_end_nothing(full):
 
 
 def test_a_turn_that_asked_our_own_memory_brought_in_nothing_from_outside(box):
-    from memsearch_engine.transcripts.model import brings_outside
+    from memsearch_engine.agents.transcripts.model import brings_outside
 
     ours = ("mcp__memsearch__recall", "memsearch__open", "memsearch_recall", "mcp__memsearch__timeline")
     assert not any(brings_outside(name, "") for name in ours)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from memsearch_engine.amendments import NOTHING, Amendments, say
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
+from memsearch_engine.search.overrides import NOTHING, Amendments, say
 
 
 def test_what_another_process_says_is_seen_at_once_and_a_damaged_database_says_nothing(tmp_path):

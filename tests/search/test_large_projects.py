@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import pytest
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.projects import Project
+from memsearch_engine.core.settings import Settings
 from memsearch_engine.index import lite
 from memsearch_engine.index import space as spaces
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import load as load_embedder
 from memsearch_engine.index.lite import Lite
 from memsearch_engine.index.sync import scan
-from memsearch_engine.projects import Project
 from memsearch_engine.search import hybrid
 from memsearch_engine.search.query import parse
-from memsearch_engine.settings import Settings
 
 AGENTS = ("claude-code", "codex")
 TOPICS = (

@@ -6,15 +6,15 @@ from collections.abc import Callable, Iterator
 
 import msgspec
 import pytest
-from memsearch_engine import Memory, receipts
-from memsearch_engine.amendments import NOTHING, Said
+from memsearch_engine import Memory
+from memsearch_engine.core.settings import Settings
 from memsearch_engine.index.catalog import Link
+from memsearch_engine.injection import injection_log, judge, prompt
 from memsearch_engine.journal.origin import Origin
-from memsearch_engine.recall import judge, prompt
 from memsearch_engine.search import hybrid, later
 from memsearch_engine.search.hits import Answer, Hit
+from memsearch_engine.search.overrides import NOTHING, Said
 from memsearch_engine.search.query import Query
-from memsearch_engine.settings import Settings
 
 from memsearch_tui.mcp_server import answers
 from tests.conftest import Box
@@ -172,7 +172,7 @@ def test_where_a_note_of_a_later_talk_is_told_no_note_of_the_earlier_one_is_told
 def test_what_was_told_before_in_the_session_holds_over_what_is_told_now(fleet, monkeypatch):
     answer, before = prompted(fleet, SHIFT)
     newer = [hit for hit in answer if fleet.names[hit.row.session] == "shift-2"]
-    known = receipts.Session({hit.id for hit in newer}, 0, [])
+    known = injection_log.Session({hit.id for hit in newer}, 0, [])
     monkeypatch.setattr(prompt.receipts, "of_session", lambda *_: known)
     _, now = prompted(fleet, SHIFT)
     assert newer[0].id in before and not any(hit.id in now for hit in newer)

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.projects import Project
+from memsearch_engine.core.settings import Settings
 from memsearch_engine.index import space as spaces
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import load as load_embedder
 from memsearch_engine.index.sync import scan
-from memsearch_engine.projects import Project
 from memsearch_engine.search import hybrid
 from memsearch_engine.search.query import parse
 from memsearch_engine.search.rank import newest_first
-from memsearch_engine.settings import Settings
 
 NOTES = {
     "2026-01-05": ["Catalog cache: `CATALOG_TTL` decided as 300 seconds, marketing edits prices by hand"],

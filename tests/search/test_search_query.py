@@ -8,12 +8,12 @@ from datetime import date
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from memsearch_engine.core.projects import Project
+from memsearch_engine.core.settings import Settings
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.journal.files import list_files
-from memsearch_engine.projects import Project
 from memsearch_engine.search import lexical
 from memsearch_engine.search.query import FILTER_KEYS, Query, parse, parse_date
-from memsearch_engine.settings import Settings
 
 TODAY = date(2026, 3, 1)
 PIECE = st.one_of(

@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
 from memsearch_engine.secrets.scan import find, redact
 
 HERE = Path(__file__).parent
@@ -63,7 +63,7 @@ def main() -> None:
             )
         if "--speed" in sys.argv:
             entry = (
-                "User asked why staging was slow. Agent raised the Redis TTL to 900 s in settings.py; 41 tests pass.\n"
+                "User asked why staging was slow. Agent raised the Redis TTL to 900 s in core/settings.py; 41 tests pass.\n"
                 * 20
             )[:2000]
             start = time.perf_counter()

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
 from memsearch_engine.secrets import scan
 from memsearch_engine.secrets.linear import any_of
 from memsearch_engine.secrets.scan import find, redact

@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 from dulwich.repo import Repo
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
 from memsearch_engine.service import comparing, grounding, indexing, keeping, launch
 from memsearch_engine.service.activity import Activity
 from memsearch_engine.service.engine import Engine

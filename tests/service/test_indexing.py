@@ -6,11 +6,11 @@ import contextlib
 import threading
 
 import pytest
-from memsearch_engine.errors import Unreachable
-from memsearch_engine.home import Home
+from memsearch_engine.core.errors import Unreachable
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.project_registry import Registry
+from memsearch_engine.core.projects import locate
 from memsearch_engine.index.catalog import Catalog
-from memsearch_engine.projects import locate
-from memsearch_engine.registry import Registry
 from memsearch_engine.service import indexing
 from memsearch_engine.service.indexing import Call, Indexer, IndexJob
 

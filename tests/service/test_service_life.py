@@ -16,9 +16,9 @@ from pathlib import Path
 
 import psutil
 import pytest
-from memsearch_engine import local_socket
-from memsearch_engine.errors import MemsearchError
-from memsearch_engine.home import MAX_SOCKET_PATH, Home
+from memsearch_engine.core import local_socket
+from memsearch_engine.core.errors import MemsearchError
+from memsearch_engine.core.home import MAX_SOCKET_PATH, Home
 from memsearch_engine.service import indexing, launch, protocol
 from memsearch_engine.service.engine import Call, Engine
 

@@ -9,16 +9,16 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
-from memsearch_engine.errors import Unreachable
-from memsearch_engine.home import Home
+from memsearch_engine.core.errors import Unreachable
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.project_registry import Registry
+from memsearch_engine.core.settings import Embedding, Milvus, Settings
 from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.space import Space
 from memsearch_engine.index.store import StoreBusy
-from memsearch_engine.registry import Registry
 from memsearch_engine.service import indexing, spaces
 from memsearch_engine.service.indexing import Indexer
 from memsearch_engine.service.spaces import Spaces
-from memsearch_engine.settings import Embedding, Milvus, Settings
 
 from tests.conftest import until
 

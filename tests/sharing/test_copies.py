@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from memsearch_engine import NotFound, ShareChange, Trust, UsageError
 from memsearch_engine.journal.model import Anchor
-from memsearch_engine.sharing import copies
+from memsearch_engine.sync.sharing import copies
 
 from tests.sharing.conftest import Person, git
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 from memsearch_engine import Memory, ShareChange, Sharing, Trust, UsageError
-from memsearch_engine.capture.context import build, prebuild
+from memsearch_engine.injection.session_start import build, prebuild
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.origin import Origin
-from memsearch_engine.sharing import copies, packs
+from memsearch_engine.sync.sharing import copies, packs
 
 from tests.sharing.conftest import Person, git
 from tests.sharing.test_packs import forged

@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 from memsearch_engine import Memory, NotFound, ShareChange, Sharing, Trust, UsageError
-from memsearch_engine.sharing import packs
+from memsearch_engine.sync.sharing import packs
 
 _TOKEN = "ghp_" + "x8Kq2LmN4pRs6TvW9yZa1BcD3eFgH5jK7uQw"
 

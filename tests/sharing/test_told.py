@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import Box
+from tests.injection.corpus import case, furnish, prepared, told
 from tests.mcp.test_mcp import talk
-from tests.recall.corpus import case, furnish, prepared, told
 from tests.sharing.conftest import git
 
 RETURNS = case("data", "data-05")

@@ -7,13 +7,13 @@ import random
 import subprocess
 from pathlib import Path
 
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.projects import Project
+from memsearch_engine.core.settings import Sync
 from memsearch_engine.journal.files import list_files
 from memsearch_engine.journal.model import Anchor, Entry
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.write import Journal, target_of
-from memsearch_engine.projects import Project
-from memsearch_engine.settings import Sync
 from memsearch_engine.sync.run import SyncAnswer, sync
 from memsearch_engine.sync.state import Round
 

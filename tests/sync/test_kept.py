@@ -7,11 +7,11 @@ from pathlib import Path
 
 import msgspec
 import pytest
-from memsearch_engine.settings import Sync
+from memsearch_engine.agents.transcripts.evidence import Archive
+from memsearch_engine.agents.transcripts.model import ToolCall, Turn
+from memsearch_engine.core.settings import Sync
 from memsearch_engine.sync.kept import FOLDER, path_of
 from memsearch_engine.sync.seal import make_key
-from memsearch_engine.transcripts.evidence import Archive
-from memsearch_engine.transcripts.model import ToolCall, Turn
 
 from tests.sync.machines import Machine, bare, tree
 

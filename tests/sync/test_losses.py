@@ -6,10 +6,10 @@ import shutil
 from pathlib import Path
 
 import pytest
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.projects import Project
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.longterm.facts import facts, remember
-from memsearch_engine.projects import Project
 from memsearch_engine.sync.clone import Clone, Foreign, checked
 from memsearch_engine.sync.lines import merge_lines
 from memsearch_engine.sync.meeting import Refused, look, rewrite
@@ -61,7 +61,7 @@ def test_a_second_clone_begins_with_nothing_known(two: tuple[Machine, Machine], 
 
 
 def test_folders_of_one_path_on_two_machines_are_two_projects_until_their_owner_says_otherwise(tmp_path: Path):
-    from memsearch_engine.projects import identity_of
+    from memsearch_engine.core.projects import identity_of
     from memsearch_engine.sync.meeting import chosen
     from memsearch_engine.sync.state import opened
 
@@ -271,7 +271,7 @@ def test_a_repository_of_code_is_no_empty_one(tmp_path: Path, two: tuple[Machine
 
 
 def test_a_password_in_an_address_is_refused_and_a_relative_folder_is_one(tmp_path: Path, monkeypatch):
-    from memsearch_engine.errors import UsageError
+    from memsearch_engine.core.errors import UsageError
 
     with pytest.raises(UsageError, match="password") as refused:
         checked("https://me:hunter2@git.example.org/x.git")

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from memsearch_engine.agents.claude_code import reader as claude_code
-from memsearch_engine.errors import NotFound, UsageError
-from memsearch_engine.home import AgentFolders
-from memsearch_engine.transcripts.locate import find_session, open_anchor, open_file
+from memsearch_engine.agents.transcripts.locate import find_session, open_anchor, open_file
+from memsearch_engine.core.errors import NotFound, UsageError
+from memsearch_engine.core.home import AgentFolders
 
 SAMPLES = Path(__file__).parent.parent / "samples" / "claude-code"
 

@@ -7,9 +7,9 @@ import os
 
 import pytest
 from memsearch_engine.agents.claude_code import reader as claude_code
-from memsearch_engine.home import AgentFolders
-from memsearch_engine.transcripts.locate import all_sessions, find_session
-from memsearch_engine.transcripts.model import unknown_tag
+from memsearch_engine.agents.transcripts.locate import all_sessions, find_session
+from memsearch_engine.agents.transcripts.model import unknown_tag
+from memsearch_engine.core.home import AgentFolders
 
 PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0="}}
 

@@ -10,7 +10,7 @@ import pytest
 from memsearch_engine.agents.claude_code import reader as claude_code
 from memsearch_engine.agents.copilot import reader as copilot
 from memsearch_engine.agents.cursor import reader as cursor
-from memsearch_engine.transcripts.jsonl import DAMAGE, records
+from memsearch_engine.agents.transcripts.jsonl import DAMAGE, records
 
 ROWS = [
     json.dumps({"type": "user", "timestamp": f"2026-11-20T09:0{n}:00Z", "message": {"text": f"nr {n} \\ “ü”", "list": [{"type": "text", "n": n}]}})
@@ -145,7 +145,7 @@ def test_a_first_prompt_after_a_crash_is_a_turn_of_its_own(tmp_path):
 
 
 def test_damage_is_counted_once_however_often_a_file_grows(tmp_path, monkeypatch):
-    monkeypatch.setattr("memsearch_engine.transcripts.jsonl._WORTH_AN_INDEX", 0)
+    monkeypatch.setattr("memsearch_engine.agents.transcripts.jsonl._WORTH_AN_INDEX", 0)
     file = tmp_path / "s.jsonl"
     file.write_bytes(claude(1, "first") + b"\nrubbish\n")
     for number in range(2, 6):

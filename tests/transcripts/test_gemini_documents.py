@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 from memsearch_engine.agents.gemini import reader as gemini
-from memsearch_engine.home import AgentFolders
-from memsearch_engine.transcripts.locate import all_sessions
-from memsearch_engine.transcripts.readers import reader_of
+from memsearch_engine.agents.transcripts.locate import all_sessions
+from memsearch_engine.agents.transcripts.readers import reader_of
+from memsearch_engine.core.home import AgentFolders
 
 SESSION = "ef937a63-814d-43c0-88d3-f7a6722f33b2"
 NAME = "session-2025-12-05T11-14-ef937a63.json"

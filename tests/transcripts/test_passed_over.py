@@ -8,7 +8,7 @@ import json
 from memsearch_engine.capture import backfill
 from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.capture.ledger import Ledger
-from memsearch_engine.home import AgentFolders, Home
+from memsearch_engine.core.home import AgentFolders, Home
 
 
 def test_damage_and_unknown_kinds_are_counted_by_agent(tmp_path):

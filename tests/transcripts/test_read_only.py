@@ -18,10 +18,10 @@ from memsearch_engine.agents.aider import reader as aider
 from memsearch_engine.agents.crush import reader as crush
 from memsearch_engine.agents.cursor import reader as cursor
 from memsearch_engine.agents.goose import reader as goose
+from memsearch_engine.agents.transcripts.locate import all_sessions, find_session
 from memsearch_engine.agents.zed import reader as zed
-from memsearch_engine.home import AgentFolders
+from memsearch_engine.core.home import AgentFolders
 from memsearch_engine.journal.turns import UNIQUE
-from memsearch_engine.transcripts.locate import all_sessions, find_session
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 _ODD = (

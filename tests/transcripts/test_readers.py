@@ -15,7 +15,6 @@ import pytest
 import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from memsearch_engine.agents import registry
 from memsearch_engine.agents.claude_code import reader as claude_code
 from memsearch_engine.agents.cline import reader as cline
 from memsearch_engine.agents.codex import reader as codex
@@ -27,12 +26,13 @@ from memsearch_engine.agents.openclaw import reader as openclaw
 from memsearch_engine.agents.opencode import reader as opencode
 from memsearch_engine.agents.pi import reader as pi
 from memsearch_engine.agents.qwen import reader as qwen
+from memsearch_engine.agents.transcripts import jsonl, locate
+from memsearch_engine.agents.transcripts.model import Turn
 from memsearch_engine.agents.vibe import reader as vibe
 from memsearch_engine.capture.extract import is_trivial
-from memsearch_engine.errors import UsageError
-from memsearch_engine.home import AgentFolders
-from memsearch_engine.transcripts import jsonl, locate
-from memsearch_engine.transcripts.model import Turn
+from memsearch_engine.core import agent_registry
+from memsearch_engine.core.errors import UsageError
+from memsearch_engine.core.home import AgentFolders
 
 SAMPLES = Path(__file__).parent.parent / "samples"
 
@@ -418,8 +418,8 @@ def test_no_shape_of_row_is_fatal(tmp_path_factory, messages):
 @pytest.mark.slow
 def test_no_anchor_leads_out_of_the_agents_folders(tmp_path_factory, path, session, turn):
     base = tmp_path_factory.mktemp("a")
-    folders = AgentFolders({agent: [base / agent] for agent in registry.names()})
-    for agent in registry.names():
+    folders = AgentFolders({agent: [base / agent] for agent in agent_registry.names()})
+    for agent in agent_registry.names():
         (base / agent).mkdir()
         assert locate.find_session(agent, session, path, folders) is None
         assert locate.find_session(agent, session, f"{base}/{agent}/../../{path}", folders) is None
@@ -901,7 +901,7 @@ def test_a_time_that_is_none_ends_no_listing(tmp_path):
 
 
 def test_a_servers_tool_is_known_by_its_shape_and_ours_by_its_whole_name():
-    from memsearch_engine.transcripts.model import is_servers_tool
+    from memsearch_engine.agents.transcripts.model import is_servers_tool
 
     assert all(
         map(

@@ -8,11 +8,11 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from memsearch_engine.agents.transcripts import locate
+from memsearch_engine.agents.transcripts.model import Conversation, Turn
 from memsearch_engine.capture.keep import Keeper
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
 from memsearch_engine.journal.files import read_day
-from memsearch_engine.transcripts import locate
-from memsearch_engine.transcripts.model import Conversation, Turn
 
 HERE = Path(__file__).parent / "recorded"
 

@@ -7,7 +7,7 @@ import json
 import pytest
 from memsearch_engine.agents.claude_code import reader as claude_code
 from memsearch_engine.agents.codex import reader as codex
-from memsearch_engine.transcripts import jsonl
+from memsearch_engine.agents.transcripts import jsonl
 
 from tests.transcripts.test_claude_turns import answer, line, user
 

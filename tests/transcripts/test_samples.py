@@ -13,8 +13,8 @@ import time
 from pathlib import Path
 
 import pytest
-from memsearch_engine.transcripts import locate
-from memsearch_engine.transcripts.model import Turn
+from memsearch_engine.agents.transcripts import locate
+from memsearch_engine.agents.transcripts.model import Turn
 
 HERE = Path(__file__).parent
 SAMPLES = HERE.parent / "samples"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from memsearch_engine import Memory
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.service import launch

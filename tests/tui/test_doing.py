@@ -8,9 +8,9 @@ import threading
 import msgspec
 import pytest
 from memsearch_engine import Memory
-from memsearch_engine.amendments import Amendments
+from memsearch_engine.core.settings import load
 from memsearch_engine.journal.disk import locked
-from memsearch_engine.settings import load
+from memsearch_engine.search.overrides import Amendments
 from textual.widgets import Input, TextArea
 
 from memsearch_tui.aside import WorkingScreen

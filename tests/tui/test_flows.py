@@ -8,9 +8,9 @@ import contextlib
 import pytest
 from memsearch_engine import Memory
 from memsearch_engine.actions.index import Actions
+from memsearch_engine.agents.transcripts.model import ToolCall, Turn
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.write import Journal
-from memsearch_engine.transcripts.model import ToolCall, Turn
 from textual import events
 from textual.widgets import Input, TextArea
 from textual.worker import WorkerCancelled

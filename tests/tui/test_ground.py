@@ -11,7 +11,7 @@ from memsearch_tui.app import MemsearchApp
 from memsearch_tui.library import Library
 from memsearch_tui.review import cases
 from tests.conftest import Box
-from tests.ground.repos import Project
+from tests.staleness.repos import Project
 
 BODY = "".join(f"line {number} of a file that is long enough to be known again\n" for number in range(30))
 

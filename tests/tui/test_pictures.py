@@ -10,11 +10,11 @@ from datetime import datetime
 
 import pytest
 import textual
+from memsearch_engine.agents.agent_files import NativeMemory, NativeSection
 from memsearch_engine.capture.coverage import Share
+from memsearch_engine.core.llm.spend import Spent
+from memsearch_engine.injection.injection_log import Receipt, Told
 from memsearch_engine.journal.history import Change
-from memsearch_engine.llm.spend import Spent
-from memsearch_engine.native_memories import NativeMemory, NativeSection
-from memsearch_engine.receipts import Receipt, Told
 from textual.widgets import Input
 
 from memsearch_tui.app import MemsearchApp

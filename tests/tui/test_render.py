@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from memsearch_engine.transcripts.model import ToolCall, Turn
+from memsearch_engine.agents.transcripts.model import ToolCall, Turn
 
 from memsearch_tui.widgets.diff import diff_rows
 from memsearch_tui.widgets.lines import wrap

@@ -8,11 +8,11 @@ import threading
 
 import pytest
 from memsearch_engine import Memory, UsageError
+from memsearch_engine.core.settings import Settings
 from memsearch_engine.index.catalog import Catalog, Link
 from memsearch_engine.index.sync import scan
 from memsearch_engine.journal.write import Target
 from memsearch_engine.longterm.review import Hunk, Proposal, propose
-from memsearch_engine.settings import Settings
 from textual.widgets import Input
 
 from memsearch_tui.app import MemsearchApp

@@ -202,7 +202,7 @@ def test_the_demo_has_a_long_conversation_and_weeks_of_activity(tmp_path, monkey
     from datetime import date
 
     from memsearch_engine.capture.ledger import Ledger
-    from memsearch_engine.llm import spend
+    from memsearch_engine.core.llm import spend
 
     from memsearch_tui.demo.history import build
     from memsearch_tui.demo.home import fill

@@ -16,10 +16,10 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.actions import work
-from memsearch_engine.errors import Unreachable
-from memsearch_engine.home import Home, private
-from memsearch_engine.migrate import Database, transaction, write_ahead
-from memsearch_engine.transcripts.model import Turn
+from memsearch_engine.agents.transcripts.model import Turn
+from memsearch_engine.core.errors import Unreachable
+from memsearch_engine.core.home import Home, private
+from memsearch_engine.core.migrations import Database, transaction, write_ahead
 
 _LAYOUT = 1
 _SCHEMA = """

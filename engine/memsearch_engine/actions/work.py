@@ -8,8 +8,8 @@ import shlex
 
 import msgspec
 
+from memsearch_engine.agents.transcripts.model import SHELLS
 from memsearch_engine.journal.text import plain
-from memsearch_engine.transcripts.model import SHELLS
 
 MAX_COMMAND = 400  # characters
 MAX_LINE = 240
@@ -123,7 +123,7 @@ def files(tool: str, given: str) -> list[str]:
     """The paths that a call writes to, as it names them.
 
     Args:
-        given: the call's input: JSON, or the text of a patch or a command (``transcripts.model.input_text``).
+        given: the call's input: JSON, or the text of a patch or a command (``agents.transcripts.model.input_text``).
     """
     if tool.lower() in SHELLS:
         return _patched(given) if "apply_patch" in given else []

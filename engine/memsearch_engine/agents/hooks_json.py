@@ -12,7 +12,7 @@ from typing import Any
 from memsearch_engine.agents import commented
 from memsearch_engine.agents.installing import OURS, Installer, hook_argv, quoted
 from memsearch_engine.agents.patches import Patch, json_text, read
-from memsearch_engine.errors import UsageError
+from memsearch_engine.core.errors import UsageError
 
 
 class InSettings(Installer):

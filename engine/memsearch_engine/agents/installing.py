@@ -17,15 +17,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import memsearch_engine
-from memsearch_engine.agents import registry
 from memsearch_engine.agents.patches import Link, Patch, link, read
-from memsearch_engine.home import user_home
+from memsearch_engine.core import agent_registry
+from memsearch_engine.core.home import user_home
 
 BY_MARKETPLACE = "memsearch@memsearch-tui"
 SKILLS = ("memory-recall", "memory-config", "remember", "forget")
 #: A hook of ours in an agent's settings, and memsearch's own.
 OURS = re.compile(
-    rf"memsearch(?:\.exe|_engine/hook_entry\.py)?['\"]? hook (?:{'|'.join(map(re.escape, registry.names()))}) \w+$"
+    rf"memsearch(?:\.exe|_engine/hook_entry\.py)?['\"]? hook (?:{'|'.join(map(re.escape, agent_registry.names()))}) \w+$"
 )
 PEERS = re.compile(r"memsearch[^\s]*/(?:plugins/[\w-]+/)?hooks/[\w-]+\.sh|memsearch-(?:opencode|openclaw|claude)")
 

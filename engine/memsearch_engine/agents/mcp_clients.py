@@ -11,12 +11,12 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from memsearch_engine.agents import registry
 from memsearch_engine.agents.hooks_json import json_like, json_table, table_in
 from memsearch_engine.agents.installing import Client, command, plain_entry
 from memsearch_engine.agents.patches import Patch, apply, read, revert
-from memsearch_engine.errors import UsageError
-from memsearch_engine.home import Home
+from memsearch_engine.core import agent_registry
+from memsearch_engine.core.errors import UsageError
+from memsearch_engine.core.home import Home
 
 NAME = "memsearch"
 
@@ -29,7 +29,7 @@ _OTHERS = {
 
 def clients() -> dict[str, Client]:
     """All whose list of servers we know, by name."""
-    ours = {name: part.CLIENT for name in registry.names() if (part := registry.part(name, "mcp_entry"))}
+    ours = {name: part.CLIENT for name in agent_registry.names() if (part := agent_registry.part(name, "mcp_entry"))}
     return ours | _OTHERS
 
 

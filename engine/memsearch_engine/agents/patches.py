@@ -19,9 +19,10 @@ from pathlib import Path
 
 import msgspec
 
-from memsearch_engine import __version__, inside
-from memsearch_engine.errors import Conflict, Unreachable, UsageError
-from memsearch_engine.home import Home
+from memsearch_engine import __version__
+from memsearch_engine.core import safe_files
+from memsearch_engine.core.errors import Conflict, Unreachable, UsageError
+from memsearch_engine.core.home import Home
 
 _MAX_FILE = 16 * 1024 * 1024
 
@@ -223,7 +224,7 @@ def record(home: Home, agent: str) -> Record | None:
 def was_edited(kept: Kept) -> bool:
     """Whether a file is not as it was written any more, or is gone."""
     try:
-        return inside.read(kept.path, _MAX_FILE) != _decode(kept.after)
+        return safe_files.read(kept.path, _MAX_FILE) != _decode(kept.after)
     except OSError:
         return True
 

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import msgspec
 
-from memsearch_engine.home import Home
+from memsearch_engine.agents.transcripts.evidence import Archive
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.projects import Project
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.shared import list_notes
-from memsearch_engine.projects import Project
 from memsearch_engine.secrets.scan import find
-from memsearch_engine.transcripts.evidence import Archive
 
 
 class SecretPlace(msgspec.Struct, frozen=True):

@@ -11,14 +11,14 @@ import time
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from memsearch_engine.agents import registry
+from memsearch_engine.agents.transcripts.locate import all_sessions, find_session, open_session
+from memsearch_engine.agents.transcripts.model import Session
 from memsearch_engine.capture.ledger import known_folders
-from memsearch_engine.capture.suspicion import instructs
-from memsearch_engine.errors import MemsearchError
-from memsearch_engine.home import AgentFolders, Home
+from memsearch_engine.core import agent_registry
+from memsearch_engine.core.errors import MemsearchError
+from memsearch_engine.core.home import AgentFolders, Home
+from memsearch_engine.journal.instructions import instructs
 from memsearch_engine.journal.model import Waits
-from memsearch_engine.transcripts.locate import all_sessions, find_session, open_session
-from memsearch_engine.transcripts.model import Session
 
 #: Variables that agents of any make set for what they run (https://agents.md and the clients' own shells); of the last two only some values count.
 _ANY = ("AI_AGENT", "AGENT")
@@ -36,7 +36,7 @@ class Author(NamedTuple):
 
 def here(environment: Mapping[str, str] = os.environ) -> Author | None:
     """The agent that runs this process; None where a person does."""
-    for known in registry.everyone():
+    for known in agent_registry.everyone():
         if any(environment.get(mark, "") not in _NO for mark in known.shell_marks):
             return Author(known.name, environment.get(known.session_variable, "") if known.session_variable else "")
     for mark in _ANY:
@@ -49,7 +49,7 @@ def here(environment: Mapping[str, str] = os.environ) -> Author | None:
 def named(client: str, environment: Mapping[str, str] = os.environ) -> Author:
     """The agent that calls itself so, as a client of a protocol does."""
     words = client.casefold().strip()
-    for known in registry.everyone():
+    for known in agent_registry.everyone():
         if words in (known.name, known.title.casefold(), known.program, *known.also_called):
             return Author(known.name, environment.get(known.session_variable, "") if known.session_variable else "")
     at_work = here(environment) if environment else None
@@ -68,7 +68,7 @@ def _took_outside(home: Home, author: Author, root: str) -> bool:
     folders = AgentFolders.from_env(seen=known_folders(home))
     where = find_session(author.agent, author.session, "", folders) if author.session else None
     found: list[Session] = [where] if where else []
-    if not found and author.agent in registry.PACKAGES:
+    if not found and author.agent in agent_registry.PACKAGES:
         since = time.time() - _RECENT_S
         recent = [one for one in all_sessions(author.agent, folders) if one.modified >= since]
         found = sorted(recent, key=lambda one: one.modified)[-_LOOKED_AT:]

@@ -10,20 +10,20 @@ from collections.abc import Callable
 
 import msgspec
 
-from memsearch_engine.agents import registry
+from memsearch_engine.agents.transcripts.evidence import shortened
+from memsearch_engine.agents.transcripts.locate import all_sessions, open_session
+from memsearch_engine.agents.transcripts.model import Conversation, Session, Turn
 from memsearch_engine.capture.extract import is_trivial
 from memsearch_engine.capture.keep import Keeper, home_of, local_time, noted_at
 from memsearch_engine.capture.ledger import SeenSession, SeenTurn
 from memsearch_engine.capture.replies import in_context
-from memsearch_engine.errors import MemsearchError
-from memsearch_engine.home import AgentFolders, Home
+from memsearch_engine.core import agent_registry
+from memsearch_engine.core.errors import MemsearchError
+from memsearch_engine.core.home import AgentFolders, Home
+from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.projects import locate
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.turns import names_of
-from memsearch_engine.llm.tokens import estimate
-from memsearch_engine.projects import locate
-from memsearch_engine.transcripts.evidence import shortened
-from memsearch_engine.transcripts.locate import all_sessions, open_session
-from memsearch_engine.transcripts.model import Conversation, Session, Turn
 
 _MAX_TOKENS = 6000  # of one turn that a summariser would be given
 
@@ -257,7 +257,7 @@ def tokens_of(turn: Turn) -> int:
 
 def agents_here(folders: AgentFolders) -> list[str]:
     """Agents that have sessions on this machine."""
-    return [agent for agent in registry.names() if folders.here(agent)]
+    return [agent for agent in agent_registry.names() if folders.here(agent)]
 
 
 def _is_known(keeper: Keeper, memory: str, turn: Turn, planned: set[str]) -> bool:

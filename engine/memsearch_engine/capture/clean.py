@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import msgspec
 
-from memsearch_engine.capture.context import without_injected
-from memsearch_engine.home import Home
+from memsearch_engine.agents.transcripts.evidence import shortened
+from memsearch_engine.agents.transcripts.model import Turn
+from memsearch_engine.core.home import Home
+from memsearch_engine.injection.session_start import without_injected
+from memsearch_engine.injection.usage import without_citations
 from memsearch_engine.secrets.scan import redact
-from memsearch_engine.transcripts.evidence import shortened
-from memsearch_engine.transcripts.model import Turn
-from memsearch_engine.usage import without_citations
 
 
 def redacted(turn: Turn, home: Home) -> Turn:

@@ -9,16 +9,16 @@ import time
 
 import msgspec
 
-from memsearch_engine.agents import registry
+from memsearch_engine.agents.transcripts.locate import all_sessions, open_session
+from memsearch_engine.agents.transcripts.model import Conversation
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.capture.ledger import SeenSession
 from memsearch_engine.capture.replies import in_context
 from memsearch_engine.capture.worker import outcomes
-from memsearch_engine.errors import MemsearchError
-from memsearch_engine.home import AgentFolders
-from memsearch_engine.transcripts.locate import all_sessions, open_session
-from memsearch_engine.transcripts.model import Conversation
+from memsearch_engine.core import agent_registry
+from memsearch_engine.core.errors import MemsearchError
+from memsearch_engine.core.home import AgentFolders
 
 #: A turn is finished for sure when its session has been quiet for so long, whatever its last line says.
 _QUIET_S = 120.0
@@ -67,7 +67,7 @@ def reconcile(
     since = keeper.ledger.captured_since()
     written: list[str] = []
     for agent in agents or tuple(since):
-        if agent not in since or agent not in registry.names() or summaries.is_off(keeper.settings, agent):
+        if agent not in since or agent not in agent_registry.names() or summaries.is_off(keeper.settings, agent):
             continue
         seen = keeper.ledger.sessions()
         for where in all_sessions(agent, folders):

@@ -13,9 +13,9 @@ import select
 import sys
 import time
 
-from memsearch_engine import __version__, paths
-from memsearch_engine import quick_json as json
-from memsearch_engine.agents import registry
+from memsearch_engine import __version__
+from memsearch_engine.core import agent_registry, paths
+from memsearch_engine.core import quick_json as json
 
 TYPE_CHECKING = False  # the name is what type checkers know; `typing` costs a hook 2 ms
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ def main(agent: str, event: str) -> int:
     output: dict[str, Any] = {}
     detached = False
     try:
-        if not os.environ.get("MEMSEARCH_DISABLE") and agent in registry.PACKAGES:
+        if not os.environ.get("MEMSEARCH_DISABLE") and agent in agent_registry.PACKAGES:
             chunks: list[bytes] = []
             payload = _payload(start + _DEADLINE_S, chunks)
             if payload is None and event in _FINISHING and not _ended(chunks):
@@ -98,7 +98,7 @@ def main(agent: str, event: str) -> int:
 
 def _is_quiet(agent: str, event: str) -> bool:
     """Whether an agent shows an empty answer to a person, and does without one."""
-    return event in _SHOWN and agent in registry.PACKAGES and registry.agent(agent).is_quiet
+    return event in _SHOWN and agent in agent_registry.PACKAGES and agent_registry.agent(agent).is_quiet
 
 
 def _ended(chunks: list[bytes]) -> bool:
@@ -123,7 +123,7 @@ def _detach(*, quiet: bool) -> bool:
 
 
 def _take(agent: str, event: str, payload: dict[str, Any], start: float) -> dict[str, Any]:
-    home, known = paths.home_root(), registry.agent(agent)
+    home, known = paths.home_root(), agent_registry.agent(agent)
     if known.transcript and not payload.get("transcript_path"):
         payload = {**payload, "transcript_path": _transcript(known, payload)}
     output = _answered(home, agent, event, payload, start)
@@ -138,7 +138,7 @@ def _take(agent: str, event: str, payload: dict[str, Any], start: float) -> dict
     return {**output, "additionalContext": said["additionalContext"]} if said else output
 
 
-def _transcript(known: registry.Agent, payload: dict[str, Any]) -> str:
+def _transcript(known: agent_registry.Agent, payload: dict[str, Any]) -> str:
     """Where a session's file lies; '' where that can't be said."""
     session = payload.get("session_id")
     if not isinstance(session, str) or os.path.basename(session) != session or session in ("", ".", ".."):
@@ -182,13 +182,13 @@ def _at_start(
 ) -> list[str]:
     """What a session is told that begins, or goes on. *context*: what is ready for it, {} where it was told that."""
     texts = context.get("texts")
-    text = texts.get(str(registry.context_lines(agent))) if isinstance(texts, dict) else None
+    text = texts.get(str(agent_registry.context_lines(agent))) if isinstance(texts, dict) else None
     if isinstance(text, str) and (own := (_table(context.get("own")) or {}).get(str(payload.get("session_id")))):
         text = _without(text, own)
     _put(home, agent, "SessionStart", payload, start, context=context.get("id") if text else "")
     _start_service(home)
     told = [text] if isinstance(text, str) and text else []
-    known = registry.agent(agent)
+    known = agent_registry.agent(agent)
     # where nothing that is said at a start is kept, a session that was compacted lacks it again whenever it goes on
     is_compacted = payload.get("source") == "compact" or (
         payload.get("source") == "resume"
@@ -212,7 +212,7 @@ def _before_agent(home: str, agent: str, payload: dict[str, Any], start: float) 
         was_told if isinstance(was_told, bool) else _was_told(agent, {**payload, "source": "resume"})
     ):
         if not isinstance(is_compacted, bool):
-            is_compacted = _is_in(payload.get("transcript_path"), registry.agent(agent).compacted)
+            is_compacted = _is_in(payload.get("transcript_path"), agent_registry.agent(agent).compacted)
         source = "compact" if is_compacted else "startup"
         current = _current(home, agent, payload, place, start)
         texts = _at_start(home, agent, {**payload, "source": source}, place, current, start)
@@ -327,7 +327,7 @@ def _ask(
     """The service's answer, {} where it comes after *end* (monotonic); None where no service listens."""
     import _socket
 
-    from memsearch_engine.local_socket import same_user
+    from memsearch_engine.core.local_socket import same_user
 
     params |= {"agent": agent, "session": str(payload.get("session_id") or "")[:_MAX], "place": place}
     peer = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
@@ -379,7 +379,7 @@ def _was_told(agent: str, payload: dict[str, Any]) -> bool:
     source = payload.get("source")
     if source != "resume":
         return source == "fork"
-    known, end = registry.agent(agent), time.monotonic() + _LOOK_S
+    known, end = agent_registry.agent(agent), time.monotonic() + _LOOK_S
     try:
         with _mapped(payload.get("transcript_path")) as data:
             oldest = max(0, len(data) - _LOOKED_THROUGH)
@@ -425,7 +425,7 @@ def _table(value: object) -> dict[str, Any] | None:
 
 def _place(home: str, payload: dict[str, Any]) -> dict[str, Any]:
     """Where the session's project lies, as the service is told it."""
-    from memsearch_engine.place import find
+    from memsearch_engine.core.project_location import find
 
     cwd = payload.get("cwd")
     found = find(cwd if isinstance(cwd, str) and cwd else os.getcwd(), home)
@@ -443,7 +443,7 @@ def _ready(home: str, place: dict[str, Any]) -> dict[str, Any]:
 
 def _current(home: str, agent: str, payload: dict[str, Any], place: dict[str, Any], start: float) -> dict[str, Any]:
     """The prepared context where it is up to date, else what the service makes of it at once, else one that says nothing."""
-    from memsearch_engine import freshness
+    from memsearch_engine.core import freshness
 
     ready = _ready(home, place)
     if not ready or freshness.holds(ready):
@@ -456,7 +456,7 @@ def _current(home: str, agent: str, payload: dict[str, Any], place: dict[str, An
 def _problem(home: str, ready: dict[str, Any]) -> str:
     """What keeps memory from working as its owner has set it, in one line; '' for nothing. The settings are read only where they have changed
     since the context was prepared."""
-    from memsearch_engine import freshness
+    from memsearch_engine.core import freshness
 
     config = os.path.join(home, "config.toml")
     if freshness.stamp(config) == (_table(ready.get("stamps")) or {}).get(config, []):
@@ -490,7 +490,7 @@ def _is_day(row: str) -> bool:
 def _put(home: str, agent: str, event: str, payload: dict[str, Any], start: float, **more: object) -> None:
     inbox = os.path.join(home, "inbox")
     os.makedirs(inbox, mode=0o700, exist_ok=True)
-    now, known = time.time(), registry.agent(agent)
+    now, known = time.time(), agent_registry.agent(agent)
     moved = _moved(known, payload)
     record: dict[str, object] = {key: value[:_MAX] for key in _KEEP if isinstance(value := payload.get(key), str)}
     record.update(
@@ -519,11 +519,11 @@ def _named_folder(variable: str) -> str:
     return os.path.abspath(os.path.expanduser(named)) if named else ""
 
 
-def _usual_home(known: registry.Agent) -> str:
+def _usual_home(known: agent_registry.Agent) -> str:
     return paths.spelled(os.path.join(paths.user_home(), known.home))
 
 
-def _moved(known: registry.Agent, payload: dict[str, Any]) -> str:
+def _moved(known: agent_registry.Agent, payload: dict[str, Any]) -> str:
     """Where an agent's home was moved, '' where it was not. One that may be told any folder for its sessions says which by their file."""
     moved = _named_folder(known.sessions_variable) or _named_folder(known.home_variable)
     file = payload.get("transcript_path")
@@ -537,7 +537,7 @@ def _start_service(home: str) -> None:
     """Start the service where none runs: its lock is free. Detached, nothing of ours stays open in it."""
     if os.environ.get("MEMSEARCH_NO_SERVICE") or not paths.is_free(paths.service_lock(home)):
         return
-    marks = (*_SESSION_MARKS, *(mark for agent in registry.everyone() for mark in agent.session_marks))
+    marks = (*_SESSION_MARKS, *(mark for agent in agent_registry.everyone() for mark in agent.session_marks))
     environment = {name: value for name, value in os.environ.items() if not name.startswith(marks)}
     if sys.flags.ignore_environment:  # nor does what we start take modules from the variables of an agent's user
         environment = {name: value for name, value in environment.items() if not name.startswith("PYTHON")}

@@ -11,25 +11,25 @@ from datetime import MAXYEAR, MINYEAR, datetime, timedelta
 
 import msgspec
 
-from memsearch_engine import receipts, usage
 from memsearch_engine.actions.index import Actions
-from memsearch_engine.agents import registry
+from memsearch_engine.agents.transcripts.evidence import Archive
+from memsearch_engine.agents.transcripts.model import Session, Turn
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture.clean import redacted
 from memsearch_engine.capture.extract import extract, is_trivial
 from memsearch_engine.capture.ledger import Ledger, Outcome, SeenTurn
-from memsearch_engine.capture.suspicion import orders
-from memsearch_engine.errors import Unreachable
-from memsearch_engine.home import Home
-from memsearch_engine.ids import digest
+from memsearch_engine.core import agent_registry
+from memsearch_engine.core.errors import Unreachable
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.ids import digest
+from memsearch_engine.core.projects import locate
+from memsearch_engine.core.repository import current_branch
+from memsearch_engine.core.settings import Settings
+from memsearch_engine.injection import injection_log, usage
+from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.model import Anchor, Waits, branch_said
 from memsearch_engine.journal.parse import turn_id
 from memsearch_engine.journal.write import Journal, Skipped
-from memsearch_engine.projects import locate
-from memsearch_engine.repository import current_branch
-from memsearch_engine.settings import Settings
-from memsearch_engine.transcripts.evidence import Archive
-from memsearch_engine.transcripts.model import Session, Turn
 
 _JUST_S = 600.0
 _ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._:-]{0,199}")
@@ -77,7 +77,7 @@ class Keeper:
             usage.note(
                 self.home, ids, "cited", agent=turn.agent, session=turn.session, turn=turn.turn, at=when.timestamp()
             )
-            receipts.cited(self.home, turn.agent, turn.session, ids)
+            injection_log.cited(self.home, turn.agent, turn.session, ids)
         if turn.is_ours:
             return self._note(turn, when, cwd, Kept("ours"))
         memory = memory or home_of(cwd, self.home)
@@ -161,7 +161,7 @@ def _branch(turn: Turn, cwd: str) -> str:
 def noted_at(turn: Turn) -> list[str]:
     """The minutes in which memsearch's stop script may have noted a turn: it wrote down the clock when the turn ended."""
     ended = local_time(turn.ended) or local_time(turn.started)
-    if ended is None or not registry.agent(turn.agent).noted_by_minute:
+    if ended is None or not agent_registry.agent(turn.agent).noted_by_minute:
         return []
     return [(ended + timedelta(minutes=n)).strftime("%Y-%m-%d %H:%M") for n in range(-1, 3)]
 

@@ -14,10 +14,10 @@ from typing import Literal
 
 import msgspec
 
-from memsearch_engine.agents import registry
-from memsearch_engine.home import Home
-from memsearch_engine.migrate import Database, transaction
-from memsearch_engine.state import complaining, connect
+from memsearch_engine.core import agent_registry
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.migrations import Database, transaction
+from memsearch_engine.core.state import complaining, connect
 
 #: captured: in the journal. trivial: nothing to remember. ours: memsearch asked a model. deleted: the owner deleted it. homeless: its folder is gone.
 #: new: seen in a transcript and not taken. failed: taking it raised, ``reason`` says what.
@@ -224,7 +224,7 @@ def known_folders(home: Home, *roots: str) -> dict[str, list[str]]:
     """The agents' homes that hooks have named, newest first, and known projects for those that keep their sessions there; only *roots*, which
     are projects, too, where that can't be read."""
     projects = [*roots, *(root for (root,) in _looked_up(home, "SELECT root FROM project_paths ORDER BY root"))]
-    found = {agent.name: list(projects) for agent in registry.everyone() if agent.in_projects}
+    found = {agent.name: list(projects) for agent in agent_registry.everyone() if agent.in_projects}
     for agent, folder in _looked_up(home, "SELECT agent, folder FROM agent_folders ORDER BY seen DESC"):
         found.setdefault(agent, []).append(folder)
     return found

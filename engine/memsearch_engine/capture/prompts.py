@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from memsearch_engine.agents.transcripts.locate import anchored
+from memsearch_engine.agents.transcripts.model import TurnName
 from memsearch_engine.capture.clean import redacted
 from memsearch_engine.capture.ledger import known_folders
-from memsearch_engine.errors import MemsearchError
-from memsearch_engine.home import AgentFolders, Home
-from memsearch_engine.transcripts.locate import anchored
-from memsearch_engine.transcripts.model import TurnName
+from memsearch_engine.core.errors import MemsearchError
+from memsearch_engine.core.home import AgentFolders, Home
 
 
 def live(home: Home, paths: Mapping[TurnName, str], stop: Callable[[], bool]) -> dict[TurnName, str]:

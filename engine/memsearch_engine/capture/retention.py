@@ -5,29 +5,22 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from pathlib import Path
-from typing import Protocol, cast
+from typing import cast
 
 import msgspec
 
-from memsearch_engine.agents import registry
+from memsearch_engine.agents.retention import Retention
+from memsearch_engine.agents.transcripts.evidence import Archive
+from memsearch_engine.agents.transcripts.locate import find_session, open_session
 from memsearch_engine.capture.clean import redacted
-from memsearch_engine.errors import MemsearchError
-from memsearch_engine.home import AgentFolders, Home
+from memsearch_engine.core import agent_registry
+from memsearch_engine.core.errors import MemsearchError
+from memsearch_engine.core.home import AgentFolders, Home
+from memsearch_engine.core.projects import Project
 from memsearch_engine.journal.files import list_days, read_day
 from memsearch_engine.journal.model import Anchor
-from memsearch_engine.projects import Project
-from memsearch_engine.transcripts.evidence import Archive
-from memsearch_engine.transcripts.locate import find_session, open_session
 
 _SOON_DAYS = 7
-
-
-class Retention(Protocol):
-    """The module ``retention`` of the package of an agent that deletes its sessions."""
-
-    def days_kept(self, sessions: Path) -> int:
-        """After how many days it deletes what lies in that folder; 0: never."""
 
 
 class Expiring(msgspec.Struct):
@@ -114,6 +107,6 @@ def archive_all(
 
 def _days_kept(agent: str, folders: AgentFolders) -> int:
     """How long an agent keeps its transcripts; 0 for ever."""
-    deletes = cast("Retention | None", registry.part(agent, "retention"))
+    deletes = cast("Retention | None", agent_registry.part(agent, "retention"))
     places = folders.here(agent)
     return min((deletes.days_kept(place) for place in places), default=0) if deletes else 0

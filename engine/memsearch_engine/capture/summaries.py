@@ -15,21 +15,21 @@ from pathlib import Path
 
 import msgspec
 
+from memsearch_engine.agents.transcripts.locate import open_anchor
+from memsearch_engine.agents.transcripts.model import Turn
 from memsearch_engine.capture.clean import redacted
-from memsearch_engine.errors import Conflict, MemsearchError, NotFound, SettingsError, Unreachable, UsageError
-from memsearch_engine.home import AgentFolders, Home
+from memsearch_engine.core.errors import Conflict, MemsearchError, NotFound, SettingsError, Unreachable, UsageError
+from memsearch_engine.core.home import AgentFolders, Home
+from memsearch_engine.core.llm import native, spend
+from memsearch_engine.core.llm.providers import ModelError, complete
+from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.migrations import transaction
+from memsearch_engine.core.settings import Settings, Summarize
+from memsearch_engine.core.state import using
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.text import escape_block, plain
 from memsearch_engine.journal.write import Journal, Target
-from memsearch_engine.llm import native, spend
-from memsearch_engine.llm.providers import ModelError, complete
-from memsearch_engine.llm.tokens import estimate
-from memsearch_engine.migrate import transaction
 from memsearch_engine.secrets.scan import redact
-from memsearch_engine.settings import Settings, Summarize
-from memsearch_engine.state import using
-from memsearch_engine.transcripts.locate import open_anchor
-from memsearch_engine.transcripts.model import Turn
 
 PURPOSE = "summary"
 _SCHEMA = """
@@ -205,7 +205,7 @@ def bullets_of(home: Home, settings: Settings, agent: str, text: str, name: str 
         name: what the prompt calls the agent, where it asks for that.
 
     Raises:
-        UsageError: no model under ``llm.providers`` is set for this agent.
+        UsageError: no model under ``core.llm.providers`` is set for this agent.
         ModelError, SettingsError: it gave no good answer, or the day's tokens are used up.
     """
     who = chosen(settings, agent)
@@ -215,7 +215,7 @@ def bullets_of(home: Home, settings: Settings, agent: str, text: str, name: str 
             or "none is set up yet: memsearch config set llm.providers.NAME.model MODEL"
         )
         raise UsageError(
-            f"plugins.{agent}.summarize.provider is {who.provider or 'not set'}: here a model of `llm.providers` is asked",
+            f"plugins.{agent}.summarize.provider is {who.provider or 'not set'}: here a model of `core.llm.providers` is asked",
             f"memsearch config set plugins.{agent}.summarize.provider NAME ({named})",
         )
     system = prompt(home).replace("{{AGENT_NAME}}", name or agent)
@@ -249,8 +249,8 @@ def _unmark(journal: Journal, job: SummaryJob) -> None:
 
 def _turn(home: Home, job: SummaryJob) -> Turn:
     """The turn's words: the kept copy, which is clean already, else the agent's own."""
+    from memsearch_engine.agents.transcripts.evidence import Archive
     from memsearch_engine.capture.ledger import known_folders
-    from memsearch_engine.transcripts.evidence import Archive
 
     kept = Archive(home).get(job.agent, job.session, job.turn)
     if kept is not None:

@@ -16,19 +16,19 @@ from pathlib import Path
 
 import msgspec
 
-from memsearch_engine import inside, receipts
-from memsearch_engine.agents import registry
+from memsearch_engine.agents.transcripts.locate import find_session, open_session
+from memsearch_engine.agents.transcripts.model import Conversation
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture.keep import Keeper, home_of
 from memsearch_engine.capture.ledger import known_folders
 from memsearch_engine.capture.replies import in_context
-from memsearch_engine.errors import MemsearchError
-from memsearch_engine.home import AgentFolders, Home, lock
+from memsearch_engine.core import agent_registry, safe_files
+from memsearch_engine.core.errors import MemsearchError
+from memsearch_engine.core.home import AgentFolders, Home, lock
+from memsearch_engine.core.project_location import has_notes
+from memsearch_engine.core.settings import Settings
+from memsearch_engine.injection import injection_log
 from memsearch_engine.journal.write import Journal
-from memsearch_engine.place import has_notes
-from memsearch_engine.settings import Settings
-from memsearch_engine.transcripts.locate import find_session, open_session
-from memsearch_engine.transcripts.model import Conversation
 
 log = logging.getLogger("memsearch.service")
 MAX_EVENT = 1024 * 1024
@@ -76,7 +76,7 @@ def events(home: Home, newest: int = 0) -> Iterator[Event]:
     for name in names[-newest:]:
         path = home.inbox / name
         try:
-            record = json.loads(inside.read(path, MAX_EVENT))
+            record = json.loads(safe_files.read(path, MAX_EVENT))
             yield _checked(
                 Event(
                     str(path),
@@ -108,9 +108,9 @@ def note_starts(home: Home, agent: str, session: str) -> None:
 
 def _note_start(home: Home, event: Event) -> None:
     if event.source in ("compact", "clear"):
-        receipts.compacted(home, event.at, event.agent, event.session, event.cwd)
+        injection_log.compacted(home, event.at, event.agent, event.session, event.cwd)
     if event.context:
-        receipts.at_start(home, event.at, event.agent, event.session, event.event, event.cwd, event.context)
+        injection_log.at_start(home, event.at, event.agent, event.session, event.event, event.cwd, event.context)
 
 
 def _checked(event: Event) -> Event:
@@ -237,7 +237,7 @@ def _named(memsearch_dir: str) -> str:
 
 def _has_plugin(agent: str, keeper: Keeper, since: float) -> bool:
     """Whether an agent that was uninstalled has ours by a marketplace of its own now; then it is captured from *since* on."""
-    part = registry.part(agent, "installer")
+    part = agent_registry.part(agent, "installer")
     try:
         found = part is not None and bool(part.Installer().plugin())
     except MemsearchError:
@@ -249,7 +249,7 @@ def _has_plugin(agent: str, keeper: Keeper, since: float) -> bool:
 
 def _take(event: Event, keeper: Keeper, outcome: Outcome) -> tuple[bool, str]:
     age = time.time() - event.at
-    if event.agent not in registry.names():
+    if event.agent not in agent_registry.names():
         return True, ""
     if event.agent_home:  # the service has another environment than the agent
         keeper.ledger.remember_folder(event.agent, event.agent_home)

@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from memsearch_engine.ground.finding import Checked, Reference, Standing
+from memsearch_engine.core.migrations import Database, transaction, write_ahead
 from memsearch_engine.index.rows import APART, LONGTERM_KINDS, CatalogBroken, Row, Title, decode_marks, decoder
 from memsearch_engine.journal.files import DayFile, original_of
 from memsearch_engine.journal.model import Entry
-from memsearch_engine.migrate import Database, transaction, write_ahead
+from memsearch_engine.staleness.finding import Checked, Reference, Standing
 
 if TYPE_CHECKING:
     from memsearch_engine.index.chunk import Chunk

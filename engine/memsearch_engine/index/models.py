@@ -13,11 +13,11 @@ from pathlib import Path
 
 import msgspec
 
-from memsearch_engine import network
-from memsearch_engine.errors import Unreachable, UsageError
-from memsearch_engine.home import Home
+from memsearch_engine.core import network
+from memsearch_engine.core.errors import Unreachable, UsageError
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.settings import Embedding, Settings
 from memsearch_engine.index import e5
-from memsearch_engine.settings import Embedding, Settings
 
 DEFAULT = "all-minilm-l6-v2"
 #: What is asked beside the default one, where it is here: it knows what that one doesn't.

@@ -11,8 +11,8 @@ import os
 
 import numpy as np
 
-from memsearch_engine.errors import Unreachable
-from memsearch_engine.home import Home
+from memsearch_engine.core.errors import Unreachable
+from memsearch_engine.core.home import Home
 from memsearch_engine.index import models
 
 _MAX_TOKENS = 512

@@ -7,9 +7,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from memsearch_engine.errors import Unreachable
+from memsearch_engine.core.errors import Unreachable
+from memsearch_engine.core.project_location import author_of
 from memsearch_engine.journal.model import Anchor
-from memsearch_engine.place import author_of
 
 T = TypeVar("T")
 
@@ -59,7 +59,7 @@ decode_marks = decoder(dict[str, str])
 class Row(msgspec.Struct):
     """A chunk with all that is known of its entry. ``id`` is the catalog's own and changes with every rebuild; ``asked`` is what its user
     had asked, where that is searched with it. ``stale`` (``gone``, ``partly``, ``moved``; '' for none of it), ``stale_why`` and ``unmerged`` (a
-    branch) are what was found of it in the repository (``ground.finding.Standing``)."""
+    branch) are what was found of it in the repository (``staleness.finding.Standing``)."""
 
     id: int
     chunk_id: str

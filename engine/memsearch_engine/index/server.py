@@ -12,8 +12,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from memsearch_engine import network
-from memsearch_engine.home import Home
+from memsearch_engine.core import network
+from memsearch_engine.core.home import Home
 from memsearch_engine.index.milvus import CONNECT_S, WRITE_S, Milvus, pymilvus
 from memsearch_engine.index.rows import Filter
 from memsearch_engine.secrets.fingerprint import named

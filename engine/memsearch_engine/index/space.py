@@ -19,15 +19,15 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from memsearch_engine.home import Home, private
+from memsearch_engine.core.home import Home, private
+from memsearch_engine.core.migrations import Database, transaction, write_ahead
+from memsearch_engine.core.settings import Embedding, Milvus
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import Embedder, ordinary
 from memsearch_engine.index.hubness import DIGITS, SAMPLE, Near, Question, Sample, Typical, best, rounded, sampled
 from memsearch_engine.index.rows import APART, Filter, comparable
 from memsearch_engine.index.store import Nowhere, Store, StoreBusy, StoreRow, open_store
-from memsearch_engine.migrate import Database, transaction, write_ahead
-from memsearch_engine.settings import Embedding, Milvus
 
 _LAYOUT = 1
 _TERMS = 2  # how words are spelled in the store (``analyze.terms``): with others it is filled again from the vectors

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
-from memsearch_engine.errors import Unreachable
+from memsearch_engine.core.errors import Unreachable
 from memsearch_engine.index.rows import Filter
 
 if TYPE_CHECKING:

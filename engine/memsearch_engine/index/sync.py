@@ -14,8 +14,10 @@ from typing import Any
 
 import msgspec
 
-from memsearch_engine import inside
-from memsearch_engine.ids import digest
+from memsearch_engine.agents.transcripts.model import TurnName
+from memsearch_engine.core import safe_files
+from memsearch_engine.core.ids import digest
+from memsearch_engine.core.settings import Settings
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import asked_before, chunks_of, text_of
 from memsearch_engine.index.rows import LONGTERM_KINDS
@@ -23,8 +25,6 @@ from memsearch_engine.journal.files import DayFile, Listing, list_files
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.shared import list_shared
-from memsearch_engine.settings import Settings
-from memsearch_engine.transcripts.model import TurnName
 
 _IGNORE_FILES = (".gitignore", ".ignore", ".memsearchignore")
 Progress = Callable[[int, int], None]
@@ -127,8 +127,8 @@ def _refresh(
             return False
     else:
         content_hash, state = (known[1], known[2]) if known else ("", "")
-    with inside.folder_of(file.path) as (folder, name):
-        fd = inside.open_in(folder, name)
+    with safe_files.folder_of(file.path) as (folder, name):
+        fd = safe_files.open_in(folder, name)
     with open(fd, "rb") as opened:
         info = os.fstat(fd)
         data = opened.read()
@@ -219,7 +219,11 @@ def _ignore_specs(folder: str, names: tuple[str, ...]) -> list[Any]:
         if os.path.basename(name) != name:
             continue
         try:
-            lines = inside.read(os.path.join(folder, name), inside.MAX_SETTINGS).decode("utf-8", "replace").splitlines()
+            lines = (
+                safe_files.read(os.path.join(folder, name), safe_files.MAX_SETTINGS)
+                .decode("utf-8", "replace")
+                .splitlines()
+            )
         except OSError:
             continue
         found.append(pathspec.GitIgnoreSpec.from_lines(lines))

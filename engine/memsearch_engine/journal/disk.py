@@ -13,10 +13,10 @@ import secrets
 import stat
 from collections.abc import Iterator
 
-from memsearch_engine import inside
-from memsearch_engine.errors import Conflict, Unreachable
-from memsearch_engine.home import Home
-from memsearch_engine.ids import digest
+from memsearch_engine.core import safe_files
+from memsearch_engine.core.errors import Conflict, Unreachable
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.ids import digest
 
 LOCK_TIMEOUT_S = 20.0
 _ATTEMPTS = 20
@@ -45,7 +45,7 @@ def locked(home: Home, path: str) -> Iterator[None]:
 def real_file(path: str) -> str:
     """*path* with links resolved. A link that leaves its project is refused: a cloned repository may plant one."""
     try:
-        return inside.real(path)
+        return safe_files.real(path)
     except OSError as error:
         raise Unreachable(
             f"{path} is {error.strerror}",
@@ -59,9 +59,9 @@ def append(path: str, block: bytes, *, first: bytes = b"") -> int:
     Returns the offset at which the block begins. The caller holds the lock.
     """
     try:
-        with inside.folder_of(path, create=True) as (folder, name):
+        with safe_files.folder_of(path, create=True) as (folder, name):
             for _ in range(_ATTEMPTS):
-                fd = inside.open_in(folder, name, os.O_RDWR | os.O_APPEND | os.O_CREAT)
+                fd = safe_files.open_in(folder, name, os.O_RDWR | os.O_APPEND | os.O_CREAT)
                 try:
                     offset = _append(fd, block, first)
                     if _is_at(folder, name, fd) or _has(folder, name, block):
@@ -99,11 +99,11 @@ def _is_at(folder: int, name: str, fd: int) -> bool:
 def _has(folder: int, name: str, block: bytes) -> bool:
     """Whether the file that took the place of the one we wrote to was made with our block in it."""
     try:
-        fd = inside.open_in(folder, name)
+        fd = safe_files.open_in(folder, name)
     except FileNotFoundError:
         return False
     try:
-        return block.strip() in inside.read_all(fd)
+        return block.strip() in safe_files.read_all(fd)
     finally:
         os.close(fd)
 
@@ -116,8 +116,8 @@ def replace(path: str, read: bytes, data: bytes) -> None:
         Unreachable: it could not be written; the old file stands.
     """
     try:
-        with inside.folder_of(path) as (folder, name), _scratch(path, folder) as scratch:
-            old = inside.open_in(folder, name)
+        with safe_files.folder_of(path) as (folder, name), _scratch(path, folder) as scratch:
+            old = safe_files.open_in(folder, name)
             try:
                 _replace(path, folder, name, scratch, old, read, data)
                 grown = os.fstat(old).st_size
@@ -133,14 +133,14 @@ def _replace(path: str, folder: int, name: str, scratch: int, old: int, read: by
     _sweep(folder, name)
     _sweep(scratch, name)
     temporary = f".{name}.{secrets.token_hex(6)}.tmp"
-    fd = inside.open_in(scratch, temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+    fd = safe_files.open_in(scratch, temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL)
     try:
         with open(fd, "wb") as out:
             out.write(data)
             out.flush()
             os.fchmod(out.fileno(), stat.S_IMODE(os.fstat(old).st_mode))
             os.fsync(out.fileno())
-        if inside.read_all(old) != read or not _is_at(folder, name, old):
+        if safe_files.read_all(old) != read or not _is_at(folder, name, old):
             raise Conflict(f"{path} changed while it was being edited")
         os.replace(temporary, name, src_dir_fd=scratch, dst_dir_fd=folder)
     except BaseException:
@@ -155,12 +155,12 @@ def _replace(path: str, folder: int, name: str, scratch: int, old: int, read: by
 def _scratch(path: str, folder: int) -> Iterator[int]:
     """Where temporary files go: a folder in ``.memsearch`` that git ignores whatever the project's own rules are, so that what a
     kill leaves there is never committed; beside the file where there is no ``.memsearch``."""
-    base = os.path.join(inside.base_of(path), inside.MARKER)
+    base = os.path.join(safe_files.base_of(path), safe_files.MARKER)
     if not path.startswith(base + os.sep):
         yield folder
         return
     try:
-        scratch = inside.open_folder(os.path.join(base, _SCRATCH), create=True)
+        scratch = safe_files.open_folder(os.path.join(base, _SCRATCH), create=True)
     except OSError:  # a link, or a place where only the notes may be written
         yield folder
         return
@@ -169,7 +169,7 @@ def _scratch(path: str, folder: int) -> Iterator[int]:
             yield folder
             return
         with contextlib.suppress(FileExistsError):
-            fd = inside.open_in(scratch, ".gitignore", os.O_WRONLY | os.O_CREAT | os.O_EXCL)
+            fd = safe_files.open_in(scratch, ".gitignore", os.O_WRONLY | os.O_CREAT | os.O_EXCL)
             with open(fd, "wb") as out:
                 out.write(b"*\n")
         yield scratch

@@ -19,7 +19,7 @@ from pathlib import Path
 
 import msgspec
 
-from memsearch_engine import inside
+from memsearch_engine.core import safe_files
 from memsearch_engine.journal.model import Document
 from memsearch_engine.journal.parse import parse, parse_end
 
@@ -103,9 +103,9 @@ def list_files(root: str | os.PathLike[str]) -> Listing:
     listing = Listing([], [])
     root = os.path.abspath(root)
     try:
-        inside.real(root)
+        safe_files.real(root)
         if os.path.isdir(root):
-            os.close(inside.open_folder(root))
+            os.close(safe_files.open_folder(root))
     except OSError as error:
         return Listing([], [(root, error.strerror or str(error))], complete=False)
     if os.path.isfile(root):
@@ -136,7 +136,7 @@ def list_files(root: str | os.PathLike[str]) -> Listing:
                     folders.append(item.path)
                 elif item.name.lower().endswith(MARKDOWN):
                     if item.is_symlink():
-                        inside.real(item.path)
+                        safe_files.real(item.path)
                     _add(listing, item.path)
             except OSError as error:
                 listing.problems.append((item.path, error.strerror or str(error)))
@@ -153,8 +153,8 @@ def _add(listing: Listing, path: str) -> None:
     except OSError as error:
         listing.problems.append((path, error.strerror or str(error)))
         return
-    if stat.S_ISREG(info.st_mode) and info.st_size > inside.MAX_NOTES:
-        listing.problems.append((path, f"larger than {inside.MAX_NOTES >> 20} MB"))
+    if stat.S_ISREG(info.st_mode) and info.st_size > safe_files.MAX_NOTES:
+        listing.problems.append((path, f"larger than {safe_files.MAX_NOTES >> 20} MB"))
     elif stat.S_ISREG(info.st_mode):
         listing.files.append(DayFile(path, day_of(path), info.st_mtime_ns, info.st_size))
     else:
@@ -173,12 +173,12 @@ def dated(listing: Listing) -> Iterator[DayFile]:
 
 def read_day(path: str | os.PathLike[str]) -> Document:
     """Read and parse one file. Raises OSError."""
-    return parse(inside.read(path), Path(path).stem)
+    return parse(safe_files.read(path), Path(path).stem)
 
 
 def read_end(path: str | os.PathLike[str]) -> Document:
     """Read and parse the newest part of one file: all of it, unless it is a very long day. Raises OSError."""
-    return parse_end(inside.read(path), Path(path).stem)
+    return parse_end(safe_files.read(path), Path(path).stem)
 
 
 def count_entries(files: Iterable[DayFile]) -> int:
@@ -186,6 +186,6 @@ def count_entries(files: Iterable[DayFile]) -> int:
     total = 0
     for file in files:
         with contextlib.suppress(OSError):
-            data = inside.read(file.path)
+            data = safe_files.read(file.path)
             total += data.count(b"\n### ") + data.startswith(b"### ")
     return total

@@ -17,9 +17,9 @@ from typing import Any
 
 import msgspec
 
-from memsearch_engine.errors import Unreachable
-from memsearch_engine.home import private
-from memsearch_engine.migrate import Database, bring_up, tables_of, transaction, write_ahead
+from memsearch_engine.core.errors import Unreachable
+from memsearch_engine.core.home import private
+from memsearch_engine.core.migrations import Database, bring_up, tables_of, transaction, write_ahead
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS changes (

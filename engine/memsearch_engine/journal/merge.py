@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterable, Set
 
 import msgspec
 
-from memsearch_engine.errors import MemsearchError
-from memsearch_engine.ids import digest
+from memsearch_engine.core.errors import MemsearchError
+from memsearch_engine.core.ids import digest
 from memsearch_engine.journal import render
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, Anchor, Document, Entry
 from memsearch_engine.journal.parse import parse, sections

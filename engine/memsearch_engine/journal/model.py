@@ -10,7 +10,7 @@ from enum import StrEnum
 
 import msgspec
 
-from memsearch_engine.agents import registry
+from memsearch_engine.core import agent_registry
 
 
 class Waits(StrEnum):
@@ -151,7 +151,7 @@ class Document(msgspec.Struct):
 
 def agent_of(kind: str, path: str) -> str:
     """Whose an anchor is that does not say it."""
-    return registry.owner(kind, path)
+    return agent_registry.owner(kind, path)
 
 
 def path_said(value: str) -> str:

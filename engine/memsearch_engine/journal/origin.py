@@ -21,17 +21,17 @@ from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
-from memsearch_engine import freshness
-from memsearch_engine.home import Home
-from memsearch_engine.ids import digest
+from memsearch_engine.core import freshness
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.ids import digest
+from memsearch_engine.core.migrations import transaction
+from memsearch_engine.core.project_location import author_of
+from memsearch_engine.core.state import complaining, connect
 from memsearch_engine.journal import shared
 from memsearch_engine.journal.files import day_of, list_files, read_day
 from memsearch_engine.journal.history import History
 from memsearch_engine.journal.model import RELEASED, Entry
 from memsearch_engine.journal.parse import parse
-from memsearch_engine.migrate import transaction
-from memsearch_engine.place import author_of
-from memsearch_engine.state import complaining, connect
 
 #: How a note came to be: what capture wrote may be brought up to date as its turn grows.
 CAPTURED = "captured"

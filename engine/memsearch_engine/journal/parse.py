@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import re
 
-from memsearch_engine.ids import digest
+from memsearch_engine.core.ids import digest
 from memsearch_engine.journal.model import Anchor, Document, Entry, agent_of, path_said
 
 _BOM = b"\xef\xbb\xbf"

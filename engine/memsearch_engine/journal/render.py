@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from memsearch_engine.errors import UsageError
+from memsearch_engine.core.errors import UsageError
 from memsearch_engine.journal.model import Document, Entry, clean_comment
 from memsearch_engine.journal.parse import FLAG_MARKS, heading_count, parse, parse_mark, turn_id
 from memsearch_engine.journal.text import CleanText, balance_fences

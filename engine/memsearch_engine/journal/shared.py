@@ -13,11 +13,11 @@ from datetime import date
 from functools import lru_cache
 from pathlib import Path
 
-from memsearch_engine.ids import digest
+from memsearch_engine.core.ids import digest
+from memsearch_engine.core.project_location import SHARED_FOLDER, author_of, find, shared_beside
+from memsearch_engine.core.repository import at_commit, head_of
 from memsearch_engine.journal.files import DayFile, Listing, dated, list_files
 from memsearch_engine.journal.parse import parse
-from memsearch_engine.place import SHARED_FOLDER, author_of, find, shared_beside
-from memsearch_engine.repository import at_commit, head_of
 
 #: Marks of a shared note.
 COPY_OF, SHARED, REVIEW = "copy-of", "shared", "review"

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 
 import msgspec
 
-from memsearch_engine import inside
-from memsearch_engine.ids import digest
+from memsearch_engine.core import safe_files
+from memsearch_engine.core.ids import digest
 from memsearch_engine.journal.files import list_files
 from memsearch_engine.journal.model import Anchor
 from memsearch_engine.journal.parse import parse_anchor, turn_id
@@ -70,7 +70,7 @@ class KnownTurns:
             if known and (known.mtime_ns, known.size) == (file.mtime_ns, file.size):
                 continue
             try:
-                data = inside.read(file.path)
+                data = safe_files.read(file.path)
             except OSError:
                 continue
             end = known.size if known else 0  # what was appended to is read on; what was changed is read anew

@@ -10,17 +10,17 @@ import logging
 import os
 import uuid
 
-from memsearch_engine import inside
-from memsearch_engine.errors import Conflict, NotFound, Unreachable
-from memsearch_engine.home import Home
-from memsearch_engine.ids import digest
+from memsearch_engine.core import safe_files
+from memsearch_engine.core.errors import Conflict, NotFound, Unreachable
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.ids import digest
+from memsearch_engine.core.project_location import author_of
 from memsearch_engine.journal import disk, render
 from memsearch_engine.journal.files import day_of, list_files, read_day
 from memsearch_engine.journal.history import SYNC, Change, History
 from memsearch_engine.journal.model import Document, Entry
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.parse import parse
-from memsearch_engine.place import author_of
 
 log = logging.getLogger("memsearch.journal")
 
@@ -298,7 +298,7 @@ def write_file(path: str, data: bytes, new: bytes) -> None:
 
 def read_day_file(path: str) -> bytes:
     try:
-        return inside.read(path)
+        return safe_files.read(path)
     except FileNotFoundError:
         return b""
     except OSError as error:

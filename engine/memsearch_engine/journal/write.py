@@ -16,8 +16,8 @@ from enum import StrEnum
 
 import msgspec
 
-from memsearch_engine.errors import Conflict, NotFound, Unreachable, UsageError
-from memsearch_engine.home import Home
+from memsearch_engine.core.errors import Conflict, NotFound, Unreachable, UsageError
+from memsearch_engine.core.home import Home
 from memsearch_engine.journal import disk, render
 from memsearch_engine.journal.files import day_of, read_day
 from memsearch_engine.journal.history import SYNC

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from memsearch_engine.errors import SettingsError
-from memsearch_engine.home import Home
-from memsearch_engine.llm import native, spend, tools
-from memsearch_engine.llm.providers import complete
-from memsearch_engine.llm.reply import ModelError, Reply
-from memsearch_engine.llm.tokens import estimate
+from memsearch_engine.core.errors import SettingsError
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.llm import native, spend, tools
+from memsearch_engine.core.llm.providers import complete
+from memsearch_engine.core.llm.reply import ModelError, Reply
+from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.settings import Settings, Task
 from memsearch_engine.longterm import reading
 from memsearch_engine.longterm.reading import Material
-from memsearch_engine.settings import Settings, Task
 
 T = TypeVar("T")
 PURPOSE = "documents"

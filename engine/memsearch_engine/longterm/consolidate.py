@@ -18,29 +18,29 @@ from pathlib import Path
 
 import msgspec
 
-from memsearch_engine.amendments import said
-from memsearch_engine.capture.suspicion import orders
-from memsearch_engine.errors import MemsearchError, SettingsError, Unreachable
-from memsearch_engine.home import Home
+from memsearch_engine.core.errors import MemsearchError, SettingsError, Unreachable
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.llm import native, spend, tools
+from memsearch_engine.core.llm.reply import ModelError, Reply
+from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.project_registry import Registry
+from memsearch_engine.core.projects import Project
+from memsearch_engine.core.settings import Settings
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.rows import Row
+from memsearch_engine.injection.notes import Files, heeded
+from memsearch_engine.injection.usage import cited
 from memsearch_engine.journal.disk import locked
+from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.origin import Origin
-from memsearch_engine.llm import native, spend, tools
-from memsearch_engine.llm.reply import ModelError, Reply
-from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.longterm import review, workspace
 from memsearch_engine.longterm.extract import PURPOSE, prompt
 from memsearch_engine.longterm.facts import facts
 from memsearch_engine.longterm.jobs import NOTHING_TO_DO, Claim, Jobs, Refusal
 from memsearch_engine.longterm.store import SCHEMA, SessionMemories, SessionMemory
-from memsearch_engine.projects import Project
-from memsearch_engine.recall.notes import Files, heeded
-from memsearch_engine.registry import Registry
 from memsearch_engine.search import linked
-from memsearch_engine.settings import Settings
-from memsearch_engine.usage import cited
+from memsearch_engine.search.overrides import said
 
 COOLDOWN_S = 6 * 3600.0
 _INLINE_TOKENS = 20_000  # of a diff that is shown at once

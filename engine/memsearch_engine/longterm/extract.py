@@ -18,25 +18,25 @@ from pathlib import Path
 
 import msgspec
 
-from memsearch_engine.agents import registry
+from memsearch_engine.agents.transcripts.locate import all_sessions, open_session
+from memsearch_engine.agents.transcripts.model import Conversation, Session, Turn
 from memsearch_engine.capture.clean import redacted
 from memsearch_engine.capture.extract import is_trivial
 from memsearch_engine.capture.keep import home_of
-from memsearch_engine.errors import MemsearchError, SettingsError
-from memsearch_engine.home import AgentFolders, Home
+from memsearch_engine.core import agent_registry
+from memsearch_engine.core.errors import MemsearchError, SettingsError
+from memsearch_engine.core.home import AgentFolders, Home
+from memsearch_engine.core.llm import spend
+from memsearch_engine.core.llm.providers import ModelError, complete
+from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.project_registry import Registry
+from memsearch_engine.core.projects import locate
+from memsearch_engine.core.settings import Settings
+from memsearch_engine.injection.usage import without_citations
 from memsearch_engine.journal.text import plain
-from memsearch_engine.llm import spend
-from memsearch_engine.llm.providers import ModelError, complete
-from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.longterm.jobs import Claim, Jobs, Refusal
 from memsearch_engine.longterm.store import DAY_S, SCHEMA, SessionMemories, SessionMemory, id_of, slug_of
-from memsearch_engine.projects import locate
-from memsearch_engine.registry import Registry
 from memsearch_engine.secrets.scan import redact
-from memsearch_engine.settings import Settings
-from memsearch_engine.transcripts.locate import all_sessions, open_session
-from memsearch_engine.transcripts.model import Conversation, Session, Turn
-from memsearch_engine.usage import without_citations
 
 PURPOSE = "longterm"
 OUTSIDE = "took in content from outside"
@@ -104,7 +104,7 @@ def survey(
     modes, known = store.modes(), {memory.id for memory in store.all()}
     oldest = since or now - limits.max_age_days * DAY_S
     found = []
-    for agent in registry.names():
+    for agent in agent_registry.names():
         for where in all_sessions(agent, folders):
             if only and where.session != only:
                 continue

@@ -12,9 +12,9 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from memsearch_engine.errors import UsageError
-from memsearch_engine.home import Home
-from memsearch_engine.ids import digest
+from memsearch_engine.core.errors import UsageError
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.ids import digest
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.journal.text import plain
 from memsearch_engine.longterm import workspace

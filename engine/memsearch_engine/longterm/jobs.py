@@ -23,10 +23,10 @@ from typing import Literal
 
 import msgspec
 
-from memsearch_engine.errors import Conflict, MemsearchError, SettingsError
-from memsearch_engine.home import Home, lock
-from memsearch_engine.migrate import transaction
-from memsearch_engine.state import using
+from memsearch_engine.core.errors import Conflict, MemsearchError, SettingsError
+from memsearch_engine.core.home import Home, lock
+from memsearch_engine.core.migrations import transaction
+from memsearch_engine.core.state import using
 
 Kind = Literal["extract", "consolidate", "project_review", "user_profile", "memory_to_skill"]
 #: The outcome of a job that had nothing to do: no pause follows it.

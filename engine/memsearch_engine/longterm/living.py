@@ -20,26 +20,25 @@ from typing import Literal, TypeVar
 
 import msgspec
 
-from memsearch_engine import freshness, inside
-from memsearch_engine.agents import registry
-from memsearch_engine.capture.suspicion import orders
-from memsearch_engine.errors import Conflict, MemsearchError, NotFound, SettingsError, Unreachable, UsageError
-from memsearch_engine.home import Home
+from memsearch_engine.core import agent_registry, freshness, safe_files
+from memsearch_engine.core.errors import Conflict, MemsearchError, NotFound, SettingsError, Unreachable, UsageError
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.llm.reply import ModelError
+from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.migrations import transaction
+from memsearch_engine.core.projects import Project
+from memsearch_engine.core.settings import Settings, Task
+from memsearch_engine.core.state import using
+from memsearch_engine.injection.usage import cited
 from memsearch_engine.journal.disk import append, locked, replace
+from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.text import plain
-from memsearch_engine.llm.reply import ModelError
-from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.longterm import reading
 from memsearch_engine.longterm.asking import Asker
 from memsearch_engine.longterm.jobs import NOTHING_TO_DO, Claim, Jobs, Refusal
 from memsearch_engine.longterm.reading import Material
 from memsearch_engine.longterm.review import Hunk, units
-from memsearch_engine.migrate import transaction
-from memsearch_engine.projects import Project
 from memsearch_engine.secrets.scan import redact
-from memsearch_engine.settings import Settings, Task
-from memsearch_engine.state import using
-from memsearch_engine.usage import cited
 
 T = TypeVar("T")
 Page = Literal["project", "user"]
@@ -136,7 +135,7 @@ def path_of(settings: Settings, project: Project, page: Page) -> str:
 
 def chosen(settings: Settings, page: Page) -> tuple[str, Task] | None:
     """The agent whose table enables a page, and that table; None where none does."""
-    for agent in registry.names():
+    for agent in agent_registry.names():
         plugin = settings.plugins.get(agent)
         task = getattr(plugin, TASKS[page], None) if plugin else None
         if task is not None and task.enabled:
@@ -630,7 +629,7 @@ def _write(home: Home, project: Project, page: Page, path: str, hunks: list[Hunk
 
 def _bytes(path: str) -> bytes | None:
     try:
-        return inside.read(path, _MAX_FILE)
+        return safe_files.read(path, _MAX_FILE)
     except FileNotFoundError:
         return None
     except OSError as error:

@@ -14,17 +14,17 @@ from typing import Literal
 
 import msgspec
 
-from memsearch_engine.errors import Conflict, SettingsError
-from memsearch_engine.home import AgentFolders, Home
+from memsearch_engine.core.errors import Conflict, SettingsError
+from memsearch_engine.core.home import AgentFolders, Home
+from memsearch_engine.core.llm import native, spend
+from memsearch_engine.core.settings import Settings
+from memsearch_engine.core.state import using
 from memsearch_engine.journal.disk import locked
-from memsearch_engine.llm import native, spend
 from memsearch_engine.longterm import consolidate, extract, recall, review, workspace
 from memsearch_engine.longterm.jobs import SCHEMA as JOBS
 from memsearch_engine.longterm.jobs import Job, Jobs, Refusal, learning
 from memsearch_engine.longterm.store import SCHEMA as STORE
 from memsearch_engine.longterm.store import SessionMemories
-from memsearch_engine.settings import Settings
-from memsearch_engine.state import using
 
 BACKED_UP = STORE + review.SCHEMA + recall.TRASH
 EVERY_S = 6 * 3600.0

@@ -10,24 +10,24 @@ from typing import NamedTuple
 
 import msgspec
 
+from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.capture.clean import without_secrets
-from memsearch_engine.capture.context import may_be_told, unfenced
-from memsearch_engine.capture.suspicion import orders
-from memsearch_engine.errors import MemsearchError, SettingsError
-from memsearch_engine.home import Home
+from memsearch_engine.core.errors import MemsearchError, SettingsError
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.llm.tools import Tool
+from memsearch_engine.core.projects import Project
 from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.injection.session_start import may_be_told, unfenced
 from memsearch_engine.journal.files import DayFile, list_days, list_files, read_day
+from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.text import plain
-from memsearch_engine.llm.tokens import estimate
-from memsearch_engine.llm.tools import Tool
 from memsearch_engine.longterm import workspace
-from memsearch_engine.projects import Project
 from memsearch_engine.search import lexical
 from memsearch_engine.search.query import parse
 from memsearch_engine.secrets.scan import redact
-from memsearch_engine.transcripts.evidence import Archive
 
 _TAG = re.compile(r"<(?=\s*/?\s*(?:page|notes|longterm|skill)\b)", re.IGNORECASE)
 _ID = 12  # digits of an entry's id that a model cites

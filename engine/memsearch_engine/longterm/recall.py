@@ -15,24 +15,24 @@ from typing import Literal
 
 import msgspec
 
-from memsearch_engine import freshness
-from memsearch_engine.capture.context import prebuild
-from memsearch_engine.errors import Conflict, MemsearchError, NotFound, Unreachable, UsageError
-from memsearch_engine.home import Home
+from memsearch_engine.core import freshness
+from memsearch_engine.core.errors import Conflict, MemsearchError, NotFound, Unreachable, UsageError
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.core.migrations import transaction
+from memsearch_engine.core.project_location import has_notes
+from memsearch_engine.core.project_registry import Registry
+from memsearch_engine.core.projects import Project
+from memsearch_engine.core.settings import Settings, secret
+from memsearch_engine.core.state import using
 from memsearch_engine.index.analyze import terms
 from memsearch_engine.index.catalog import Catalog
+from memsearch_engine.injection.session_start import prebuild
+from memsearch_engine.injection.usage import totals, without_citations
 from memsearch_engine.journal.disk import locked
-from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.longterm import living, review, searchable, workspace
 from memsearch_engine.longterm.facts import facts as remembered
 from memsearch_engine.longterm.store import DAY_S, SCHEMA, SessionMemories, id_of, plain_line
-from memsearch_engine.migrate import transaction
-from memsearch_engine.place import has_notes
-from memsearch_engine.projects import Project
-from memsearch_engine.registry import Registry
-from memsearch_engine.settings import Settings, secret
-from memsearch_engine.state import using
-from memsearch_engine.usage import totals, without_citations
 
 _HEAD = (
     "Long-term memory, checked by the user. Where a line of it helps, end your reply with its citation, such as "
@@ -133,12 +133,12 @@ def _missing_key(settings: Settings) -> str:
     for name in sorted(asked & settings.llm.providers.keys()):
         key = settings.llm.providers[name].api_key
         if key.startswith("env:") and not secret(key):
-            return f"`llm.providers.{name}.api_key`: {key[4:]} is not set"
+            return f"`core.llm.providers.{name}.api_key`: {key[4:]} is not set"
     return ""
 
 
 def outdated(home: Home, project: str) -> Mapping[tuple[str, str], str]:
-    """What is known of notes whose repository has moved on (``capture.context.Outdated``); nothing where there is no catalog."""
+    """What is known of notes whose repository has moved on (``injection.session_start.Outdated``); nothing where there is no catalog."""
     catalog = Catalog.open_readonly(home.cache_db)
     if catalog is None:
         return {}

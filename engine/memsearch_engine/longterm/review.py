@@ -16,15 +16,15 @@ from typing import Literal
 
 import msgspec
 
-from memsearch_engine.errors import Conflict, NotFound, UsageError
-from memsearch_engine.home import Home
+from memsearch_engine.core.errors import Conflict, NotFound, UsageError
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.migrations import transaction
+from memsearch_engine.core.state import using
+from memsearch_engine.injection.usage import cited
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.longterm import workspace
 from memsearch_engine.longterm.store import SessionMemories, plain_line
 from memsearch_engine.longterm.workspace import ArtifactSection, InvalidArtifacts
-from memsearch_engine.migrate import transaction
-from memsearch_engine.state import using
-from memsearch_engine.usage import cited
 
 Verdict = Literal["accepted", "rejected"]
 _LEADS = 5

@@ -11,8 +11,12 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from memsearch_engine.home import Home
-from memsearch_engine.ids import digest
+from memsearch_engine.agents.agent_files import Found, as_entries, read
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.ids import digest
+from memsearch_engine.core.projects import Project
+from memsearch_engine.core.settings import Settings, load
+from memsearch_engine.injection.usage import without_citations
 from memsearch_engine.journal.files import read_day
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.journal.text import escape_block
@@ -20,9 +24,6 @@ from memsearch_engine.longterm import living, stood, workspace
 from memsearch_engine.longterm.facts import facts
 from memsearch_engine.longterm.stood import Page, Said
 from memsearch_engine.longterm.store import SessionMemories
-from memsearch_engine.projects import Project
-from memsearch_engine.settings import Settings, load
-from memsearch_engine.usage import without_citations
 
 #: Of those, what was accepted or written by the owner.
 _OWNERS = ("memory.md", "facts.md", "project.md", "user.md")
@@ -151,3 +152,12 @@ def put(path: Path, text: str) -> bool:
     path.parent.parent.mkdir(mode=0o700, exist_ok=True)
     Home.put(path, text.encode("utf-8", "replace"))
     return True
+
+
+def write_agent_files(home: Home, project: str, root: str, found: Found) -> bool:
+    """Update a project's searchable copy of the agents' own memory files. Returns whether it changed. Raises OSError.
+
+    Args:
+        project: its identity. root: its folder. found: nothing, to remove it.
+    """
+    return put(folder(home, project) / "native.md", "\n".join(as_entries(read(found, home), root)))

@@ -21,23 +21,22 @@ from typing import Any, Literal
 
 import msgspec
 
-from memsearch_engine import inside
 from memsearch_engine.actions.index import Actions
-from memsearch_engine.agents import registry
-from memsearch_engine.capture.suspicion import orders
-from memsearch_engine.errors import MemsearchError, NotFound, SettingsError, Unreachable, UsageError
-from memsearch_engine.home import Home
+from memsearch_engine.core import agent_registry, safe_files
+from memsearch_engine.core.errors import MemsearchError, NotFound, SettingsError, Unreachable, UsageError
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.llm.reply import ModelError
+from memsearch_engine.core.projects import Project
+from memsearch_engine.core.settings import Settings, SkillTask
+from memsearch_engine.core.state import using
 from memsearch_engine.journal.disk import append, locked, replace
+from memsearch_engine.journal.instructions import orders
 from memsearch_engine.journal.text import balance_fences, plain
-from memsearch_engine.llm.reply import ModelError
 from memsearch_engine.longterm import living, reading
 from memsearch_engine.longterm.asking import Asker
 from memsearch_engine.longterm.jobs import NOTHING_TO_DO, Jobs, Refusal
 from memsearch_engine.longterm.reading import Material
-from memsearch_engine.projects import Project
 from memsearch_engine.secrets.scan import redact
-from memsearch_engine.settings import Settings, SkillTask
-from memsearch_engine.state import using
 
 TASK: Literal["memory_to_skill"] = "memory_to_skill"
 FOLDER = "skill-candidates"
@@ -198,7 +197,7 @@ def _read(folder: Path, meta_file: Path, stands: Callable[[str], str] | None) ->
     if slug_of(name) != name:
         return None
     try:
-        text = inside.read(folder / "SKILL.md", _MAX_FILE).decode("utf-8", "replace")
+        text = safe_files.read(folder / "SKILL.md", _MAX_FILE).decode("utf-8", "replace")
     except OSError:
         return None
     meta = _meta(meta_file)
@@ -213,7 +212,7 @@ def _read(folder: Path, meta_file: Path, stands: Callable[[str], str] | None) ->
 
 def _meta(file: Path) -> _Meta:
     try:
-        return msgspec.json.decode(inside.read(file, _MAX_FILE), type=_Meta)
+        return msgspec.json.decode(safe_files.read(file, _MAX_FILE), type=_Meta)
     except (OSError, msgspec.DecodeError, ValueError, RecursionError):  # it may have come with a clone
         return _Meta()
 
@@ -234,7 +233,7 @@ def hash_of(text: str) -> str:
 
 def chosen(settings: Settings) -> tuple[str, SkillTask] | None:
     """The agent whose table enables it, and that table; None where none does."""
-    for agent in registry.names():
+    for agent in agent_registry.names():
         plugin = settings.plugins.get(agent)
         if plugin and plugin.memory_to_skill and plugin.memory_to_skill.enabled:
             return agent, plugin.memory_to_skill
@@ -478,7 +477,7 @@ def _encoded(meta: _Meta) -> str:
 
 def _put(path: str, text: str) -> None:
     try:
-        before = inside.read(path, _MAX_FILE)
+        before = safe_files.read(path, _MAX_FILE)
     except FileNotFoundError:
         append(path, text.encode("utf-8", "replace"))
         return
@@ -525,7 +524,7 @@ def remove(home: Home, project: Project, candidate: Candidate) -> int:
     folder = Path(candidate.path).parent
     with locked(home, str(folder)):
         number = _keep(home, project, candidate)
-        inside.real(str(folder))
+        safe_files.real(str(folder))
         for name in ("SKILL.md", "meta.json"):  # what else lies there is its owner's
             with contextlib.suppress(FileNotFoundError):
                 os.unlink(folder / name)

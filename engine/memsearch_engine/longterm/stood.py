@@ -10,10 +10,10 @@ from collections.abc import Callable, Iterable, Mapping
 
 import msgspec
 
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.migrations import transaction
+from memsearch_engine.core.state import using
 from memsearch_engine.longterm.store import DAY_S
-from memsearch_engine.migrate import transaction
-from memsearch_engine.state import using
 
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS longterm_stood (

@@ -14,12 +14,12 @@ from typing import Any, Literal
 
 import msgspec
 
-from memsearch_engine.errors import Unreachable
-from memsearch_engine.home import Home
-from memsearch_engine.ids import digest
-from memsearch_engine.migrate import transaction
-from memsearch_engine.state import using
-from memsearch_engine.usage import Use, note, totals
+from memsearch_engine.core.errors import Unreachable
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.ids import digest
+from memsearch_engine.core.migrations import transaction
+from memsearch_engine.core.state import using
+from memsearch_engine.injection.usage import Use, note, totals
 
 Mode = Literal["enabled", "disabled", "polluted"]
 DAY_S = 86400.0

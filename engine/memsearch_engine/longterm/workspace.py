@@ -22,14 +22,14 @@ from typing import Any
 
 import msgspec
 
-from memsearch_engine.errors import MemsearchError, Unreachable
-from memsearch_engine.home import Home
+from memsearch_engine.core.errors import MemsearchError, Unreachable
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.llm.tokens import estimate
+from memsearch_engine.injection.usage import cited
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.journal.text import plain
-from memsearch_engine.llm.tokens import estimate
 from memsearch_engine.longterm.store import SessionMemory
 from memsearch_engine.secrets.scan import redact
-from memsearch_engine.usage import cited
 
 MEMORY, SUMMARY, RAW, DIFF = "MEMORY.md", "memory_summary.md", "raw_memories.md", "workspace_diff.md"
 SUMMARIES, NOTES, SKILLS, EXTENSIONS = "rollout_summaries", "extensions/ad_hoc/notes", "skills", "extensions"

@@ -15,6 +15,7 @@ from datetime import date, datetime, timedelta
 
 import msgspec
 
+from memsearch_engine.core.projects import Project
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.rows import LONGTERM_KINDS, CatalogBroken, Row, comparable
@@ -23,7 +24,6 @@ from memsearch_engine.journal.history import Change, History
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.shared import belongs
-from memsearch_engine.projects import Project
 from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.lexical import rows_of
 from memsearch_engine.search.query import Query

@@ -16,16 +16,16 @@ from typing import NamedTuple
 
 import msgspec
 
-from memsearch_engine.amendments import NOTHING, Said
+from memsearch_engine.core.projects import Project
 from memsearch_engine.index.catalog import Catalog, Link
 from memsearch_engine.index.embed import speaks
 from memsearch_engine.index.hubness import formula
 from memsearch_engine.index.rows import Row, comparable
 from memsearch_engine.index.space import Space
 from memsearch_engine.journal.model import DIGEST
-from memsearch_engine.projects import Project
 from memsearch_engine.search.hits import Hit
 from memsearch_engine.search.linked import ENOUGH, KEPT, Amendment, amendment, changes
+from memsearch_engine.search.overrides import NOTHING, Said
 from memsearch_engine.search.rarity import idf_of, weights
 
 #: How near the newer one's vector is, in standard deviations above other notes' (``Typical.above``); the share of the newer one's weight of words that the older one has; how many rare words they share; how many other notes

@@ -14,11 +14,11 @@ from itertools import pairwise
 
 import msgspec
 
-from memsearch_engine.amendments import Said
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.rows import LONGTERM_KINDS, Row
 from memsearch_engine.journal.model import CONFLICT_OF, DIGEST
 from memsearch_engine.search.linked import ENOUGH, changes_in
+from memsearch_engine.search.overrides import Said
 
 _SENTENCE = re.compile(r"\n|(?<=[.;!?])\s+")
 _SKIPPED = re.compile(r"^\s*[-*+]?\s*(?:User asked|Errors met|Files changed|Commands|Taken from): ")

@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import msgspec
 
+from memsearch_engine.core.projects import Project
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import chunks_of
-from memsearch_engine.projects import Project
 from memsearch_engine.search.hits import Answer
 from memsearch_engine.search.query import parse
 from memsearch_engine.search.sections import Section

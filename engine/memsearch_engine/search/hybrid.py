@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from memsearch_engine.amendments import NOTHING, Said
-from memsearch_engine.errors import UsageError
+from memsearch_engine.core.errors import UsageError
+from memsearch_engine.core.projects import Project
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import with_asked
@@ -30,10 +30,10 @@ from memsearch_engine.index.embed import speaks
 from memsearch_engine.index.hubness import DIGITS, Near, Question, Typical
 from memsearch_engine.index.rows import Row, comparable
 from memsearch_engine.index.space import Space
-from memsearch_engine.projects import Project
 from memsearch_engine.search import confidence, later, lexical
 from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.linked import ENOUGH
+from memsearch_engine.search.overrides import NOTHING, Said
 from memsearch_engine.search.query import Query
 from memsearch_engine.search.rank import NEWEST_AMONG, names_in, newest_first, order
 from memsearch_engine.search.rarity import weights

@@ -17,16 +17,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from memsearch_engine.amendments import NOTHING, Said
+from memsearch_engine.core.projects import Project
 from memsearch_engine.index.catalog import Catalog, Link
 from memsearch_engine.index.hubness import Typical
 from memsearch_engine.index.rows import Row
 from memsearch_engine.index.space import Space
 from memsearch_engine.journal.model import DIGEST
-from memsearch_engine.projects import Project
 from memsearch_engine.search.hits import Hit
 from memsearch_engine.search.linked import ENOUGH as AMENDS
 from memsearch_engine.search.linked import changes
+from memsearch_engine.search.overrides import NOTHING, Said
 from memsearch_engine.search.rarity import idf_of, weights
 
 #: How the later hit's score compares with the earlier one's (logarithm of the ratio); how near the earlier hit is to what was said around the

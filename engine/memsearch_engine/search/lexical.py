@@ -12,7 +12,8 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from memsearch_engine import inside
+from memsearch_engine.core import safe_files
+from memsearch_engine.core.projects import Project
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import HIT_FROM, Catalog
 from memsearch_engine.index.chunk import chunks_of
@@ -21,7 +22,6 @@ from memsearch_engine.journal.files import DayFile
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.parse import parse as parse_day
 from memsearch_engine.journal.shared import belongs, list_notes
-from memsearch_engine.projects import Project
 from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.query import Query
 from memsearch_engine.search.rank import order
@@ -386,7 +386,7 @@ def _idf(frequency: int, total: int) -> float:
 def file_rows(project: Project, file: DayFile) -> list[Row]:
     """All chunks of one file, straight from its bytes. An unreadable file has none."""
     try:
-        data = inside.read(file.path)
+        data = safe_files.read(file.path)
     except OSError:
         return []
     entries = parse_day(data, Path(file.path).stem).entries

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 
 import msgspec
 
-from memsearch_engine.amendments import Said
 from memsearch_engine.index import analyze
 from memsearch_engine.index.catalog import Catalog, Link
 from memsearch_engine.index.rows import Row
+from memsearch_engine.search.overrides import Said
 
 #: How likely it has to be that one note amends another, to act on it; what is less likely than the second is not kept.
 ENOUGH, KEPT = 0.6, 0.3

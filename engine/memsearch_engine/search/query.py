@@ -14,13 +14,13 @@ from typing import Any
 
 import msgspec
 
-from memsearch_engine.agents import registry
+from memsearch_engine.core import agent_registry
+from memsearch_engine.core.project_location import author_name
 from memsearch_engine.index.rows import Filter, Row
 from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, UNTRUSTED, branch_said
-from memsearch_engine.place import author_name
 
-AGENTS = registry.names()
-_AGENT_NAMES = {other: agent.name for agent in registry.everyone() for other in agent.also_called}
+AGENTS = agent_registry.names()
+_AGENT_NAMES = {other: agent.name for agent in agent_registry.everyone() for other in agent.also_called}
 KINDS = ("turn", "note", "memory", "fact", "summary", "project", "user", "native")
 IS = ("pinned", "superseded", "expired", "pending", "untrusted", "stale", "unmerged", "conflict", "shared")
 _DATES = "2026-02-09, 2026-02, 7d, today, yesterday"

@@ -7,13 +7,13 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from memsearch_engine.amendments import Said
 from memsearch_engine.index import analyze
 from memsearch_engine.index.rows import LONGTERM_KINDS, Row, comparable
 from memsearch_engine.journal.files import day_of, original_of
 from memsearch_engine.journal.model import CONFLICT_OF, DIGEST
 from memsearch_engine.journal.shared import COPY_OF
 from memsearch_engine.search.hits import Hit
+from memsearch_engine.search.overrides import Said
 from memsearch_engine.search.query import Query, is_expired
 
 if TYPE_CHECKING:  # words alone are ordered without vectors

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from memsearch_engine import inside
-from memsearch_engine.errors import NotFound, UsageError
+from memsearch_engine.core import safe_files
+from memsearch_engine.core.errors import NotFound, UsageError
+from memsearch_engine.core.project_location import author_of
+from memsearch_engine.core.projects import Project
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import chunks_of
 from memsearch_engine.index.rows import CatalogBroken
@@ -16,8 +18,6 @@ from memsearch_engine.journal.files import DayFile, day_of, original_of
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.shared import belongs, list_notes
-from memsearch_engine.place import author_of
-from memsearch_engine.projects import Project
 
 if TYPE_CHECKING:
     from memsearch_engine.journal.write import Target
@@ -105,7 +105,7 @@ def _likely(catalog: Catalog | None, name: str, projects: list[Project]) -> list
 def _in_file(path: str, name: str, projects: list[Project], found: dict[str, Section]) -> None:
     """Add to *found* (by entry id) what *name* names in one file."""
     try:
-        data = inside.read(path)
+        data = safe_files.read(path)
     except OSError:
         return
     project = next((p for p in projects if belongs(path, p.memory)), None)

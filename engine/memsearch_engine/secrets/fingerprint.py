@@ -12,8 +12,8 @@ import hmac
 import os
 import secrets
 
-from memsearch_engine.home import Home
-from memsearch_engine.ids import digest
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.ids import digest
 
 _KEY_BYTES = 32
 

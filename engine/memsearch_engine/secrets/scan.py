@@ -18,7 +18,7 @@ from typing import Any
 
 import msgspec
 
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
 from memsearch_engine.secrets import blocks, linear, places, prose
 from memsearch_engine.secrets.fingerprint import fingerprint, unkeyed
 from memsearch_engine.secrets.judge import (

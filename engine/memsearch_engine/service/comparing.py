@@ -7,9 +7,9 @@ import logging
 
 import msgspec
 
+from memsearch_engine.core.projects import Project
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.space import Space
-from memsearch_engine.projects import Project
 from memsearch_engine.search import chains
 
 log = logging.getLogger("memsearch.service")

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 
 import msgspec
 
-from memsearch_engine.errors import MemsearchError, Unreachable
-from memsearch_engine.home import Home
-from memsearch_engine.local_socket import same_user
+from memsearch_engine.core.errors import MemsearchError, Unreachable
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.local_socket import same_user
 from memsearch_engine.service import protocol
 
 T = TypeVar("T")

@@ -18,30 +18,34 @@ from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 import msgspec
 
-from memsearch_engine import __version__, receipts
-from memsearch_engine.amendments import Amendments
+from memsearch_engine import __version__
+from memsearch_engine.agents.transcripts import summary
+from memsearch_engine.agents.transcripts.evidence import Archive
+from memsearch_engine.agents.transcripts.locate import find_session
+from memsearch_engine.agents.transcripts.model import input_text
 from memsearch_engine.capture import worker as inbox
 from memsearch_engine.capture.coverage import Coverage, alarms, report
 from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.capture.ledger import Missed, Outcome, known_folders
-from memsearch_engine.errors import MemsearchError, Unreachable, UsageError
-from memsearch_engine.home import AgentFolders, Home
+from memsearch_engine.core.errors import MemsearchError, Unreachable, UsageError
+from memsearch_engine.core.home import AgentFolders, Home
+from memsearch_engine.core.project_location import has_notes
+from memsearch_engine.core.projects import Place, Project
 from memsearch_engine.index import models
 from memsearch_engine.index.analyze import is_english
 from memsearch_engine.index.catalog import Compared
 from memsearch_engine.index.embed import OtherLength
 from memsearch_engine.index.rows import IndexResult
+from memsearch_engine.injection import compaction, injection_log
+from memsearch_engine.injection import prompt as at_prompt
+from memsearch_engine.injection.action import Adviser, choose
+from memsearch_engine.injection.prompt import Telling
 from memsearch_engine.longterm import living, pipeline, review
-from memsearch_engine.place import has_notes
-from memsearch_engine.projects import Place, Project
-from memsearch_engine.recall import compaction
-from memsearch_engine.recall import prompt as at_prompt
-from memsearch_engine.recall.action import Adviser, choose
-from memsearch_engine.recall.prompt import Telling
 from memsearch_engine.search import chains, hybrid
 from memsearch_engine.search.chains import Word
 from memsearch_engine.search.hits import Answer, Hit
 from memsearch_engine.search.linked import Amendment
+from memsearch_engine.search.overrides import Amendments
 from memsearch_engine.search.query import Query, parse
 from memsearch_engine.service.answers import (
     Disk,
@@ -61,10 +65,6 @@ from memsearch_engine.service.grounding import Grounder
 from memsearch_engine.service.indexing import Call, IndexJob, distinct
 from memsearch_engine.service.keeping import Keeping
 from memsearch_engine.service.waiting import Waiting
-from memsearch_engine.transcripts import summary
-from memsearch_engine.transcripts.evidence import Archive
-from memsearch_engine.transcripts.locate import find_session
-from memsearch_engine.transcripts.model import input_text
 
 if TYPE_CHECKING:
     from memsearch_engine.index.rerank import CrossEncoder
@@ -304,7 +304,7 @@ class Engine(Keeping):
         """
         indexer, settings = self.indexer, self.settings
         if not settings.recall.prompt:
-            return Telling(reason="`recall.prompt` is off")
+            return Telling(reason="`injection.prompt` is off")
         project = self.project_at(place)
         leaves = settings.embedding.provider != "onnx" or bool(settings.milvus.uri)
         query = at_prompt.question(prompt, self.home, leaves=leaves)
@@ -344,7 +344,7 @@ class Engine(Keeping):
         """What a session is told that goes on after a compaction."""
         settings, project = self.settings.recall, self.project_at(place)
         if not settings.compaction:
-            return Telling(reason="`recall.compaction` is off")
+            return Telling(reason="`injection.compaction` is off")
         where = find_session(agent, session, transcript, AgentFolders.from_env(seen=known_folders(self.home)))
         archive = Archive(self.home)
         try:
@@ -354,7 +354,9 @@ class Engine(Keeping):
             )  # fmt: skip
         finally:
             archive.close()
-        return telling if dry else self._say(call, telling, notes, agent, session, project, receipts.AFTER_COMPACTION)
+        return (
+            telling if dry else self._say(call, telling, notes, agent, session, project, injection_log.AFTER_COMPACTION)
+        )
 
     @_searching
     def around(
@@ -375,7 +377,7 @@ class Engine(Keeping):
         """
         settings, project = self.settings.recall, self.project_at(place)
         if not settings.action:
-            return Telling(reason="`recall.action` is off")
+            return Telling(reason="`injection.action` is off")
         adviser = Adviser(
             self.home, project, self.indexer.catalog, None if self.indexer.is_behind([project]) else self.indexer.spaces.serving,
             self.journal.origin, agent, session, self.amendments.said(),
@@ -387,7 +389,7 @@ class Engine(Keeping):
             return Telling(reason="too late")
         try:
             telling, notes = choose(self.home, settings, found, agent, session)
-            event = receipts.AFTER_ERROR if output else receipts.BEFORE_ACTION
+            event = injection_log.AFTER_ERROR if output else injection_log.BEFORE_ACTION
             return self._say(call, telling, notes, agent, session, project, event)
         finally:
             self._telling.release()
@@ -396,7 +398,7 @@ class Engine(Keeping):
         self,
         call: Call,
         telling: Telling,
-        notes: list[receipts.Told],
+        notes: list[injection_log.Told],
         agent: str,
         session: str,
         project: Project,
@@ -407,13 +409,13 @@ class Engine(Keeping):
             return telling if not telling.text else Telling(reason="too late")
         try:
             wait_s = min(call.remaining(), _DRY_S)
-            at = receipts.told(
+            at = injection_log.told(
                 self.home, agent, session, event, project.root, telling.text, telling.tokens, notes, wait_s
             )
         except Unreachable as error:  # what has no receipt is not told
             return Telling(reason=str(error))
         if _is_late(call):
-            receipts.untold(self.home, at, agent, session)
+            injection_log.untold(self.home, at, agent, session)
             return Telling(reason="too late")
         return telling
 

@@ -13,14 +13,14 @@ from collections.abc import Callable
 
 import msgspec
 
-from memsearch_engine.errors import MemsearchError, Unreachable
-from memsearch_engine.ground import ask
-from memsearch_engine.home import Home
+from memsearch_engine.core.errors import MemsearchError, Unreachable
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.projects import Project, locate
+from memsearch_engine.core.repository import current_branch, head_of
 from memsearch_engine.index.catalog import Catalog, Compared
 from memsearch_engine.journal.model import branch_said
-from memsearch_engine.projects import Project, locate
-from memsearch_engine.repository import current_branch, head_of
 from memsearch_engine.service.indexing import Indexer
+from memsearch_engine.staleness import ask
 
 log = logging.getLogger("memsearch.service")
 _TICK_S, _FIRST_S = 5.0, 10.0

@@ -23,11 +23,17 @@ from typing import Any
 
 import msgspec
 
-from memsearch_engine import inside, native_memories, network
+from memsearch_engine.agents import agent_files
+from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.capture import prompts
 from memsearch_engine.capture.ledger import known_folders
-from memsearch_engine.errors import MemsearchError, SettingsError, Unreachable
-from memsearch_engine.home import AgentFolders, Home
+from memsearch_engine.core import network, safe_files
+from memsearch_engine.core.errors import MemsearchError, SettingsError, Unreachable
+from memsearch_engine.core.home import AgentFolders, Home
+from memsearch_engine.core.project_location import shared_beside
+from memsearch_engine.core.project_registry import Registry
+from memsearch_engine.core.projects import Project
+from memsearch_engine.core.settings import Embedding, Milvus, Settings, load
 from memsearch_engine.index import embed
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.chunk import asked_before
@@ -38,14 +44,9 @@ from memsearch_engine.index.sync import Scan, scan
 from memsearch_engine.index.watch import Watcher
 from memsearch_engine.journal.origin import Origin
 from memsearch_engine.longterm import living, searchable, stood
-from memsearch_engine.place import shared_beside
-from memsearch_engine.projects import Project
-from memsearch_engine.registry import Registry
 from memsearch_engine.search import lexical
 from memsearch_engine.service.comparing import Comparer
 from memsearch_engine.service.spaces import Spaces
-from memsearch_engine.settings import Embedding, Milvus, Settings, load
-from memsearch_engine.transcripts.evidence import Archive
 
 log = logging.getLogger("memsearch.service")
 _EMBED_SLICE = 256
@@ -373,7 +374,7 @@ class Indexer:
     def watch(self, project: Project) -> None:
         for folder in filter(None, (project.memory, shared_beside(project.memory))):
             try:
-                inside.real(folder)
+                safe_files.real(folder)
             except OSError:  # a link out of its project: nothing there is ours to read
                 continue
             if self.watcher.add(project.root, folder):
@@ -683,27 +684,25 @@ class Indexer:
     def _take_native(self, project: Project) -> None:
         """Bring up to date what is searched of the agents' own memories."""
         found = self._native(project, AgentFolders.from_env(seen=known_folders(self.home)))
-        stamps = native_memories.stamps(found)
+        stamps = agent_files.stamps(found)
         if self._native_stamps.get(project.root) == stamps:
             return
         self._native_stamps[project.root] = stamps  # also where it fails: it is tried again when they change
         try:
-            native_memories.write(self.home, project.id, project.root, found)
+            searchable.write_agent_files(self.home, project.id, project.root, found)
         except (MemsearchError, OSError) as error:  # the notes are found without it
             log.warning("the agents' own memories are not searched in %s: %s", project.slug, error)
 
-    def _native(self, project: Project, folders: AgentFolders) -> native_memories.Found:
+    def _native(self, project: Project, folders: AgentFolders) -> agent_files.Found:
         is_wanted = self._may_read(self.settings.indexing.native_memories)
-        return native_memories.sources(project.root, folders) if is_wanted else {}
+        return agent_files.sources(project.root, folders) if is_wanted else {}
 
     def look_at_native(self) -> None:
         """Notice that agents have written to their own memories, or somebody to PROJECT.md or USER.md: nobody tells of it."""
         folders = AgentFolders.from_env(seen=known_folders(self.home))
         for project in list(self.known.values()):
             pages = living.stamp(self.settings, project)
-            is_native = self._native_stamps.get(project.root, ()) != native_memories.stamps(
-                self._native(project, folders)
-            )
+            is_native = self._native_stamps.get(project.root, ()) != agent_files.stamps(self._native(project, folders))
             if is_native or self._page_stamps.get(project.root, pages) != pages:
                 self.refresh(project)
 

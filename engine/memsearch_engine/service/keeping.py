@@ -16,28 +16,28 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from memsearch_engine.actions.index import Actions
-from memsearch_engine.agents import registry
+from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.capture import summaries
 from memsearch_engine.capture import worker as inbox
 from memsearch_engine.capture.coverage import reconcile
 from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.capture.ledger import known_folders
-from memsearch_engine.errors import MemsearchError
-from memsearch_engine.home import AgentFolders, Home
+from memsearch_engine.core import agent_registry
+from memsearch_engine.core.errors import MemsearchError
+from memsearch_engine.core.home import AgentFolders, Home
+from memsearch_engine.core.project_location import has_notes
+from memsearch_engine.core.project_registry import Registry
+from memsearch_engine.core.projects import Project, locate
+from memsearch_engine.core.settings import Settings, load
+from memsearch_engine.core.settings import Sync as Where
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.longterm import living, pipeline, skills
 from memsearch_engine.longterm.recall import prepare
 from memsearch_engine.longterm.workspace import MEMORY, NOTES, SUMMARY
-from memsearch_engine.place import has_notes
-from memsearch_engine.projects import Project, locate
-from memsearch_engine.registry import Registry
 from memsearch_engine.service.activity import Activity
 from memsearch_engine.service.indexing import Indexer, distinct
-from memsearch_engine.settings import Settings, load
-from memsearch_engine.settings import Sync as Where
 from memsearch_engine.sync import run as sync_run
 from memsearch_engine.sync import state as sync_state
-from memsearch_engine.transcripts.evidence import Archive
 
 if TYPE_CHECKING:
     pass
@@ -274,7 +274,7 @@ class Keeping:
         return (
             not self._paused
             and settings.capture.enabled
-            and any(summaries.chosen(settings, agent).provider != "extractive" for agent in registry.names())
+            and any(summaries.chosen(settings, agent).provider != "extractive" for agent in agent_registry.names())
         )
 
     def _reconcile(self) -> None:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from memsearch_engine.errors import Unreachable
-from memsearch_engine.home import Home, is_free
+from memsearch_engine.core.errors import Unreachable
+from memsearch_engine.core.home import Home, is_free
 from memsearch_engine.service import protocol
 from memsearch_engine.service.connection import CONNECT_S, Connection, ServiceHung
 

@@ -23,9 +23,9 @@ from typing import Any
 import msgspec
 
 from memsearch_engine import __version__
-from memsearch_engine.errors import MemsearchError
-from memsearch_engine.home import Home, lock
-from memsearch_engine.local_socket import same_user
+from memsearch_engine.core.errors import MemsearchError
+from memsearch_engine.core.home import Home, lock
+from memsearch_engine.core.local_socket import same_user
 from memsearch_engine.service import protocol
 from memsearch_engine.service.engine import Engine
 from memsearch_engine.service.indexing import Call

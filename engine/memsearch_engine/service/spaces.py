@@ -13,12 +13,12 @@ import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from memsearch_engine.errors import MemsearchError
-from memsearch_engine.home import Home
+from memsearch_engine.core.errors import MemsearchError
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.settings import Embedding, Milvus, Settings
 from memsearch_engine.index import embed, models
 from memsearch_engine.index.milvus import said_by
 from memsearch_engine.index.space import Space, complete_spaces
-from memsearch_engine.settings import Embedding, Milvus, Settings
 
 log = logging.getLogger("memsearch.service")
 

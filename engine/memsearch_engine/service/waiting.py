@@ -8,13 +8,13 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from memsearch_engine.capture.held import held_back
-from memsearch_engine.errors import MemsearchError
+from memsearch_engine.core.errors import MemsearchError
+from memsearch_engine.core.project_location import has_notes
 from memsearch_engine.journal.files import DayFile, read_day
 from memsearch_engine.journal.model import CONFLICT_OF, Waits
 from memsearch_engine.journal.origin import Origin
+from memsearch_engine.journal.quarantine import held_back
 from memsearch_engine.journal.shared import list_notes
-from memsearch_engine.place import has_notes
 
 _SHARE = 1.0  # rest for each moment of work: sessions and searches are answered meanwhile
 

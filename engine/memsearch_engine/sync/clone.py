@@ -16,9 +16,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from memsearch_engine import network
-from memsearch_engine.errors import Unreachable, UsageError
-from memsearch_engine.home import Home
+from memsearch_engine.core import network
+from memsearch_engine.core.errors import Unreachable, UsageError
+from memsearch_engine.core.home import Home
 from memsearch_engine.sync.seal import NoKey, Seal, is_sealed
 
 _TIMEOUT_S = 120.0

@@ -15,13 +15,13 @@ from datetime import datetime
 
 import msgspec
 
+from memsearch_engine.agents.transcripts.evidence import Archive
+from memsearch_engine.agents.transcripts.model import Turn, TurnName
 from memsearch_engine.capture.clean import without_secrets
-from memsearch_engine.home import Home
-from memsearch_engine.ids import digest
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.ids import digest
 from memsearch_engine.sync.clone import Clone, name_of
 from memsearch_engine.sync.state import State
-from memsearch_engine.transcripts.evidence import Archive
-from memsearch_engine.transcripts.model import Turn, TurnName
 
 FOLDER = "evidence/"
 _NAME = re.compile(rf"{FOLDER}[0-9a-f]{{2}}/[0-9a-f]{{32}}\.json")

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 import msgspec
 
-from memsearch_engine.errors import Unreachable
-from memsearch_engine.home import Home
-from memsearch_engine.ids import digest
-from memsearch_engine.projects import Project, identity_of
-from memsearch_engine.settings import Sync
+from memsearch_engine.core.errors import Unreachable
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.ids import digest
+from memsearch_engine.core.projects import Project, identity_of
+from memsearch_engine.core.settings import Sync
 from memsearch_engine.sync.clone import Clone, checked
 from memsearch_engine.sync.layout import FORMAT, MARK, NOTE, Mark, called
 from memsearch_engine.sync.seal import NoKey

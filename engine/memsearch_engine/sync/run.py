@@ -15,9 +15,11 @@ from pathlib import Path
 
 import msgspec
 
-from memsearch_engine import inside, network
-from memsearch_engine.errors import Conflict, MemsearchError, Unreachable
-from memsearch_engine.home import Home
+from memsearch_engine.core import network, safe_files
+from memsearch_engine.core.errors import Conflict, MemsearchError, Unreachable
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.projects import Project
+from memsearch_engine.core.settings import Sync
 from memsearch_engine.journal import disk, render
 from memsearch_engine.journal.files import MARKDOWN, day_of, list_files
 from memsearch_engine.journal.merge import Unmergeable, merge, text_key
@@ -27,9 +29,7 @@ from memsearch_engine.journal.parse import parse
 from memsearch_engine.journal.text import shown_line
 from memsearch_engine.journal.write import Journal
 from memsearch_engine.longterm import workspace
-from memsearch_engine.projects import Project
 from memsearch_engine.secrets.scan import find, redact
-from memsearch_engine.settings import Sync
 from memsearch_engine.sync.clone import Away, Clone, checked, name_of
 from memsearch_engine.sync.kept import Exchanged, exchange
 from memsearch_engine.sync.layout import (
@@ -377,7 +377,7 @@ class _Round:
             for key, path in self.here.items():
                 if owner(key) == project:
                     with contextlib.suppress(OSError):
-                        self.read[project][key] = inside.read(path)
+                        self.read[project][key] = safe_files.read(path)
         return any(_holds(data, entry) for key, data in self.read[project].items() if key != file.key)
 
     def _dead(self, project: str, file: _File) -> set[tuple[str, str]]:
@@ -603,7 +603,7 @@ class _Round:
 
 def _read(path: str, memory: str) -> bytes:
     """Raises OSError."""
-    return inside.read(path) if memory else Path(path).read_bytes()
+    return safe_files.read(path) if memory else Path(path).read_bytes()
 
 
 def _ids(data: bytes, name: str) -> set[str]:

@@ -12,8 +12,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from memsearch_engine.errors import Unreachable, UsageError
-from memsearch_engine.home import Home
+from memsearch_engine.core.errors import Unreachable, UsageError
+from memsearch_engine.core.home import Home
 
 _HEADER = b"age-encryption.org/v1\n"
 _MAC = 32  # bytes

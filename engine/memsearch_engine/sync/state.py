@@ -10,10 +10,10 @@ from collections.abc import Iterator
 
 import msgspec
 
-from memsearch_engine.errors import Unreachable
-from memsearch_engine.home import Home
-from memsearch_engine.migrate import transaction
-from memsearch_engine.state import complaining, connect
+from memsearch_engine.core.errors import Unreachable
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.migrations import transaction
+from memsearch_engine.core.state import complaining, connect
 from memsearch_engine.sync.layout import owner
 
 _SCHEMA = """

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from memsearch_engine.agents import mcp_clients, plugins, registry
+from memsearch_engine.agents import mcp_clients
 from memsearch_engine.agents.installing import Installer
 from memsearch_engine.agents.patches import Patch
-from memsearch_engine.agents.plugins import Status
+from memsearch_engine.capture import plugins
+from memsearch_engine.capture.plugins import Status
+from memsearch_engine.core import agent_registry
 from memsearch_engine.memory import Memory
 
 
@@ -52,7 +54,7 @@ class Plugins:
 
     def rules(self) -> list[str]:
         """Names of the agents that ask before they look a memory up."""
-        return [name for name in registry.live() if plugins.installer(name).rules()]
+        return [name for name in agent_registry.live() if plugins.installer(name).rules()]
 
 
 class McpClients:

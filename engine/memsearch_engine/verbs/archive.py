@@ -6,15 +6,15 @@ import contextlib
 from collections.abc import Callable
 from types import TracebackType
 
+from memsearch_engine.agents.transcripts.evidence import Archive
+from memsearch_engine.agents.transcripts.evidence import Status as Kept
+from memsearch_engine.agents.transcripts.locate import find_session
 from memsearch_engine.capture import backfill, retention, summaries
 from memsearch_engine.capture.keep import Keeper
 from memsearch_engine.capture.retention import Survey
-from memsearch_engine.errors import MemsearchError
+from memsearch_engine.core.errors import MemsearchError
+from memsearch_engine.core.settings import load
 from memsearch_engine.memory import Memory
-from memsearch_engine.settings import load
-from memsearch_engine.transcripts.evidence import Archive
-from memsearch_engine.transcripts.evidence import Status as Kept
-from memsearch_engine.transcripts.locate import find_session
 
 Progress = Callable[[str, int, int], None]
 

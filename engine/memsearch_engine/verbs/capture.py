@@ -11,10 +11,10 @@ from memsearch_engine.memory import Memory
 from memsearch_engine.service.answers import Inbox, Standing
 
 if TYPE_CHECKING:
-    from memsearch_engine.agents.discover import Here
     from memsearch_engine.capture.coverage import Coverage
+    from memsearch_engine.capture.discover import Here
     from memsearch_engine.capture.ledger import Missed, Outcome
-    from memsearch_engine.llm.spend import Spent
+    from memsearch_engine.core.llm.spend import Spent
 
 Progress = Callable[[str, int, int], None]
 _LONG_S = 300.0
@@ -67,14 +67,14 @@ class Capture:
 
     def spent(self, since: str = "") -> list[Spent]:
         """What models have cost, by day, purpose and model."""
-        from memsearch_engine.llm import spend
+        from memsearch_engine.core.llm import spend
 
         return spend.by_day(self._home, since)
 
     def spent_today(self) -> int:
         """Tokens that summaries took today."""
         from memsearch_engine.capture import summaries
-        from memsearch_engine.llm import spend
+        from memsearch_engine.core.llm import spend
 
         return spend.today(self._home, summaries.PURPOSE)
 
@@ -93,7 +93,7 @@ class Capture:
     def summarised(self, agent: str, text: str, name: str = "") -> str:
         """Notes of a turn by the model that is set for an agent; nothing is kept. *name*: what the prompt calls the agent."""
         from memsearch_engine.capture import summaries
-        from memsearch_engine.settings import load
+        from memsearch_engine.core.settings import load
 
         settings = load(self._home, self._memory.place.settings_file)
         return summaries.bullets_of(self._home, settings, agent, text, name)
@@ -107,6 +107,6 @@ class Capture:
 
     def agents(self, *, versions: bool = True, progress: Progress | None = None) -> list[Here]:
         """Which agents are on this machine, where their sessions lie, and how many of their turns are in memory."""
-        from memsearch_engine.agents.discover import discover
+        from memsearch_engine.capture.discover import discover
 
         return discover(self._home, self._memory.folders, versions=versions, progress=progress)

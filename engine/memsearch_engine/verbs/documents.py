@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import date
 
-from memsearch_engine.documents import compact, picking
-from memsearch_engine.documents.compact import Asked, Digest, Plan
+from memsearch_engine.journal.note import Note
+from memsearch_engine.longterm.digest import compact, picking
+from memsearch_engine.longterm.digest.compact import Asked, Digest, Plan
 from memsearch_engine.memory import Memory
-from memsearch_engine.note import Note
 
 
 class Compact:

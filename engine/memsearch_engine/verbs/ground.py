@@ -10,18 +10,18 @@ from typing import Any
 
 import msgspec
 
-from memsearch_engine.errors import MemsearchError, NotFound, Unreachable, UsageError
-from memsearch_engine.ground import ask, references
-from memsearch_engine.ground.finding import Finding, Standing
+from memsearch_engine.core.errors import MemsearchError, NotFound, Unreachable, UsageError
+from memsearch_engine.core.projects import Project, locate
 from memsearch_engine.index.catalog import Compared, Stale
 from memsearch_engine.index.rows import CatalogBroken
 from memsearch_engine.journal.model import branch_said
+from memsearch_engine.journal.note import Note
 from memsearch_engine.memory import Memory
-from memsearch_engine.note import Note
-from memsearch_engine.projects import Project, locate
 from memsearch_engine.search.lexical import file_rows
 from memsearch_engine.search.sections import Section
 from memsearch_engine.service.answers import Verified
+from memsearch_engine.staleness import ask, references
+from memsearch_engine.staleness.finding import Finding, Standing
 
 _LONG_S = 24 * 3600.0
 

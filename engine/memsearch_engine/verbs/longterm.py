@@ -6,13 +6,13 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from memsearch_engine.errors import UsageError
+from memsearch_engine.core.errors import UsageError
+from memsearch_engine.core.settings import load
 from memsearch_engine.longterm import recall, review, workspace
 from memsearch_engine.longterm.recall import Learned, Trash
 from memsearch_engine.longterm.review import Hunk, Proposal
 from memsearch_engine.longterm.store import SessionMemories, SessionMemory, note_read
 from memsearch_engine.memory import Memory
-from memsearch_engine.settings import load
 
 if TYPE_CHECKING:  # reading what is there needs no model's side
     from memsearch_engine.longterm.pipeline import LongTermStatus, RunReport

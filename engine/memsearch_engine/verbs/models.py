@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from memsearch_engine import settings as layers
+from memsearch_engine.core import settings as layers
 from memsearch_engine.index import models
 from memsearch_engine.memory import Memory
 from memsearch_engine.service import launch

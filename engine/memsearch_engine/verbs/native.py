@@ -7,14 +7,14 @@ import os
 import re
 from datetime import date
 
-from memsearch_engine import native_memories
-from memsearch_engine.errors import MemsearchError, NotFound, UsageError
+from memsearch_engine.agents import agent_files
+from memsearch_engine.agents.agent_files import Found, NativeMemory, NativeSection
+from memsearch_engine.core.errors import MemsearchError, NotFound, UsageError
+from memsearch_engine.injection.notes import heeded
 from memsearch_engine.journal.disk import locked
 from memsearch_engine.journal.files import read_day
+from memsearch_engine.journal.note import Note
 from memsearch_engine.memory import Memory
-from memsearch_engine.native_memories import Found, NativeMemory, NativeSection
-from memsearch_engine.note import Note
-from memsearch_engine.recall.notes import heeded
 from memsearch_engine.search.linked import Amendment
 
 _MIN_NAME = 4
@@ -44,11 +44,11 @@ class NativeMemories:
         roots = [p.root for p in self._memory.projects] if self._memory.everything else [self._memory.place.root]
         found: Found = {}
         for root in roots:
-            for path, readers in native_memories.sources(root, self._memory.folders).items():
+            for path, readers in agent_files.sources(root, self._memory.folders).items():
                 found.setdefault(path, readers)
         if agent:
             found = {path: readers for path, readers in found.items() if agent in (name for name, _ in readers)}
-        memories = native_memories.read(found, self._memory.home)
+        memories = agent_files.read(found, self._memory.home)
         taken = self._taken()
         against = self._contradicted() if compare else {}
         for section in (section for memory in memories for section in memory.sections):
@@ -113,9 +113,9 @@ class NativeMemories:
             return self._take(memory, section)
 
     def _take(self, memory: NativeMemory, section: NativeSection) -> Note:
-        path = native_memories.short(memory.path, self._memory.place.root).replace("`", "")
+        path = agent_files.short(memory.path, self._memory.place.root).replace("`", "")
         under = f", under {' › '.join(section.trail)}" if section.trail else ""
-        whose = f", of {native_memories.titles(memory)}" if memory.author == "agent" else ""
+        whose = f", of {agent_files.titles(memory)}" if memory.author == "agent" else ""
         source = f"`{path}`, line {section.line}{whose}{under}"
         return self._memory.add(f"{section.text}\n- Taken from: {' '.join(source.split())} (native:{section.id})")
 

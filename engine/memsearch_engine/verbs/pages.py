@@ -6,17 +6,17 @@ import os
 from collections.abc import Iterable
 from typing import Literal
 
-from memsearch_engine import inside
 from memsearch_engine.agents import patches
 from memsearch_engine.agents.patches import Patch
-from memsearch_engine.errors import MemsearchError, UsageError
-from memsearch_engine.ids import digest
+from memsearch_engine.core import safe_files
+from memsearch_engine.core.errors import MemsearchError, UsageError
+from memsearch_engine.core.ids import digest
+from memsearch_engine.core.settings import load
+from memsearch_engine.injection.usage import without_citations
 from memsearch_engine.longterm import living, recall
 from memsearch_engine.longterm.living import Draft, Page, PageState, Result, Spot
 from memsearch_engine.longterm.review import Hunk
 from memsearch_engine.memory import Memory
-from memsearch_engine.settings import load
-from memsearch_engine.usage import without_citations
 
 _BEGIN = "<!-- memsearch:begin, kept by `memsearch project propose`; `--undo` takes it out -->"
 _END = "<!-- memsearch:end -->"
@@ -163,7 +163,7 @@ class Pages:
     def _instructions(self, name: str) -> str:
         root = self._memory.place.root
         path = os.path.normpath(os.path.join(root, name))
-        if not path.startswith(root + os.sep) or not path.endswith(".md") or os.sep + inside.MARKER in path:
+        if not path.startswith(root + os.sep) or not path.endswith(".md") or os.sep + safe_files.MARKER in path:
             raise UsageError(f"{name} is no markdown file of this project", "memsearch project propose AGENTS.md")
         if os.path.lexists(path) and os.path.realpath(path) != os.path.join(
             os.path.realpath(root), os.path.relpath(path, root)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from memsearch_engine.memory import Memory
-from memsearch_engine.trust import repair
-from memsearch_engine.trust.repair import Finding as Mendable
+from memsearch_engine.review import repair
+from memsearch_engine.review.repair import Finding as Mendable
 
 
 class Repair:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from memsearch_engine.capture.audit import SecretPlace, audit
-from memsearch_engine.errors import UsageError
+from memsearch_engine.core.errors import UsageError
+from memsearch_engine.core.settings import load
 from memsearch_engine.memory import Memory
+from memsearch_engine.review import scrub
 from memsearch_engine.secrets import scan
-from memsearch_engine.settings import load
-from memsearch_engine.trust import scrub
 
 Progress = Callable[[str, int, int], None]
 _MIN_TEXT = 4

@@ -7,8 +7,8 @@ from collections import deque
 from pathlib import Path
 from typing import Any
 
-from memsearch_engine import inside
-from memsearch_engine import settings as layers
+from memsearch_engine.core import safe_files
+from memsearch_engine.core import settings as layers
 from memsearch_engine.memory import Memory
 from memsearch_engine.service import launch
 from memsearch_engine.service.answers import Health, Status
@@ -58,7 +58,7 @@ class Configuration:
     def written(self, *, in_project: bool = False) -> dict[str, Any]:
         """What the owner's file, or the project's, says: tables inside tables; {} where there is none. Raises OSError, ValueError."""
         file = self.project_file if in_project else self._home.config
-        return tomllib.loads(inside.read(file, inside.MAX_SETTINGS).decode("utf-8")) if file.exists() else {}
+        return tomllib.loads(safe_files.read(file, safe_files.MAX_SETTINGS).decode("utf-8")) if file.exists() else {}
 
     def set(self, key: str, text: str) -> Any:
         """Write one key into the owner's file, whose comments stay; the typed value. Raises SettingsError."""

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from memsearch_engine.errors import UsageError
+from memsearch_engine.core.errors import UsageError
+from memsearch_engine.core.project_location import author_of
 from memsearch_engine.index.rows import Filter
 from memsearch_engine.index.sync import is_ignored_by_git
 from memsearch_engine.journal.files import day_of, read_day
 from memsearch_engine.journal.model import Entry
+from memsearch_engine.journal.note import Note
 from memsearch_engine.memory import Memory
-from memsearch_engine.note import Note
-from memsearch_engine.place import author_of
 from memsearch_engine.search.query import parse
-from memsearch_engine.sharing import copies, packs
-from memsearch_engine.sharing.copies import Planned, ShareChange, SharedNote
-from memsearch_engine.sharing.packs import Packed, Received
+from memsearch_engine.sync.sharing import copies, packs
+from memsearch_engine.sync.sharing.copies import Planned, ShareChange, SharedNote
+from memsearch_engine.sync.sharing.packs import Packed, Received
 
 
 class Sharing:

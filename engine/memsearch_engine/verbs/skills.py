@@ -9,13 +9,13 @@ from pathlib import Path
 
 from memsearch_engine.agents import patches
 from memsearch_engine.agents.patches import Patch
-from memsearch_engine.errors import Conflict, MemsearchError, NotFound, UsageError
-from memsearch_engine.ids import digest
+from memsearch_engine.core.errors import Conflict, MemsearchError, NotFound, UsageError
+from memsearch_engine.core.ids import digest
+from memsearch_engine.core.settings import load
 from memsearch_engine.longterm import skills
 from memsearch_engine.longterm.skills import Candidate, Result
 from memsearch_engine.memory import Memory
 from memsearch_engine.secrets.scan import redact
-from memsearch_engine.settings import load
 
 #: Where agents look for a project's skills, of those that are there.
 _PLACES = (".claude/skills", ".agents/skills")

@@ -6,18 +6,18 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from memsearch_engine import settings
-from memsearch_engine.errors import NotFound, UsageError
+from memsearch_engine.core import settings
+from memsearch_engine.core.errors import NotFound, UsageError
+from memsearch_engine.core.project_registry import Registry
+from memsearch_engine.core.projects import Project, locate
 from memsearch_engine.memory import Memory
-from memsearch_engine.projects import Project, locate
-from memsearch_engine.registry import Registry
-from memsearch_engine.trust import contested
-from memsearch_engine.trust.contested import Contested
+from memsearch_engine.review import contested
+from memsearch_engine.review.contested import Contested
 
 # rounds and git's driver are imported where they are wanted: 70 ms and 12 MB, and the app asks for conflicts alone
 if TYPE_CHECKING:
     from memsearch_engine.agents.patches import Patch
-    from memsearch_engine.git_driver import DriverState
+    from memsearch_engine.sync.git_driver import DriverState
     from memsearch_engine.sync.meeting import SyncState
     from memsearch_engine.sync.run import SyncAnswer
     from memsearch_engine.sync.state import Round
@@ -51,7 +51,7 @@ class Sync:
     def check(self, remote: str, *, encrypt: bool = False) -> str:
         """*remote* as it would be used, asked once. Raises UsageError, Away (it can't be reached), Refused (it is no memory's, or can be
         read though it must not), NoKey (it is encrypted, and the key is not here)."""
-        from memsearch_engine import network
+        from memsearch_engine.core import network
         from memsearch_engine.sync import meeting
         from memsearch_engine.sync.clone import Away, checked
 
@@ -161,13 +161,13 @@ class Sync:
 
     def driver(self) -> DriverState:
         """Whether git merges this project's notes entry by entry. Raises UsageError where it is in no repository of this user's."""
-        from memsearch_engine import git_driver
+        from memsearch_engine.sync import git_driver
 
         return git_driver.state(self._memory.place)
 
     def install_driver(self, *, dry_run: bool = False) -> list[Patch]:
         """Have git do so; *dry_run*: only say what would change."""
-        from memsearch_engine import git_driver
+        from memsearch_engine.sync import git_driver
 
         place = self._memory.place
         return (
@@ -178,12 +178,12 @@ class Sync:
 
     def uninstall_driver(self, *, dry_run: bool = False) -> list[Patch]:
         """Take it out again, byte for byte."""
-        from memsearch_engine import git_driver
+        from memsearch_engine.sync import git_driver
 
         return git_driver.uninstall(self._memory.home, self._memory.place, dry_run=dry_run)
 
     def merge_files(self, base: str, ours: str, theirs: str, path: str) -> tuple[int, list[str]]:
         """What git calls: *base* and *theirs* into the file *ours*. Its answer to git, and the notes that were changed on both sides."""
-        from memsearch_engine import git_driver
+        from memsearch_engine.sync import git_driver
 
         return git_driver.run(self._memory.home, base, ours, theirs, path)

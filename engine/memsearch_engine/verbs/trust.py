@@ -5,8 +5,8 @@ from __future__ import annotations
 from memsearch_engine.journal.model import Entry
 from memsearch_engine.journal.write import Target
 from memsearch_engine.memory import Memory
-from memsearch_engine.trust import inbox
-from memsearch_engine.trust.inbox import Held
+from memsearch_engine.review import inbox
+from memsearch_engine.review.inbox import Held
 
 
 class Trust:

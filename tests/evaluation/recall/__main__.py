@@ -2,7 +2,7 @@
 
 Writes the chats of each voice as four agents write theirs, imports them without a model, indexes them with the default model, and
 sends the prompts: of some a decision in the notes is the answer (for amended ones the later word), on the others no note bears.
-``--fit`` fits the weights of ``recall/judge.py`` on the voices that are not held out. ``--folder`` keeps what was indexed.
+``--fit`` fits the weights of ``injection/judge.py`` on the voices that are not held out. ``--folder`` keeps what was indexed.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from memsearch_engine.core.settings import Settings
+from memsearch_engine.injection import judge, prompt
+from memsearch_engine.injection.action import Adviser, choose
 from memsearch_engine.journal.origin import Origin
-from memsearch_engine.recall import judge, prompt
-from memsearch_engine.recall.action import Adviser, choose
 from memsearch_engine.search import hybrid
 from memsearch_engine.search.hits import Answer
-from memsearch_engine.settings import Settings
 
 from tests.evaluation.confidence import area, fit, held_out
 from tests.evaluation.recall import chats, linked

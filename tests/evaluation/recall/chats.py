@@ -13,7 +13,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from memsearch_engine.home import AgentFolders
+from memsearch_engine.core.home import AgentFolders
 from memsearch_engine.journal.parse import turn_id
 
 HERE = Path(__file__).parent

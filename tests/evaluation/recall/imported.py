@@ -6,17 +6,17 @@ import contextlib
 from collections.abc import Iterator
 from pathlib import Path
 
+from memsearch_engine.agents.transcripts.evidence import Archive
 from memsearch_engine.capture import backfill
 from memsearch_engine.capture.keep import Keeper
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.projects import Project, locate
+from memsearch_engine.core.settings import Settings
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import load as load_embedder
 from memsearch_engine.index.space import Space
 from memsearch_engine.index.sync import scan
-from memsearch_engine.projects import Project, locate
 from memsearch_engine.service.comparing import compare_all
-from memsearch_engine.settings import Settings
-from memsearch_engine.transcripts.evidence import Archive
 
 from tests.evaluation.recall import chats
 

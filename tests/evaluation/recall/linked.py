@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
+from memsearch_engine.core.projects import Project
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.space import Space
-from memsearch_engine.projects import Project
 from memsearch_engine.search import chains
 from memsearch_engine.search.linked import ENOUGH
 from memsearch_engine.service.comparing import compare_all

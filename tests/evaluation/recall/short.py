@@ -11,13 +11,13 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import NamedTuple
 
-from memsearch_engine.home import Home
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.projects import Project, locate
+from memsearch_engine.core.settings import Settings
 from memsearch_engine.index.catalog import Catalog
 from memsearch_engine.index.embed import load as load_embedder
 from memsearch_engine.index.space import Space
 from memsearch_engine.index.sync import scan
-from memsearch_engine.projects import Project, locate
-from memsearch_engine.settings import Settings
 
 from tests.evaluation.recall import chats
 

@@ -23,12 +23,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
 
-from memsearch_engine import inside
 from memsearch_engine.agents.aider import AGENT
-from memsearch_engine.ids import digest
-from memsearch_engine.repository import came_along
-from memsearch_engine.transcripts.model import Conversation, Session, ToolCall, Turn, brings_outside, input_text
-from memsearch_engine.transcripts.sqlite import stamp
+from memsearch_engine.agents.transcripts.model import Conversation, Session, ToolCall, Turn, brings_outside, input_text
+from memsearch_engine.agents.transcripts.sqlite import stamp
+from memsearch_engine.core import safe_files
+from memsearch_engine.core.ids import digest
+from memsearch_engine.core.repository import came_along
 
 KIND = "transcript"
 NAME, _TYPED = ".aider.chat.history.md", ".aider.input.history"
@@ -207,7 +207,7 @@ def _sessions(file: Path) -> list[tuple[str, list[_Record]]]:
 @lru_cache(maxsize=4)
 def _parsed(file: Path, mtime_ns: int, size: int) -> list[tuple[str, list[_Record]]]:
     """The same, once for a file as it is: an import opens its sessions one by one."""
-    text = inside.read(file, _MAX).decode("utf-8", "replace").replace("\r\n", "\n")
+    text = safe_files.read(file, _MAX).decode("utf-8", "replace").replace("\r\n", "\n")
     found: list[tuple[str, list[_Record]]] = []
     for record in _records(text.split("\n")):
         if record.kind == "head":
@@ -294,7 +294,7 @@ def _typed(file: Path, since: str) -> dict[str, str]:
 @lru_cache(maxsize=4)
 def _all_typed(file: Path, mtime_ns: int, size: int) -> list[tuple[str, str]]:
     """(when, words) of all that was typed, oldest first; once for a file as it is."""
-    text = inside.read(file, _MAX).decode("utf-8", "replace")
+    text = safe_files.read(file, _MAX).decode("utf-8", "replace")
     found: list[tuple[str, str]] = []
     at, words = "", []
     for line in [*text.split("\n"), "# end"]:

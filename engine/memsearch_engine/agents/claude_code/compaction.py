@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from memsearch_engine.transcripts.model import blocks_text
+from memsearch_engine.agents.transcripts.model import blocks_text
 
 MARK = b'"isCompactSummary":true'
 

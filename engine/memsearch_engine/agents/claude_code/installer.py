@@ -11,8 +11,8 @@ from memsearch_engine.agents.claude_code import AGENT
 from memsearch_engine.agents.hooks_json import commands, drop_hooks, json_like, json_table, merge_hooks, starts
 from memsearch_engine.agents.installing import BY_MARKETPLACE, OURS, PEERS, moved_or, quoted
 from memsearch_engine.agents.patches import Patch, read
-from memsearch_engine.errors import UsageError
-from memsearch_engine.home import user_home
+from memsearch_engine.core.errors import UsageError
+from memsearch_engine.core.home import user_home
 
 #: Rules that `--allow` added, whatever the program was called then.
 _RULE = re.compile(

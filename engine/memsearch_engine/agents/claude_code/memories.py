@@ -10,8 +10,8 @@ import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
 
-from memsearch_engine import inside
-from memsearch_engine.native_memories import Cap, Source, Where
+from memsearch_engine.agents.agent_files import Cap, Source, Where
+from memsearch_engine.core import safe_files
 
 _INDEX = "MEMORY.md"
 _CAP = Cap(lines=200, chars=25_000, stripped=True)
@@ -55,7 +55,7 @@ def _folders(root: Path, homes: list[Path]) -> Iterator[Path]:
 def _moved(settings: Path) -> Path | None:
     """What the user's own settings name; a project's may have come with a clone."""
     try:
-        told = json.loads(inside.read(settings, inside.MAX_SETTINGS))
+        told = json.loads(safe_files.read(settings, safe_files.MAX_SETTINGS))
     except (OSError, ValueError, RecursionError):
         return None
     named = told.get("autoMemoryDirectory") if isinstance(told, dict) else None

@@ -8,10 +8,10 @@ import os
 from pathlib import Path
 from typing import Any
 
-from memsearch_engine.home import user_home
-from memsearch_engine.llm.native import Call
-from memsearch_engine.llm.reply import ModelError
-from memsearch_engine.ours import marked
+from memsearch_engine.core.home import user_home
+from memsearch_engine.core.llm.native import Call
+from memsearch_engine.core.llm.reply import ModelError
+from memsearch_engine.core.own_prompts import marked
 
 _SMALL = "haiku"
 _ALONE = [

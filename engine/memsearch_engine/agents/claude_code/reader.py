@@ -29,8 +29,8 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.agents.claude_code import AGENT
-from memsearch_engine.transcripts.jsonl import JsonlConversation
-from memsearch_engine.transcripts.model import (
+from memsearch_engine.agents.transcripts.jsonl import JsonlConversation
+from memsearch_engine.agents.transcripts.model import (
     SUB_AGENTS,
     Conversation,
     Session,

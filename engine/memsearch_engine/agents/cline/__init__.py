@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from memsearch_engine.agents.registry import Agent
+from memsearch_engine.core.agent_registry import Agent
 
 TYPE_CHECKING = False  # see registry
 if TYPE_CHECKING:
     from memsearch_engine.agents.cline import reader
-    from memsearch_engine.transcripts.readers import Reader
+    from memsearch_engine.agents.transcripts.readers import Reader
 
     _: Reader = reader
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memsearch_engine.native_memories import Source, Where
+from memsearch_engine.agents.agent_files import Source, Where
 
 
 def sources(where: Where) -> Iterator[Source]:

@@ -18,9 +18,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from memsearch_engine import inside
 from memsearch_engine.agents.cline import AGENT
-from memsearch_engine.transcripts.model import (
+from memsearch_engine.agents.transcripts.model import (
     SUB_AGENTS,
     Conversation,
     Session,
@@ -31,7 +30,8 @@ from memsearch_engine.transcripts.model import (
     is_servers_tool,
     text_of,
 )
-from memsearch_engine.transcripts.sqlite import stamp
+from memsearch_engine.agents.transcripts.sqlite import stamp
+from memsearch_engine.core import safe_files
 
 KIND = "transcript"
 _ENDS = ".messages.json"
@@ -165,7 +165,7 @@ class ClineConversation(Conversation):
 def _read(path: Path) -> dict[str, Any]:
     """Raises OSError, also where it is no document."""
     try:
-        found = document(inside.read(path, _MAX))
+        found = document(safe_files.read(path, _MAX))
     except (ValueError, RecursionError) as error:
         raise OSError(errno.EINVAL, "not a whole document", str(path)) from error
     return found if isinstance(found, dict) else {}
@@ -174,7 +174,7 @@ def _read(path: Path) -> dict[str, Any]:
 def _cwd(path: Path) -> str:
     """The folder that a session was held in, from the manifest in its folder; '' where that can't be said."""
     try:
-        found = document(inside.read(path.parent / f"{path.parent.name}.json", _MAX_MANIFEST))
+        found = document(safe_files.read(path.parent / f"{path.parent.name}.json", _MAX_MANIFEST))
     except (OSError, ValueError, RecursionError):
         return ""
     return text_of(found.get("cwd")) if isinstance(found, dict) else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from memsearch_engine.transcripts.model import blocks_text, text_of
+from memsearch_engine.agents.transcripts.model import blocks_text, text_of
 
 MARK = b'"type":"compacted"'
 _KINDS = ("text", "input_text", "output_text", "summary_text")

@@ -6,7 +6,6 @@ import shutil
 import tomllib
 from typing import Any
 
-from memsearch_engine import network
 from memsearch_engine.agents import installing
 from memsearch_engine.agents.codex import AGENT, trust
 from memsearch_engine.agents.hooks_json import (
@@ -20,8 +19,9 @@ from memsearch_engine.agents.hooks_json import (
 )
 from memsearch_engine.agents.installing import BY_MARKETPLACE, OURS, PEERS, moved_or
 from memsearch_engine.agents.patches import Patch, read
-from memsearch_engine.errors import UsageError
-from memsearch_engine.home import user_home
+from memsearch_engine.core import network
+from memsearch_engine.core.errors import UsageError
+from memsearch_engine.core.home import user_home
 
 
 class Installer(installing.Installer):

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memsearch_engine.native_memories import Cap, Source, Where, first
+from memsearch_engine.agents.agent_files import Cap, Source, Where, first
 
 _NAMES = ("AGENTS.override.md", "AGENTS.md")
 _SUMMARY = "memory_summary.md"

@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 from memsearch_engine.agents.codex import native_home
-from memsearch_engine.llm.native import Call
-from memsearch_engine.llm.reply import ModelError
-from memsearch_engine.ours import marked
+from memsearch_engine.core.llm.native import Call
+from memsearch_engine.core.llm.reply import ModelError
+from memsearch_engine.core.own_prompts import marked
 
 _ALONE = ["exec", "--ephemeral", "--skip-git-repo-check", "--ignore-rules", "--json"]
 _FILES = ["-s", "workspace-write", "-c", "sandbox_workspace_write.exclude_slash_tmp=true",

@@ -16,7 +16,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from memsearch_engine.home import user_home
+from memsearch_engine.core.home import user_home
 
 #: "Fast and affordable" in Codex' own list; asked where the user has not set up a provider of his own.
 SMALL_CODEX = "gpt-6-luna"

@@ -19,7 +19,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from memsearch_engine.errors import UsageError
+from memsearch_engine.core.errors import UsageError
 
 _ANSWER_S = 15.0
 _END_S = 3.0

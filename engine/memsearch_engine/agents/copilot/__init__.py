@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from memsearch_engine.agents.registry import Agent
+from memsearch_engine.core.agent_registry import Agent
 
 TYPE_CHECKING = False  # see registry
 if TYPE_CHECKING:
     from memsearch_engine.agents.copilot import compaction, reader
-    from memsearch_engine.transcripts.readers import Reader
-    from memsearch_engine.transcripts.summary import Compaction
+    from memsearch_engine.agents.transcripts.readers import Reader
+    from memsearch_engine.agents.transcripts.summary import Compaction
 
     _: tuple[Reader, Compaction] = (reader, compaction)
 

@@ -13,7 +13,7 @@ from memsearch_engine.agents.copilot import AGENT
 from memsearch_engine.agents.hooks_json import json_table, merge_hooks, starts
 from memsearch_engine.agents.installing import moved_or, own_file
 from memsearch_engine.agents.patches import Patch, json_text, read
-from memsearch_engine.home import user_home
+from memsearch_engine.core.home import user_home
 
 
 class Installer(installing.Installer):

@@ -23,8 +23,8 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.agents.copilot import AGENT
-from memsearch_engine.transcripts.jsonl import JsonlConversation, first_record
-from memsearch_engine.transcripts.model import (
+from memsearch_engine.agents.transcripts.jsonl import JsonlConversation, first_record
+from memsearch_engine.agents.transcripts.model import (
     Conversation,
     Session,
     ToolCall,

@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from memsearch_engine.agents.crush import AGENT
-from memsearch_engine.repository import came_along
-from memsearch_engine.transcripts.model import (
+from memsearch_engine.agents.transcripts.model import (
     Conversation,
     Session,
     ToolCall,
@@ -25,7 +24,8 @@ from memsearch_engine.transcripts.model import (
     input_text,
     text_of,
 )
-from memsearch_engine.transcripts.sqlite import reading, stamp
+from memsearch_engine.agents.transcripts.sqlite import reading, stamp
+from memsearch_engine.core.repository import came_along
 
 KIND = "db"
 NAME = "crush.db"

@@ -21,11 +21,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
-from memsearch_engine import inside
 from memsearch_engine.agents.cursor import AGENT
-from memsearch_engine.home import elsewhere
-from memsearch_engine.transcripts.jsonl import numbered
-from memsearch_engine.transcripts.model import (
+from memsearch_engine.agents.transcripts.jsonl import numbered
+from memsearch_engine.agents.transcripts.model import (
     SUB_AGENTS,
     Conversation,
     Session,
@@ -36,7 +34,9 @@ from memsearch_engine.transcripts.model import (
     input_text,
     text_of,
 )
-from memsearch_engine.transcripts.sqlite import reading, stamp
+from memsearch_engine.agents.transcripts.sqlite import reading, stamp
+from memsearch_engine.core import safe_files
+from memsearch_engine.core.home import elsewhere
 
 _DATABASE, _CHATS = "state.vscdb", "chats"
 _COMPOSER, _BUBBLE = "composerData:", "bubbleId:"
@@ -514,7 +514,7 @@ def _json(given: Any) -> dict[str, Any]:
 
 def _small(file: Path) -> dict[str, Any]:
     try:
-        return _json(inside.read(file, _MAX_SMALL))
+        return _json(safe_files.read(file, _MAX_SMALL))
     except OSError:
         return {}
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from memsearch_engine.agents.registry import Agent
+from memsearch_engine.core.agent_registry import Agent
 
 TYPE_CHECKING = False  # see registry
 if TYPE_CHECKING:
     from memsearch_engine.agents.gemini import compaction, reader, retention
-    from memsearch_engine.capture.retention import Retention
-    from memsearch_engine.transcripts.readers import Reader
-    from memsearch_engine.transcripts.summary import Compaction
+    from memsearch_engine.agents.retention import Retention
+    from memsearch_engine.agents.transcripts.readers import Reader
+    from memsearch_engine.agents.transcripts.summary import Compaction
 
     _: tuple[Reader, Compaction, Retention] = (reader, compaction, retention)
 

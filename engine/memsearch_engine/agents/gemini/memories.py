@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from memsearch_engine import inside
-from memsearch_engine.native_memories import Source, Where
+from memsearch_engine.agents.agent_files import Source, Where
+from memsearch_engine.core import safe_files
 
 _SLUG = re.compile(r"[a-z0-9._-]{1,255}", re.IGNORECASE)
 
@@ -31,7 +31,7 @@ def sources(where: Where) -> Iterator[Source]:
 def _slug(file: Path, root: Path) -> str:
     """The name of a project's folder; '' where it has none."""
     try:
-        told = json.loads(inside.read(file, inside.MAX_SETTINGS))
+        told = json.loads(safe_files.read(file, safe_files.MAX_SETTINGS))
     except (OSError, ValueError, RecursionError):
         return ""
     projects = told.get("projects") if isinstance(told, dict) else None

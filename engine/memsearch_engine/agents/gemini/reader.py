@@ -25,10 +25,9 @@ from typing import Any
 
 import msgspec
 
-from memsearch_engine import inside
 from memsearch_engine.agents.gemini import AGENT
-from memsearch_engine.transcripts.jsonl import NOT_JSON, Offsets, Scanner, WithSubAgents, first_record
-from memsearch_engine.transcripts.model import (
+from memsearch_engine.agents.transcripts.jsonl import NOT_JSON, Offsets, Scanner, WithSubAgents, first_record
+from memsearch_engine.agents.transcripts.model import (
     Conversation,
     Session,
     ToolCall,
@@ -40,6 +39,7 @@ from memsearch_engine.transcripts.model import (
     text_of,
     well_formed,
 )
+from memsearch_engine.core import safe_files
 
 KIND = "transcript"
 _KNOWN = frozenset(("user", "gemini", "info", "error", "warning"))
@@ -125,7 +125,7 @@ def _documents(folder: Path, name: str) -> Iterator[Path]:
 def _header(path: Path) -> _Line:
     try:
         if path.suffix == ".json":
-            return _decode(well_formed(inside.read(path, _MAX_DOCUMENT)))
+            return _decode(well_formed(safe_files.read(path, _MAX_DOCUMENT)))
         return _decode(first_record(path, _MAX_HEADER))
     except (msgspec.DecodeError, RecursionError):
         return _Line()
@@ -134,7 +134,7 @@ def _header(path: Path) -> _Line:
 def _document(path: str | os.PathLike[str]) -> list[bytes]:
     """A session of an older version as lines: its header, then each message. Raises OSError."""
     try:
-        data = document(inside.read(path, _MAX_DOCUMENT))
+        data = document(safe_files.read(path, _MAX_DOCUMENT))
     except (ValueError, RecursionError):
         return [b"{}"]
     if not isinstance(data, dict):
@@ -309,7 +309,7 @@ class GeminiConversation(WithSubAgents):
         chats = Path(self.where.path).parent
         for folder in (chats.parent, chats.parent.parent):
             with contextlib.suppress(OSError, UnicodeDecodeError):
-                named = inside.read(folder / ".project_root", _MAX_ROOT).decode("utf-8").strip()
+                named = safe_files.read(folder / ".project_root", _MAX_ROOT).decode("utf-8").strip()
                 return named if os.path.isabs(named) and named.isprintable() else ""
         return ""
 

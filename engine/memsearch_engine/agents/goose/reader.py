@@ -21,9 +21,17 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memsearch_engine.agents.goose import AGENT
-from memsearch_engine.transcripts.jsonl import lines
-from memsearch_engine.transcripts.model import Conversation, Session, ToolCall, Turn, document, input_text, text_of
-from memsearch_engine.transcripts.sqlite import reading, stamp
+from memsearch_engine.agents.transcripts.jsonl import lines
+from memsearch_engine.agents.transcripts.model import (
+    Conversation,
+    Session,
+    ToolCall,
+    Turn,
+    document,
+    input_text,
+    text_of,
+)
+from memsearch_engine.agents.transcripts.sqlite import reading, stamp
 
 _DATABASE = "sessions.db"
 _ID = re.compile(r"[^/\0]{1,200}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memsearch_engine.native_memories import Source, Where, first, first_of
+from memsearch_engine.agents.agent_files import Source, Where, first, first_of
 
 
 def sources(where: Where) -> Iterator[Source]:

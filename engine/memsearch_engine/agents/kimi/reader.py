@@ -16,10 +16,9 @@ from typing import Any
 
 import msgspec
 
-from memsearch_engine import inside
 from memsearch_engine.agents.kimi import AGENT
-from memsearch_engine.transcripts.jsonl import WithSubAgents
-from memsearch_engine.transcripts.model import (
+from memsearch_engine.agents.transcripts.jsonl import WithSubAgents
+from memsearch_engine.agents.transcripts.model import (
     Conversation,
     Session,
     ToolCall,
@@ -29,7 +28,8 @@ from memsearch_engine.transcripts.model import (
     input_text,
     text_of,
 )
-from memsearch_engine.transcripts.sqlite import stamp
+from memsearch_engine.agents.transcripts.sqlite import stamp
+from memsearch_engine.core import safe_files
 
 KIND = "transcript"
 _FILE, _MAIN = "wire.jsonl", "main"
@@ -226,7 +226,7 @@ class KimiConversation(WithSubAgents):
 def _state(file: Path) -> dict[str, Any]:
     """What the client keeps of a session, by the file of its events; {} where that can't be read."""
     try:
-        state = document(inside.read(file.parents[2] / "state.json", _MAX_STATE))
+        state = document(safe_files.read(file.parents[2] / "state.json", _MAX_STATE))
     except (OSError, ValueError, RecursionError, IndexError):
         return {}
     return state if isinstance(state, dict) else {}

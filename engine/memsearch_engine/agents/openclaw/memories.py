@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memsearch_engine.native_memories import Cap, Source, Where
+from memsearch_engine.agents.agent_files import Cap, Source, Where
 
 _CAP = Cap(chars=20_000, tail=0.25)
 

@@ -15,8 +15,8 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.agents.openclaw import AGENT
-from memsearch_engine.transcripts.jsonl import JsonlConversation
-from memsearch_engine.transcripts.model import (
+from memsearch_engine.agents.transcripts.jsonl import JsonlConversation
+from memsearch_engine.agents.transcripts.model import (
     SUB_AGENTS,
     Conversation,
     Session,
@@ -28,7 +28,7 @@ from memsearch_engine.transcripts.model import (
     input_text,
     text_of,
 )
-from memsearch_engine.transcripts.sqlite import reading, stamp, table
+from memsearch_engine.agents.transcripts.sqlite import reading, stamp, table
 
 _DATABASE = "openclaw-agent.sqlite"
 _KNOWN = frozenset(

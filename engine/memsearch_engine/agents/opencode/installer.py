@@ -10,7 +10,7 @@ from memsearch_engine.agents.hooks_json import json_like, json_table
 from memsearch_engine.agents.installing import PEERS, moved_or, own_file, starts_in, with_programs
 from memsearch_engine.agents.opencode import AGENT
 from memsearch_engine.agents.patches import Patch, link, read
-from memsearch_engine.home import user_home
+from memsearch_engine.core.home import user_home
 
 
 class Installer(installing.Installer):

@@ -13,14 +13,14 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from memsearch_engine import inside
 from memsearch_engine.agents.hooks_json import json_table
 from memsearch_engine.agents.installing import moved_or
 from memsearch_engine.agents.patches import read
-from memsearch_engine.home import user_home
-from memsearch_engine.llm.native import Call
-from memsearch_engine.llm.reply import ModelError
-from memsearch_engine.ours import marked
+from memsearch_engine.core import safe_files
+from memsearch_engine.core.home import user_home
+from memsearch_engine.core.llm.native import Call
+from memsearch_engine.core.llm.reply import ModelError
+from memsearch_engine.core.own_prompts import marked
 
 #: What a call needs of the user's configuration. All else could run a program or add instructions.
 _WANTED = ("provider", "model", "small_model", "enabled_providers", "disabled_providers")
@@ -100,7 +100,7 @@ def _copy_keys(folder: Path) -> None:
     folder.mkdir(parents=True)
     path = moved_or("XDG_DATA_HOME", user_home() / ".local" / "share") / "opencode" / "auth.json"
     try:
-        keys = inside.read(path, _MAX_KEYS)
+        keys = safe_files.read(path, _MAX_KEYS)
     except OSError:
         return  # no provider has a key in it
     (folder / "auth.json").touch(mode=0o600)

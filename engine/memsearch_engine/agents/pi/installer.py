@@ -6,7 +6,7 @@ from memsearch_engine.agents import installing
 from memsearch_engine.agents.installing import moved_or, own_file, starts_in, with_programs
 from memsearch_engine.agents.patches import Patch, read
 from memsearch_engine.agents.pi import AGENT
-from memsearch_engine.home import user_home
+from memsearch_engine.core.home import user_home
 
 
 class Installer(installing.Installer):

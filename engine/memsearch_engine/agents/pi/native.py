@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from memsearch_engine.llm.native import Call
-from memsearch_engine.llm.reply import ModelError
-from memsearch_engine.ours import marked
+from memsearch_engine.core.llm.native import Call
+from memsearch_engine.core.llm.reply import ModelError
+from memsearch_engine.core.own_prompts import marked
 
 #: Its servers are an extension, too.
 _NOTHING = (

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from memsearch_engine.agents.registry import Agent
+from memsearch_engine.core.agent_registry import Agent
 
 TYPE_CHECKING = False  # see registry
 if TYPE_CHECKING:
     from memsearch_engine.agents.qwen import compaction, native, reader
-    from memsearch_engine.llm.native import Native
-    from memsearch_engine.transcripts.readers import Reader
-    from memsearch_engine.transcripts.summary import Compaction
+    from memsearch_engine.agents.transcripts.readers import Reader
+    from memsearch_engine.agents.transcripts.summary import Compaction
+    from memsearch_engine.core.llm.native import Native
 
     _: tuple[Reader, Compaction, Native] = (reader, compaction, native)
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from memsearch_engine.agents.hooks_json import InSettings
 from memsearch_engine.agents.installing import moved_or
 from memsearch_engine.agents.qwen import AGENT
-from memsearch_engine.home import user_home
+from memsearch_engine.core.home import user_home
 
 
 class Installer(InSettings):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from memsearch_engine.native_memories import Cap, Source, Where
+from memsearch_engine.agents.agent_files import Cap, Source, Where
 
 _CAP = Cap(lines=200, chars=25_000)
 _NAMES = ("QWEN.md", "AGENTS.md")

@@ -6,9 +6,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from memsearch_engine.llm.native import Call
-from memsearch_engine.llm.reply import ModelError
-from memsearch_engine.ours import marked
+from memsearch_engine.core.llm.native import Call
+from memsearch_engine.core.llm.reply import ModelError
+from memsearch_engine.core.own_prompts import marked
 
 #: Every tool that it has: leaving some out brings others up.
 _TOOLS = (

@@ -21,8 +21,8 @@ from typing import Any
 import msgspec
 
 from memsearch_engine.agents.qwen import AGENT
-from memsearch_engine.transcripts.jsonl import WithSubAgents
-from memsearch_engine.transcripts.model import (
+from memsearch_engine.agents.transcripts.jsonl import WithSubAgents
+from memsearch_engine.agents.transcripts.model import (
     Conversation,
     Session,
     ToolCall,

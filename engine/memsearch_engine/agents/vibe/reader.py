@@ -18,10 +18,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from memsearch_engine import inside
-from memsearch_engine.agents.vibe import AGENT
-from memsearch_engine.transcripts.jsonl import records
-from memsearch_engine.transcripts.model import (
+from memsearch_engine.agents.transcripts.jsonl import records
+from memsearch_engine.agents.transcripts.model import (
     Conversation,
     Session,
     ToolCall,
@@ -33,7 +31,9 @@ from memsearch_engine.transcripts.model import (
     is_servers_tool,
     text_of,
 )
-from memsearch_engine.transcripts.sqlite import stamp
+from memsearch_engine.agents.transcripts.sqlite import stamp
+from memsearch_engine.agents.vibe import AGENT
+from memsearch_engine.core import safe_files
 
 KIND = "transcript"
 _CURRENT, _MESSAGES, _META = "CURRENT", "messages.jsonl", "meta.json"
@@ -101,7 +101,7 @@ class VibeConversation(Conversation):
     def __init__(self, where: Session) -> None:
         super().__init__(where)
         file = Path(where.path)
-        inside.read(file, _MAX)  # raises where it is no file
+        safe_files.read(file, _MAX)  # raises where it is no file
         meta = _table(file.parent / _META)
         self.session = text_of(meta.get("session_id")) or where.session
         self.parent = "" if meta else "(a sub-agent's)"
@@ -179,7 +179,7 @@ class VibeConversation(Conversation):
     def _of_lines(self, file: Path, began: str) -> list[Turn]:
         turns: list[Turn] = []
         tools: dict[str, ToolCall] = {}
-        for line in _lines(inside.read(file, _MAX), self.unknown):
+        for line in _lines(safe_files.read(file, _MAX), self.unknown):
             role, content = line.get("role"), text_of(line.get("content"))
             if role == "user" and content.strip() and line.get("injected") is not True:
                 turns.append(
@@ -213,7 +213,7 @@ def _old_took_in(folder: Path) -> bool:
     """The same of the old layout, whose sub-agents lie in a folder of their session's."""
     files = list(folder.glob(f"agents/*/{_MESSAGES}"))
     try:
-        lines = [line for file in files for line in _lines(inside.read(file, _MAX))]
+        lines = [line for file in files for line in _lines(safe_files.read(file, _MAX))]
     except OSError:
         return True
     calls = (call for line in lines if isinstance(line.get("tool_calls"), list) for call in line["tool_calls"])
@@ -287,7 +287,7 @@ def _history(folder: Path) -> tuple[list[dict[str, Any]], dict[str, Any]]:
 def _journal(file: Path, since: Any) -> Iterator[dict[str, Any]]:
     """Changes of the history that came after a snapshot."""
     try:
-        data = inside.read(file, _MAX)
+        data = safe_files.read(file, _MAX)
     except OSError:
         return
     for line in _lines(data):
@@ -335,7 +335,7 @@ def _lines(data: bytes, skipped: dict[str, int] | None = None) -> Iterator[dict[
 def _value(file: Path) -> Any:
     """What a file of JSON holds; None where it can't be read."""
     try:
-        return document(inside.read(file, _MAX))
+        return document(safe_files.read(file, _MAX))
     except (OSError, ValueError, RecursionError):
         return None
 

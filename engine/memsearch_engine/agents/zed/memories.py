@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memsearch_engine.native_memories import Source, Where, first
+from memsearch_engine.agents.agent_files import Source, Where, first
 
 _NAMES = (
     ".rules", ".cursorrules", ".windsurfrules", ".clinerules", ".github/copilot-instructions.md", "AGENT.md", "AGENTS.md", "CLAUDE.md", "GEMINI.md",

@@ -17,9 +17,17 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from memsearch_engine.agents.transcripts.model import (
+    Conversation,
+    Session,
+    ToolCall,
+    Turn,
+    document,
+    input_text,
+    text_of,
+)
+from memsearch_engine.agents.transcripts.sqlite import reading, stamp
 from memsearch_engine.agents.zed import AGENT
-from memsearch_engine.transcripts.model import Conversation, Session, ToolCall, Turn, document, input_text, text_of
-from memsearch_engine.transcripts.sqlite import reading, stamp
 
 KIND = "db"
 NAME = "threads.db"

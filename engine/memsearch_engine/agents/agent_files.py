@@ -1,0 +1,404 @@
+"""Memories that agents keep or read by themselves: their auto memory, CLAUDE.md, AGENTS.md and the like.
+
+Which files these are says each agent's package (its part ``memories``); here they are read, never written: what stands in them, what of
+it the agent leaves out when a session starts, what its own index does not name. What a project may know of them lies in its folder of
+derived files, which the index reads (kind ``native``); secrets are taken out before. This room knows no note of ours.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, NamedTuple, Protocol
+from urllib.parse import unquote
+
+import msgspec
+
+from memsearch_engine.core import agent_registry, safe_files
+from memsearch_engine.core.home import AgentFolders, Home, user_home
+from memsearch_engine.core.ids import digest
+from memsearch_engine.journal.text import escape_block, plain
+from memsearch_engine.secrets.scan import redact
+
+_MAX = 1024 * 1024
+_MAX_FILES = 500  # of one agent in one project
+_FRONT = re.compile(r"---\n(.*?\n)(?:---|\.\.\.)(?:\n|\Z)", re.S)
+_COMMENT = re.compile(r"^[ ]{0,3}<!--.*?-->[ \t]*$", re.S | re.M)
+_CALLED = re.compile(r"^name:\s*[\"']?(.+?)[\"']?\s*$", re.M)
+_SAYS = re.compile(r"^(?:description|name):\s*[\"']?(.+?)[\"']?\s*$", re.M)
+_NAMED = 3  # agents of a file
+_LEAD_IN = 120  # characters of a line that announces a list
+
+Author = Literal["agent", "person"]
+
+
+class Where(NamedTuple):
+    """Where an agent's files are looked for.
+
+    Attributes:
+        home: the user's home folder. config: its ``.config``, or where ``XDG_CONFIG_HOME`` says.
+        root: the project's root; '' for what holds everywhere alone.
+        sessions: folders that hold the agent's sessions.
+    """
+
+    home: Path
+    config: Path
+    root: str
+    sessions: list[Path]
+
+    @property
+    def project(self) -> list[Path]:
+        """The project's root, as a list that may be empty."""
+        return [Path(self.root)] if self.root else []
+
+
+class Cap(NamedTuple):
+    """How much of a file is read when a session starts; 0: no such limit.
+
+    Attributes:
+        lines, chars, max_bytes: counted one after the other; a line that crosses one is left out. chars: UTF-16 units.
+        tail: the share of it that is the file's end; what stands in the middle is left out.
+        stripped: front matter, comments and blank lines at both ends are taken out before anything is counted.
+    """
+
+    lines: int = 0
+    chars: int = 0
+    max_bytes: int = 0
+    tail: float = 0.0
+    stripped: bool = False
+
+
+class Source(NamedTuple):
+    """A file that an agent reads by itself.
+
+    Attributes:
+        author: who writes it. everywhere: it holds for all projects.
+        cap: of what is read when a session starts.
+        named_in: it is not read at a start, but where this file names it; None for one that is read at a start, or when its rule says so.
+    """
+
+    path: Path
+    title: str
+    author: Author = "person"
+    everywhere: bool = False
+    cap: Cap = Cap()
+    named_in: Path | None = None
+
+
+class MemoriesPart(Protocol):
+    """What an agent's ``memories`` module has."""
+
+    @staticmethod
+    def sources(where: Where) -> Iterable[Source]:
+        """Files that may be there, in the order in which the agent reads them. Globs are made here; nothing is opened."""
+
+
+class NativeSection(msgspec.Struct):
+    """A list item, or the text between two headings or lists, of such a file.
+
+    Attributes:
+        id: of its file and its words: it stays as long as both do.
+        text: without secrets. trail: the headings above it. line, end_line: where it stands, from 1, inclusive.
+        unread_by: agents that leave it, or a part of it, out when a session starts, since it stands behind their cap.
+        note: the entry that was made of it, '' where none was.
+        contradicted_by: the entry of a note of ours that says otherwise, with its day and why; '' where none is known.
+    """
+
+    id: str
+    text: str
+    trail: list[str]
+    line: int
+    end_line: int
+    unread_by: list[str] = []
+    note: str = ""
+    contradicted_by: str = ""
+    contradicted_why: str = ""
+
+
+class NativeMemory(msgspec.Struct):
+    """One file, as it stands now.
+
+    Attributes:
+        agents: who reads it. author: who writes it. scope: ``project`` or ``everywhere``.
+        modified: ISO 8601, local time. size: bytes.
+        orphaned: its agent reads it where another file names it, and none does.
+        problem: why it can't be read; '' where it can.
+    """
+
+    path: str
+    title: str
+    agents: list[str]
+    author: Author
+    scope: Literal["project", "everywhere"]
+    modified: str
+    size: int
+    lines: int = 0
+    sections: list[NativeSection] = []
+    orphaned: bool = False
+    problem: str = ""
+
+    @property
+    def unread(self) -> int:
+        """Sections that some agent leaves out."""
+        return sum(bool(section.unread_by) for section in self.sections)
+
+
+def first(folder: Path, names: Iterable[str]) -> list[Path]:
+    """The first of these that a folder has, as a list that may be empty."""
+    return first_of(*(folder / name for name in names))
+
+
+def first_of(*paths: Path) -> list[Path]:
+    """The first of these that is there, likewise."""
+    return [path for path in paths if os.path.isfile(path)][:1]
+
+
+Found = dict[str, list[tuple[str, Source]]]  # path -> (agent, source) of all who read it
+
+
+def sources(root: str, folders: AgentFolders) -> Found:
+    """The files that are there, each once, whoever reads them."""
+    home = user_home()
+    config = Path(os.environ.get("XDG_CONFIG_HOME") or home / ".config")
+    found: Found = {}
+    for agent in agent_registry.names():
+        part = agent_registry.part(agent, "memories")
+        if part is None:
+            continue
+        count = 0
+        places = folders.of(agent)
+        # where its own variable says where its home is, it looks nowhere else
+        moved = os.environ.get(agent_registry.agent(agent).home_variable)
+        own = [place for place in places if moved and place.is_relative_to(os.path.abspath(os.path.expanduser(moved)))]
+        for source in part.sources(Where(home, config, root, own or places)):
+            if count >= _MAX_FILES:
+                break
+            if os.path.isfile(source.path) and _stays(source, root):
+                count += 1
+                # a link from the user's own folders is his word; one in a project may have come with a clone
+                path = os.path.realpath(source.path) if source.everywhere else os.path.abspath(source.path)
+                readers = found.setdefault(path, [])
+                if agent not in (name for name, _ in readers):
+                    readers.append((agent, source))
+    return found
+
+
+def _stays(source: Source, root: str) -> bool:
+    """Whether a file of a project's lies in it: a link of its may have come with a clone, and lead to another project's."""
+    is_inside = bool(root) and not source.everywhere and str(source.path).startswith(root.rstrip(os.sep) + os.sep)
+    return not is_inside or os.path.realpath(source.path).startswith(os.path.realpath(root).rstrip(os.sep) + os.sep)
+
+
+def stamps(found: Found) -> tuple[tuple[str, int, int], ...]:
+    """What tells whether any of them has changed."""
+    stamped = []
+    for path in found:
+        try:
+            info = os.stat(path)
+        except OSError:
+            continue
+        stamped.append((path, info.st_mtime_ns, info.st_size))
+    return tuple(stamped)
+
+
+def read(found: Found, home: Home) -> list[NativeMemory]:
+    """What stands in them."""
+    caps = {os.path.realpath(path): readers[0][1].cap for path, readers in found.items()}
+    return [_read(path, readers, home, caps) for path, readers in found.items()]
+
+
+def _read(path: str, readers: list[tuple[str, Source]], home: Home, caps: dict[str, Cap]) -> NativeMemory:
+    """
+    Args:
+        caps: of all files, by real path.
+    """
+    first = readers[0][1]
+    try:
+        info = os.stat(path)
+        data = safe_files.read(path, _MAX)
+        text = plain(data.decode("utf-8", "replace").replace("\r\n", "\n"))
+        orphaned = all(
+            source.named_in
+            and not _names(source.named_in, path, text, caps.get(os.path.realpath(source.named_in), Cap()))
+            for _, source in readers
+        )
+    except OSError as error:
+        why = f"larger than {_MAX >> 20} MB" if error.errno == errno.EFBIG else error.strerror or str(error)
+        return _memory(path, readers, "", 0, problem=why)
+    made = _memory(
+        path,
+        readers,
+        datetime.fromtimestamp(info.st_mtime).astimezone().isoformat(timespec="seconds"),
+        info.st_size,
+        lines=text.count("\n") + bool(text.strip("\n") and not text.endswith("\n")),
+        sections=list(_sections(path, text, home)),
+        orphaned=orphaned,
+    )
+    if first.named_in and (match := _FRONT.match(text)) and (says := _SAYS.findall(match[1])):
+        made.title = f"{first.title}: {redact(says[-1], home)[0][:120]}"
+    for agent, source in readers:
+        behind = _left_out(text, source.cap) if any(source.cap[:3]) else set()
+        for section in made.sections:
+            if not behind.isdisjoint(range(section.line, section.end_line + 1)):
+                section.unread_by.append(agent)
+    return made
+
+
+def _memory(path: str, readers: list[tuple[str, Source]], modified: str, size: int, **more: object) -> NativeMemory:
+    first = readers[0][1]
+    agents = [agent for agent, _ in readers]
+    scope = "everywhere" if first.everywhere else "project"
+    return NativeMemory(path, first.title, agents, first.author, scope, modified, size, **more)  # type: ignore[arg-type]
+
+
+def _left_out(text: str, cap: Cap) -> set[int]:
+    """The lines, from 1, that stand behind a cap."""
+    lines = text.split("\n")
+    counted = list(range(1, len(lines) + 1))
+    if cap.stripped:
+        bare = _COMMENT.sub(
+            lambda match: "\n" * match[0].count("\n"),
+            _FRONT.sub(lambda match: "\n" * match[0].count("\n"), text, count=1),
+        )
+        said = [number for number, line in enumerate(bare.split("\n"), 1) if line.strip()]
+        hidden = {
+            number
+            for number, (line, was) in enumerate(zip(bare.split("\n"), lines), 1)
+            if was.strip() and not line.strip()
+        }
+        counted = [number for number in counted if said and said[0] <= number <= said[-1] and number not in hidden]
+    kept = counted[: cap.lines] if cap.lines else counted
+    for limit, size in ((cap.chars, _units), (cap.max_bytes, _bytes)):
+        if limit:
+            head = _within(lines, kept, limit * (1 - cap.tail), size)
+            rest = kept[len(head) :]
+            kept = head + (_within(lines, rest[::-1], limit * cap.tail, size) if cap.tail else [])
+    return set(counted) - set(kept)
+
+
+def _within(lines: list[str], numbers: list[int], limit: float, size: Callable[[str], int]) -> list[int]:
+    """As many of these lines as there is room for."""
+    taken: list[int] = []
+    for number in numbers:
+        limit -= size(lines[number - 1]) + 1
+        if limit < -1:  # the last one needs no line end
+            break
+        taken.append(number)
+    return taken
+
+
+def _units(line: str) -> int:
+    return len(line.encode("utf-16-le", "replace")) // 2
+
+
+def _bytes(line: str) -> int:
+    return len(line.encode("utf-8", "replace"))
+
+
+def _names(index: Path, path: str, topic: str, cap: Cap) -> bool:
+    """Whether what is read of a file names another one: by its file, by the name that it gives itself, or by a stem that is no common word.
+
+    Args:
+        topic: what stands in that other one.
+    """
+    try:
+        text = safe_files.read(index, _MAX).decode("utf-8", "replace")
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True  # nobody can tell
+    behind = _left_out(text, cap)
+    said = unquote("\n".join(line for number, line in enumerate(text.split("\n"), 1) if number not in behind))
+    relative = os.path.relpath(path, index.parent)
+    stem, ending = os.path.splitext(relative)
+    front = _FRONT.match(topic)
+    called = _CALLED.search(front[1]) if front else None
+    names = {stem, called[1] if called else stem}
+    ways = [rf"(?<![\w-]){re.escape(relative)}(?![\w-])", *(re.escape(f"[[{name}]]") for name in names)]
+    ways += [
+        rf"(?<![\w/-]){re.escape(name)}(?![\w-])" for name in names if re.search(r"\w[-_]\w", name) or ending != ".md"
+    ]
+    return any(re.search(way, said) for way in ways)
+
+
+def _sections(path: str, text: str, home: Home) -> Iterator[NativeSection]:
+    """Its list items, and its texts between headings and lists, without front matter and comments."""
+    lines = text.split("\n")
+    counts: dict[str, int] = {}
+    for trail, first, stop in _blocks(lines, _FRONT.match(text)):
+        words = redact("\n".join(lines[first:stop]).strip("\n").rstrip(), home)[0]
+        if not any(char.isalnum() for char in words):
+            continue
+        count = counts[words] = counts.get(words, 0) + 1
+        name = digest("native", path, words, *([str(count)] if count > 1 else []), size=6)
+        yield NativeSection(name, words, [redact(heading, home)[0] for heading in trail], first + 1, stop, [])
+
+
+def _blocks(lines: list[str], front: re.Match[str] | None) -> Iterator[tuple[list[str], int, int]]:
+    """(headings above, first line, line after the last) of each piece, lines counted from 0."""
+    from markdown_it import MarkdownIt  # 30 ms, and only who reads such files needs it
+
+    skipped = front[0].count("\n") if front else 0
+    body = "\n".join([""] * skipped + lines[skipped:])
+    tokens = [token for token in MarkdownIt("commonmark").enable("table").parse(body) if token.map]
+    trail: list[tuple[int, str]] = []
+    text: tuple[int, int] | None = None
+    lead_in: list[str] = []
+    last = 0  # where the last paragraph of that text begins
+    for number, token in enumerate(tokens):
+        if token.level > 1 or (token.level == 1 and token.type != "list_item_open"):
+            continue
+        start, stop = token.map  # type: ignore[misc]
+        while stop > start + 1 and not lines[stop - 1].strip():
+            stop -= 1
+        is_list = token.type in ("bullet_list_open", "ordered_list_open")
+        is_text = not is_list and token.type not in ("heading_open", "list_item_open", "hr", "html_block")
+        said = "\n".join(lines[last : text[1]]).strip() if text else ""
+        if is_list and text and said.endswith(":") and len(said) <= _LEAD_IN:
+            if last > text[0]:
+                yield [name for _, name in trail], text[0], last
+            lead_in, text = [said.rstrip(":")], None
+        elif not is_text and text and token.type != "html_block":
+            yield [name for _, name in trail], *text
+            text = None
+        if token.type == "heading_open":
+            depth, name = int(token.tag[1:]), tokens[number + 1].content if number + 1 < len(tokens) else ""
+            trail = [(above, named) for above, named in trail if above < depth] + [(depth, name)]
+            lead_in = []
+        elif token.type == "list_item_open":
+            yield [*(name for _, name in trail), *lead_in], start, stop
+        elif is_text:
+            lead_in = []
+            text, last = (text[0] if text else start, stop), start
+    if text:
+        yield [name for _, name in trail], *text
+
+
+# -- searched -----------------------------------------------------------------------------------------------
+
+
+def as_entries(memories: Iterable[NativeMemory], root: str) -> Iterator[str]:
+    """The same as a file of entries that the index reads, each under a heading that says where it is from."""
+    for memory in memories:
+        for section in memory.sections:
+            where = f"{titles(memory)}: {short(memory.path, root)}, line {section.line}"
+            heading = plain(" › ".join([where, *section.trail])).replace("<!--", "").replace("-->", "")
+            yield f"### {' '.join(heading.split())[:300]}\n<!-- id:{section.id} -->\n{escape_block(section.text)}\n"
+
+
+def titles(memory: NativeMemory) -> str:
+    """Of its agents, as people call them; of the first of many."""
+    named = [agent_registry.agent(agent).title for agent in memory.agents]
+    return ", ".join(named[:_NAMED]) + (f" and {len(named) - _NAMED} more" if len(named) > _NAMED else "")
+
+
+def short(path: str, root: str) -> str:
+    """A path below the project's root, or below the user's home, as people write it."""
+    for base, sign in ((root, ""), (str(user_home()), "~/")):
+        if base and path.startswith(base.rstrip(os.sep) + os.sep):
+            return sign + os.path.relpath(path, base)
+    return path

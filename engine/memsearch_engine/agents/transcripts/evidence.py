@@ -1,0 +1,284 @@
+"""The turns behind memories, kept for the day on which their agent deletes them.
+
+One SQLite file, ``evidence/turns.db``: a turn's words as zstd-packed JSON, stored once per content (a fork's copied turn has
+the same), and the names by which anchors call it. What comes in was cleaned of secrets by the caller.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import msgspec
+
+from memsearch_engine.agents.transcripts.model import ToolCall, Turn, TurnName
+from memsearch_engine.core.errors import Unreachable
+from memsearch_engine.core.home import Home, private
+from memsearch_engine.core.migrations import Database, bring_up, transaction, write_ahead
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS contents (
+  digest BLOB PRIMARY KEY, packed BLOB NOT NULL, bytes INTEGER NOT NULL, at REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS turns (
+  agent TEXT NOT NULL, session TEXT NOT NULL, turn TEXT NOT NULL, digest BLOB NOT NULL REFERENCES contents(digest),
+  at REAL NOT NULL, PRIMARY KEY (agent, session, turn)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS turns_digest ON turns(digest);
+"""
+_LEVEL = 9
+_AT_ONCE = 200
+_MAX_BYTES = 256 * 1024 * 1024
+#: A tool's output beyond this is cut in its middle: a build log is no evidence, its end is.
+MAX_OUTPUT = 16_000
+
+
+class _Kept(msgspec.Struct):
+    """A turn as it is packed: in this order, so that equal words have equal names over versions."""
+
+    agent: str
+    session: str
+    turn: str
+    started: str
+    ended: str
+    cwd: str
+    user: str
+    assistant: str
+    tools: list[ToolCall]
+    status: str
+    outside: bool
+
+
+class _KeptInOrder(_Kept):
+    """One whose answer came in pieces between its tools."""
+
+    spoken: list[tuple[int, int]]
+
+
+class _KeptInReply(_KeptInOrder):
+    """A short reply, with the question that it answers."""
+
+    in_reply_to: str
+
+
+class _Asked(msgspec.Struct):
+    user: str = ""
+
+
+class Status(msgspec.Struct):
+    """``bytes`` on disk, ``raw`` before packing; ``oldest`` and ``newest`` in seconds since 1970."""
+
+    turns: int = 0
+    contents: int = 0
+    bytes: int = 0
+    raw: int = 0
+    oldest: float = 0.0
+    newest: float = 0.0
+
+
+class Archive:
+    """The archive of one home folder. Reading works without write access; a damaged file reads as empty."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.path = home.evidence / "turns.db"
+        self._writer: sqlite3.Connection | None = None
+
+    # -- writing --------------------------------------------------------------------------------------------
+
+    def put(self, turn: Turn, *, at: float = 0.0) -> bool:
+        """Keep *turn*; the newest words win. Returns whether anything was written. Raises Unreachable.
+
+        Args:
+            at: when it was kept (seconds since 1970), for limits of age and size; now by default.
+        """
+        import zstandard
+
+        kind = _KeptInReply if turn.in_reply_to else _KeptInOrder if turn.is_interleaved else _Kept
+        raw = msgspec.json.encode(
+            kind(**{name: getattr(turn, name) for name in kind.__struct_fields__} | {"session": ""})
+        )
+        name = hashlib.blake2b(raw, digest_size=16).digest()
+        key = (turn.agent, turn.session, turn.turn)
+        db = self._db()
+        try:
+            row = db.execute("SELECT digest FROM turns WHERE agent=? AND session=? AND turn=?", key).fetchone()
+            if row and row[0] == name:
+                return False
+            now = at or time.time()
+            with transaction(db):
+                if not db.execute("SELECT 1 FROM contents WHERE digest=?", (name,)).fetchone():
+                    packed = zstandard.ZstdCompressor(level=_LEVEL).compress(raw)
+                    db.execute(
+                        "INSERT INTO contents (digest, packed, bytes, at) VALUES (?,?,?,?)",
+                        (name, packed, len(raw), now),
+                    )
+                db.execute(
+                    "INSERT OR REPLACE INTO turns (agent, session, turn, digest, at) VALUES (?,?,?,?,?)",
+                    (*key, name, now),
+                )
+                if row:
+                    self._drop_unnamed(db, row[0])
+        except sqlite3.Error as error:
+            raise Unreachable(f"the evidence archive {self.path} can't be written: {error}") from error
+        return True
+
+    def remove(self, keys: Iterable[tuple[str, str, str]]) -> int:
+        """Forget turns by (agent, session, turn). Returns how many were there."""
+        db = self._db()
+        gone = 0
+        for key in keys:
+            row = db.execute("SELECT digest FROM turns WHERE agent=? AND session=? AND turn=?", key).fetchone()
+            if row:
+                gone += db.execute("DELETE FROM turns WHERE agent=? AND session=? AND turn=?", key).rowcount
+                self._drop_unnamed(db, row[0])
+        return gone
+
+    def prune(self, *, max_bytes: int = 0, max_days: float = 0, dry_run: bool = False) -> list[tuple[str, str, str]]:
+        """Forget the oldest turns beyond a size or an age (0: no limit). Returns the names of those that go."""
+        if not self.path.exists():
+            return []
+        db = self._db()
+        rows = db.execute(
+            "SELECT t.agent, t.session, t.turn, t.at, length(c.packed) FROM turns t JOIN contents c USING (digest) "
+            "ORDER BY t.at DESC, t.agent, t.session, t.turn"
+        ).fetchall()
+        oldest = time.time() - max_days * 86400 if max_days else 0.0
+        kept, gone = 0, []
+        for agent, session, turn, at, size in rows:
+            if at < oldest or (max_bytes and kept + size > max_bytes):
+                gone.append((agent, session, turn))
+            else:
+                kept += size
+        if not dry_run and gone:
+            self.remove(gone)
+            db.execute("VACUUM")
+        return gone
+
+    @staticmethod
+    def _drop_unnamed(db: sqlite3.Connection, digest: bytes) -> None:
+        """Forget a content that lost a name, where that was its last."""
+        db.execute(
+            "DELETE FROM contents WHERE digest=? AND NOT EXISTS (SELECT 1 FROM turns WHERE digest=?)", (digest, digest)
+        )
+
+    def _db(self) -> sqlite3.Connection:
+        if self._writer is None:
+            try:
+                self.home.ensure()
+                self.home.evidence.mkdir(mode=0o700, exist_ok=True)
+                private(self.path)
+                db = sqlite3.connect(
+                    self.path, timeout=20, isolation_level=None, check_same_thread=False, factory=Database
+                )
+                try:
+                    bring_up(db, self.path, (), self.home.backups)
+                except Unreachable:
+                    db.close()
+                    raise
+                write_ahead(db)
+                db.execute("PRAGMA secure_delete=ON")  # what is scrubbed leaves no trace in free pages
+                db.executescript(_SCHEMA)
+            except (sqlite3.Error, OSError) as error:
+                raise Unreachable(
+                    f"the evidence archive {self.path} can't be opened: {error}", "move it aside: it is made again"
+                ) from error
+            self._writer = db
+        return self._writer
+
+    def close(self) -> None:
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
+
+    # -- reading --------------------------------------------------------------------------------------------
+
+    def get(self, agent: str, session: str, turn: str) -> Turn | None:
+        """A kept turn, or None."""
+        import zstandard
+
+        query = (
+            "SELECT c.packed FROM turns t JOIN contents c USING (digest) WHERE t.agent=? AND t.session=? AND t.turn=?"
+        )
+        for (packed,) in self._read(query, (agent, session, turn)):
+            try:
+                raw = zstandard.ZstdDecompressor().decompress(packed, max_output_size=_MAX_BYTES)
+                return msgspec.structs.replace(msgspec.json.decode(raw, type=Turn), session=session)
+            except (zstandard.ZstdError, msgspec.DecodeError):
+                return None
+        return None
+
+    def prompts(self, names: Iterable[TurnName]) -> dict[TurnName, str]:
+        """What users had asked, of those turns that are kept."""
+        import zstandard
+
+        unpack, decode = zstandard.ZstdDecompressor().decompress, msgspec.json.Decoder(_Asked).decode
+        wanted = list(names)
+        found: dict[TurnName, str] = {}
+        for start in range(0, len(wanted), _AT_ONCE):
+            batch = wanted[start : start + _AT_ONCE]
+            query = (
+                "SELECT t.agent, t.session, t.turn, c.packed FROM turns t JOIN contents c USING (digest)"
+                f" WHERE (t.agent, t.session, t.turn) IN (VALUES {','.join(['(?,?,?)'] * len(batch))})"
+            )
+            for agent, session, turn, packed in self._read(query, tuple(part for key in batch for part in key)):
+                try:
+                    found[agent, session, turn] = decode(unpack(packed, max_output_size=_MAX_BYTES)).user
+                except (zstandard.ZstdError, msgspec.DecodeError):
+                    continue
+        return found
+
+    def has(self, agent: str, session: str, turn: str) -> bool:
+        return any(self._read("SELECT 1 FROM turns WHERE agent=? AND session=? AND turn=?", (agent, session, turn)))
+
+    def names(self) -> set[tuple[str, str, str]]:
+        """(agent, session, turn) of everything kept."""
+        return set(self._read("SELECT agent, session, turn FROM turns"))
+
+    def digests(self, names: Iterable[TurnName] | None = None) -> dict[TurnName, str]:
+        """A hash of the words of everything kept, or of some turns."""
+        query = "SELECT agent, session, turn, hex(digest) FROM turns"
+        if names is None:
+            return {(row[0], row[1], row[2]): row[3] for row in self._read(query)}
+        where = " WHERE agent=? AND session=? AND turn=?"
+        return {(row[0], row[1], row[2]): row[3] for name in names for row in self._read(query + where, name)}
+
+    def status(self) -> Status:
+        status = Status()
+        for row in self._read("SELECT count(*), coalesce(min(at), 0), coalesce(max(at), 0) FROM turns"):
+            status.turns, status.oldest, status.newest = row
+        for row in self._read("SELECT count(*), coalesce(sum(bytes), 0) FROM contents"):
+            status.contents, status.raw = row
+        status.bytes = self.path.stat().st_size if self.path.exists() else 0
+        return status
+
+    def _read(self, query: str, values: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+        if not self.path.exists():
+            return
+        uri = self.path.absolute().as_uri()
+        for mode in ("mode=ro", "mode=ro&immutable=1"):  # a sandbox can't open the log of a WAL database
+            try:
+                db = sqlite3.connect(f"{uri}?{mode}", uri=True, timeout=5, factory=Database)
+                try:
+                    rows = db.execute(query, values).fetchall()
+                finally:
+                    db.close()
+            except sqlite3.Error:
+                continue
+            yield from rows
+            return
+
+
+def shortened(text: str) -> str:
+    """A tool's output without its middle, cut at line ends so that no secret is halved."""
+    if len(text) <= MAX_OUTPUT:
+        return text
+    head, tail = text[: MAX_OUTPUT // 2], text[-MAX_OUTPUT // 2 :]
+    for cut in "\n ":
+        if cut in head and cut in tail:
+            head, tail = head[: head.rindex(cut) + 1], tail[tail.index(cut) + 1 :]
+            break
+    else:
+        head = tail = ""
+    return f"{head}[… {len(text) - len(head) - len(tail)} characters left out …]\n{tail}"

@@ -1,0 +1,270 @@
+"""From an anchor to the turns behind it, and only to places where that agent keeps its sessions.
+
+An anchor is untrusted text. Its path is used when it lies in one of the agent's own folders; else the session is looked
+for there by its id, which also finds sessions after a home or a configuration folder has moved.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from memsearch_engine.agents.transcripts.model import Conversation, Session, Turn
+from memsearch_engine.agents.transcripts.readers import reader, reader_of
+from memsearch_engine.core import agent_registry
+from memsearch_engine.core.errors import NotFound
+from memsearch_engine.core.home import AgentFolders
+
+_READ = 16  # turns at once, while words are looked for
+_SESSION = re.compile(r"[A-Za-z0-9_-][A-Za-z0-9._:-]{0,199}$")
+
+
+class Excerpt(msgspec.Struct):
+    """A stretch of a conversation.
+
+    Attributes:
+        turns: the turns that were asked for, oldest first.
+        index: which of them was meant, -1 where none was named.
+        first, total: where ``turns`` begins in the whole session, and how many turns that has.
+        state: ``live``, or ``archived`` where the agent has it no more.
+        left_out: characters that ``shorten`` took away.
+        is_near: the turn that was meant is not in it; ``index`` is the one that began nearest to it.
+    """
+
+    path: str
+    turns: list[Turn]
+    index: int
+    first: int = 0
+    total: int = 0
+    state: str = "live"
+    left_out: int = 0
+    is_near: bool = False
+
+    def shorten(self) -> None:
+        """Take away what an agent should not have to pay for: the middle of long texts and outputs, then whole turns, those farthest
+        from the one that was meant first. About 60,000 characters are left at most."""
+        meant, room = max(self.index, 0), _MAX
+        kept: set[int] = set()
+        for place in sorted(range(len(self.turns)), key=lambda place: (abs(place - meant), place)):
+            turn = self.turns[place]
+            self.left_out += _shorten_turn(turn)
+            size = _size(turn)
+            if kept and (size > room or len(kept) == _MAX_TURNS):
+                self.left_out += size
+                room = 0  # what is farther away goes, too: no gaps
+                continue
+            room -= size
+            kept.add(place)
+        if kept:
+            self.first += min(kept)
+            self.index = max(-1, self.index - min(kept))
+        self.turns = [turn for place, turn in enumerate(self.turns) if place in kept]
+
+
+_MAX, _MAX_TURNS = 60_000, 40
+_MAX_TEXT, _MAX_OUTPUT, _MAX_TOOLS = 12_000, 1_500, 30_000
+
+
+def _size(turn: Turn) -> int:
+    return len(turn.user) + len(turn.assistant) + sum(len(tool.input) + len(tool.output) for tool in turn.tools)
+
+
+def _shorten_turn(turn: Turn) -> int:
+    """Returns how many characters went."""
+    before = _size(turn)
+    turn.user, turn.assistant = _without_middle(turn.user, _MAX_TEXT), _without_middle(turn.assistant, _MAX_TEXT)
+    room = _MAX_TOOLS
+    for number, tool in enumerate(turn.tools):
+        tool.input, tool.output = _without_middle(tool.input, _MAX_OUTPUT), _without_middle(tool.output, _MAX_OUTPUT)
+        room -= len(tool.input) + len(tool.output)
+        if room < 0:
+            del turn.tools[number:]
+            break
+    return max(0, before - _size(turn))
+
+
+def _without_middle(text: str, most: int) -> str:
+    if len(text) <= most:
+        return text
+    return f"{text[: most * 2 // 3]}\n[… {len(text) - most} characters left out: --full …]\n{text[-most // 3 :]}"
+
+
+def all_sessions(agent: str, folders: AgentFolders, failed: list[tuple[str, str]] | None = None) -> Iterator[Session]:
+    """Every session of an agent, each once; files that are links out of its folders are none. What can't be read is put
+    into *failed* as (path, reason)."""
+    seen: set[tuple[str, str]] = set()
+    failed = [] if failed is None else failed
+    reads = reader(agent)
+    if reads is None:
+        return
+    for folder in folders.of(agent):
+        if folder.is_dir() and not os.access(folder, os.R_OK | os.X_OK):
+            failed.append((str(folder), "Permission denied"))
+            continue
+        for found in reads.sessions(folder, failed):
+            key = (os.path.realpath(found.path), found.session)
+            if key in seen:
+                continue
+            if _is_theirs(found.path, folder, agent) or _inside(found.path, folder.parent):
+                seen.add(key)
+                yield found
+            else:
+                failed.append((found.path, "a link out of the agent's folders"))
+
+
+def find_session(agent: str, session: str, path: str, folders: AgentFolders) -> Session | None:
+    """The session of an anchor, or None where the agent has it no more."""
+    reads = reader(agent)
+    if reads is None:
+        return None
+    places = folders.of(agent)
+    if path and "\0" not in path:
+        candidate = os.path.expanduser(path)
+        known = agent_registry.agent(agent)
+        if known.in_projects and not known.sessions:  # a file of the place itself: the place is a project
+            is_theirs = os.path.realpath(os.path.dirname(candidate)) in map(os.path.realpath, places)
+        else:
+            is_theirs = any(_is_theirs(candidate, place, agent) for place in places)
+        if is_theirs and os.path.isfile(candidate):
+            try:
+                if found := reads.at(candidate, session):
+                    return found
+            except OSError:
+                pass
+    if not _SESSION.match(session):
+        return None
+    for place in places:
+        found = reads.locate(place, session)
+        if found and any(_is_theirs(found.path, inner, agent) for inner in places):
+            return found
+    return None
+
+
+def open_session(where: Session, cache: Path | None = None) -> Conversation:
+    """Open a session. Raises OSError where its file can't be read."""
+    reads = reader(where.agent)
+    assert reads is not None, where.agent
+    return reads.open_session(where, cache)
+
+
+def open_anchor(
+    agent: str,
+    session: str,
+    turn: str,
+    path: str,
+    folders: AgentFolders,
+    *,
+    context: int | None = None,
+    cache: Path | None = None,
+) -> Excerpt:
+    """The turn behind an anchor with *context* turns around it (None: the whole session). Raises NotFound where the
+    agent no longer has it, or the turn is not in it."""
+    return window(anchored(agent, session, path, folders, cache=cache), turn, context)
+
+
+def anchored(agent: str, session: str, path: str, folders: AgentFolders, *, cache: Path | None = None) -> Conversation:
+    """The conversation that an anchor names. Raises NotFound where the agent no longer has it."""
+    if agent not in agent_registry.names():
+        known = f"known: {', '.join(agent_registry.names())}"
+        raise NotFound(f"conversations of {agent or 'an unknown agent'} can't be read", known)
+    where = find_session(agent, session, path, folders)
+    if where is None:
+        raise NotFound(
+            f"the conversation of session {session} is gone: {agent} no longer has it", "the note itself is untouched"
+        )
+    return _opened(where, cache)
+
+
+def open_file(
+    path: str, turn: str = "", session: str = "", *, context: int | None = None, cache: Path | None = None
+) -> Excerpt:
+    """A transcript file or database that the user named; the agent is known by what it is. Raises UsageError, NotFound."""
+    return window(_opened(recognise(path, session), cache), turn, context)
+
+
+def recognise(path: str, session: str = "") -> Session:
+    """Which agent's session a file holds."""
+    try:
+        found = reader_of(path).at(path, session)
+    except OSError as error:
+        raise NotFound(f"{path} can't be read: {error.strerror}") from error
+    if found is None:
+        raise NotFound(f"no session {session} in {path}".replace("  ", " "))
+    return found
+
+
+def _opened(where: Session, cache: Path | None) -> Conversation:
+    try:
+        return open_session(where, cache)
+    except OSError as error:
+        raise NotFound(f"{where.path} can't be read: {error.strerror or error}") from error
+
+
+def window(conversation: Conversation, turn: str, context: int | None) -> Excerpt:
+    """*turn* and *context* turns on both sides of it; all turns where *context* is None."""
+    place = conversation.find(turn) if turn else -1
+    if turn and place < 0:
+        raise NotFound(f"the turn {turn} is not in {conversation.where.path}", "the file itself can be opened")
+    return around(conversation, place, context)
+
+
+def around(conversation: Conversation, place: int, context: int | None) -> Excerpt:
+    """The same by the turn's place in the conversation; all turns where that is -1."""
+    first, last = 0, len(conversation.ids)
+    if place >= 0 and context is not None:
+        first, last = max(0, place - context), min(last, place + context + 1)
+    try:
+        turns = conversation.turns(first, last)
+    except OSError as error:
+        raise NotFound(f"{conversation.where.path} can't be read: {error.strerror or error}") from error
+    index = next((i for i, t in enumerate(turns) if place >= 0 and t.turn == conversation.ids[place]), -1)
+    return Excerpt(conversation.where.path, turns, index, first, len(conversation.ids))
+
+
+def place_at(conversation: Conversation, moment: datetime) -> int:
+    """The turn that began nearest to *moment* (with a zone); -1 where none says when it did."""
+    nearest, least = -1, float("inf")
+    for place, turn in enumerate(conversation.each()):
+        with contextlib.suppress(ValueError, OverflowError):
+            apart = abs((datetime.fromisoformat(turn.started).astimezone() - moment).total_seconds())
+            nearest, least = (place, apart) if apart < least else (nearest, least)
+    return nearest
+
+
+def place_with(conversation: Conversation, words: Sequence[str], start: int, step: int) -> int:
+    """The next turn from *start* on (not that one), forwards or backwards by *step*, in which one of *words* (casefolded) stands;
+    -1 where there is none."""
+    last = len(conversation.ids) - 1
+    place = start + step
+    while 0 <= place <= last:
+        begin, end = (place, min(last + 1, place + _READ)) if step > 0 else (max(0, place - _READ + 1), place + 1)
+        turns = conversation.turns(begin, end)
+        for number, turn in list(enumerate(turns, begin))[::step]:
+            parts = [turn.user, turn.assistant, *(part for tool in turn.tools for part in (tool.input, tool.output))]
+            if any(word in part.casefold() for part in parts for word in words):
+                return number
+        place = end if step > 0 else begin - 1
+    return -1
+
+
+def _is_theirs(path: str | os.PathLike[str], folder: Path, agent: str) -> bool:
+    """Whether a file lies in an agent's folder. Folders in it may be links, as their owner made them (another disk, dotfile
+    managers); the file may not, and nothing in a project may, which others may have made."""
+    if _inside(path, folder):
+        return True
+    name, base = os.fspath(path), os.path.abspath(folder)
+    if agent_registry.agent(agent).in_projects or os.pardir in name.split(os.sep) or os.path.islink(name):
+        return False
+    return os.path.abspath(name).startswith(base + os.sep)
+
+
+def _inside(path: str | os.PathLike[str], base: Path) -> bool:
+    """Whether *path* really lies under *base*, links resolved."""
+    real, root = os.path.realpath(path), os.path.realpath(base)
+    return real.startswith(root + os.sep)

@@ -1,0 +1,241 @@
+"""Sessions in SQLite as OpenCode lays them out, and agents that grew out of it: messages and their parts as JSON (1.18 was seen).
+
+A turn is a user message and the assistant messages that name it as their parent, one per step of the model. A compaction
+is a user message too, known by its part. A sub-agent's session names its parent.
+
+**A turn is named by the id of the user message that it was first said with.** A fork copies messages under new ids and keeps the
+time at which they were made, which is then before its own beginning: the copy's name is that of the message with the same time in
+the session that was there already.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+from memsearch_engine.agents.transcripts.model import (
+    SUB_AGENTS,
+    Conversation,
+    Session,
+    ToolCall,
+    Turn,
+    input_text,
+    is_servers_tool,
+    text_of,
+)
+from memsearch_engine.agents.transcripts.sqlite import reading, stamp, table
+
+KIND = "db"
+_KNOWN = frozenset(
+    "text reasoning tool step-start step-finish compaction patch snapshot file agent subtask retry".split()
+)
+
+
+#: Tools of the agents' own, and of our plugin's, with a name like a server's.
+_OWN_TOOLS = frozenset(
+    "apply_patch plan_enter plan_exit todo_read todo_write background_process memory_search memory_get memory_transcript".split()
+)
+
+
+class MessageDatabases:
+    """What a reader does (``agents/transcripts/readers.py:Reader``), for an agent whose databases are called *pattern*."""
+
+    def __init__(self, agent: str, pattern: str) -> None:
+        self.agent, self.pattern = agent, pattern
+
+    def sessions(self, folder: Path, failed: list[tuple[str, str]]) -> Iterator[Session]:
+        """Every session of the databases in *folder*."""
+        for file in sorted(folder.glob(self.pattern)):
+            try:
+                with reading(str(file)) as db:
+                    rows = db.execute("SELECT id, time_updated FROM session ORDER BY time_created").fetchall()
+            except OSError as error:
+                failed.append((str(file), error.strerror or str(error)))
+                continue
+            for name, updated in rows:
+                yield Session(
+                    self.agent,
+                    text_of(name),
+                    str(file),
+                    KIND,
+                    updated / 1000 if isinstance(updated, int | float) else 0.0,
+                )
+
+    def locate(self, folder: Path, session: str) -> Session | None:
+        for file in sorted(folder.glob(self.pattern)):
+            try:
+                with reading(str(file)) as db:
+                    if db.execute("SELECT 1 FROM session WHERE id=?", (session,)).fetchone():
+                        return Session(self.agent, session, str(file), KIND)
+            except OSError:
+                continue
+        return None
+
+    def at(self, path: str | os.PathLike[str], session: str = "") -> Session | None:
+        """The named session of a database, else its newest one that no other session started."""
+        if not os.fspath(path).endswith(".db"):
+            return None
+        with reading(os.fspath(path)) as db:
+            query = (
+                "SELECT id FROM session WHERE id=? OR (?='' AND parent_id IS NULL) ORDER BY time_updated DESC LIMIT 1"
+            )
+            row = db.execute(query, (session, session)).fetchone()
+        return Session(self.agent, row[0], os.fspath(path), KIND) if row else None
+
+    def holds(self, name: str) -> bool | None:
+        return fnmatch(name, self.pattern)
+
+    def wrote(self, line: dict[str, Any]) -> bool:
+        return False
+
+    def open_session(self, where: Session, cache: Path | None = None) -> Conversation:
+        return MessageConversation(where, self.agent)
+
+
+class MessageConversation(Conversation):
+    def __init__(self, where: Session, agent: str) -> None:
+        super().__init__(where)
+        self.agent = agent  # type: ignore[misc]
+        with reading(where.path) as db:
+            row = db.execute(
+                "SELECT parent_id, directory, version FROM session WHERE id=?", (where.session,)
+            ).fetchone()
+            if row is None:
+                raise FileNotFoundError(2, f"no session {where.session}", where.path)
+            rows = db.execute(
+                "SELECT m.id, m.data, EXISTS (SELECT 1 FROM part p WHERE p.message_id = m.id "
+                "AND p.data LIKE '%\"compaction\"%') FROM message m WHERE m.session_id=? ORDER BY m.time_created, m.id",
+                (where.session,),
+            ).fetchall()
+            messages = [(text_of(name), table(data), compaction) for name, data, compaction in rows]
+            origins = _origins(db, where.session)
+            maybe = [name for name, _, compaction in messages if compaction]
+            compactions = {name for name in maybe if any(_kind(p) == "compaction" for p in _parts(db, name))}
+        self.parent, self._directory, self.version = text_of(row[0]), text_of(row[1]), text_of(row[2])
+        #: turn -> its messages, the user's own first
+        self._turns: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+        for name, data, _ in messages:
+            parent = text_of(data.get("parentID"))
+            if data.get("role") == "user" and name not in compactions:
+                self._turns[origins.get(name, name)] = [(name, data)]
+            elif origins.get(parent, parent) in self._turns:
+                self._turns[origins.get(parent, parent)].append((name, data))
+        self.aliases = {copy: name for copy, name in origins.items() if name in self._turns}
+        self.ids = list(self._turns)
+
+    def turns(self, first: int = 0, last: int | None = None) -> list[Turn]:
+        found = []
+        with reading(self.where.path) as db:
+            for wanted in self.ids[first:last]:
+                asked, data = self._turns[wanted][0]
+                turn = self._new(wanted, data)
+                turn.aliases = [asked] if asked != wanted else []
+                for name, data in self._turns[wanted]:
+                    self._add(turn, name == asked, data, _parts(db, name))
+                if not turn.outside and any(call.name in SUB_AGENTS for call in turn.tools):
+                    turn.outside = self._sub_agents_took_in(db)
+                found.append(turn)
+        return found
+
+    def _new(self, name: str, data: dict[str, Any]) -> Turn:
+        when = stamp(_at(data, "created"))
+        return Turn(
+            self.agent, self.session, name, when, when, self._directory, tools=[], status="interrupted"
+        )  # fmt: skip
+
+    def _add(self, turn: Turn, asked: bool, data: dict[str, Any], parts: list[dict[str, Any]]) -> None:
+        for part in parts:
+            kind = _kind(part)
+            if kind not in _KNOWN:
+                self.unknown[kind[:40]] = self.unknown.get(kind[:40], 0) + 1
+            elif kind == "text" and asked and not part.get("synthetic"):
+                turn.user = "\n".join(text for text in (turn.user, _typed(part)) if text)
+            elif kind == "text" and not asked:
+                turn.say(text_of(part.get("text")))
+            elif kind == "tool":
+                self._tool(turn, part)
+        if asked:
+            return
+        path = data.get("path")
+        turn.cwd = (text_of(path.get("cwd")) if isinstance(path, dict) else "") or turn.cwd
+        turn.ended = stamp(_at(data, "completed")) or turn.ended
+        error = data.get("error")
+        if isinstance(error, dict):
+            aborted = "Aborted" in text_of(error.get("name"))
+            turn.status = "interrupted" if aborted else "failed"
+            detail = error.get("data")
+            if not aborted:
+                turn.say(text_of(detail.get("message")) if isinstance(detail, dict) else text_of(error.get("name")))
+        elif data.get("finish") not in (None, "tool-calls"):
+            turn.status = "done"
+
+    def _sub_agents_took_in(self, db: Any) -> bool:
+        """Whether any session that this one started took in content from outside."""
+        query = (
+            "SELECT p.data FROM part p JOIN message m ON m.id=p.message_id JOIN session s ON s.id=m.session_id "
+            "WHERE s.parent_id=? AND p.data LIKE '%\"tool\"%'"
+        )
+        child = self._new("", {})
+        for (data,) in db.execute(query, (self.session,)):
+            if _kind(part := table(data)) == "tool":
+                self._tool(child, part)
+        return child.outside
+
+    @staticmethod
+    def _tool(turn: Turn, part: dict[str, Any]) -> None:
+        state = part.get("state")
+        state = state if isinstance(state, dict) else {}
+        name = text_of(part.get("tool"))
+        output = text_of(state.get("output")) or text_of(state.get("error"))
+        told = state.get("metadata")
+        code = told.get("exit") if isinstance(told, dict) else None  # a command that failed is completed all the same
+        failed = state.get("status") == "error" or code not in (None, 0)
+        turn.call(ToolCall(name, input_text(state.get("input")), output, failed))
+        turn.outside = turn.outside or is_servers_tool(name, _OWN_TOOLS)
+
+
+def _origins(db: Any, session: str) -> dict[str, str]:
+    """copied user message -> the message that it is a copy of, as far as that is still there."""
+    rows = db.execute(
+        "SELECT m.id, m.time_created FROM message m JOIN session s ON s.id=m.session_id "
+        "WHERE m.session_id=? AND m.time_created < s.time_created",
+        (session,),
+    ).fetchall()
+    times: dict[int, list[str]] = {}
+    for name, time in rows:
+        times.setdefault(time, []).append(name)
+    found: dict[str, str] = {}
+    for start in range(0, len(times), 500):
+        batch = list(times)[start : start + 500]
+        marks = ",".join("?" * len(batch))
+        for name, time in db.execute(
+            f"SELECT m.id, m.time_created FROM message m JOIN session s ON s.id=m.session_id WHERE m.time_created IN ({marks}) "
+            "AND m.session_id<>? AND m.time_created >= s.time_created ORDER BY m.id",
+            (*batch, session),
+        ):
+            found.update(dict.fromkeys(times[time], name))
+    return found
+
+
+def _parts(db: Any, message: str) -> list[dict[str, Any]]:
+    return [table(data) for (data,) in db.execute("SELECT data FROM part WHERE message_id=? ORDER BY id", (message,))]
+
+
+def _typed(part: dict[str, Any]) -> str:
+    """What the person typed: a command's own text is said to be put in for it (Kilo)."""
+    told: Any = part
+    for name in ("metadata", "kilo", "injected"):
+        told = told.get(name) if isinstance(told, dict) else None
+    return (text_of(told.get("title")) if isinstance(told, dict) else "") or text_of(part.get("text"))
+
+
+def _kind(part: dict[str, Any]) -> str:
+    return str(part.get("type"))
+
+
+def _at(data: dict[str, Any], name: str) -> object:
+    time = data.get("time")
+    return time.get(name) if isinstance(time, dict) else None

@@ -1,0 +1,46 @@
+"""What an agent made of a session when it compacted it, where its transcript says so."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Protocol, cast
+
+import msgspec
+
+from memsearch_engine.agents.transcripts.model import Session, well_formed
+from memsearch_engine.core import agent_registry
+
+_LOOKED_THROUGH = 8 * 1024 * 1024  # bytes, from the end: it has only just been written
+
+
+class Compaction(Protocol):
+    """The module ``compaction`` of an agent's package, where its sessions are lines of JSON. ``MARK``: what a line with a summary has,
+    blanks left out."""
+
+    MARK: bytes
+
+    def summary(self, line: dict[str, Any]) -> str | None:
+        """The summary in a line; None where it has none."""
+
+
+def last(where: Session) -> str:
+    """The newest summary of a session; '' where there is none, or none that can be read."""
+    keeps = cast("Compaction | None", agent_registry.part(where.agent, "compaction"))
+    if keeps is None or not where.path.endswith(".jsonl"):
+        return ""
+    try:
+        with open(where.path, "rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _LOOKED_THROUGH))
+            lines = file.read(_LOOKED_THROUGH).split(b"\n")
+    except OSError:
+        return ""
+    for raw in reversed(lines):
+        if keeps.MARK not in raw.replace(b" ", b""):
+            continue
+        try:
+            line = msgspec.json.decode(well_formed(raw))
+        except (msgspec.DecodeError, RecursionError):
+            continue
+        if isinstance(line, dict) and (found := keeps.summary(line)) is not None:
+            return found
+    return ""

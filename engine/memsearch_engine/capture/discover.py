@@ -1,0 +1,113 @@
+"""Which agents are on this machine, where their sessions lie, and how many of their turns are in memory."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import msgspec
+
+from memsearch_engine.capture.backfill import Choice, plan
+from memsearch_engine.capture.keep import Keeper
+from memsearch_engine.core import agent_registry
+from memsearch_engine.core.home import AgentFolders, Home
+
+_VERSION = re.compile(r"\d+\.\d+[\w.-]*")
+_ASK_S = 6.0
+
+
+class Here(msgspec.Struct):
+    """An agent on this machine, and how many turns of its sessions are in memory, by outcome.
+
+    Attributes:
+        version: what the program says of itself; wrote: what wrote its newest session.
+        folders: where its sessions lie, as far as they are there.
+        can: what it is good for here: ``sessions``, ``capture``, ``start``, ``prompt``, ``action``, ``compaction`` (when its sessions are
+            told something), ``native`` (its own model writes notes), ``mcp``.
+    """
+
+    agent: str
+    program: str
+    version: str
+    wrote: str
+    folders: list[str]
+    sessions: int
+    subagent_sessions: int
+    turns: int
+    captured: int
+    new: int
+    trivial: int
+    ours: int
+    homeless: int
+    deleted: int
+    failed: int
+    can: list[str]
+
+
+def _can(name: str) -> list[str]:
+    tells = agent_registry.agent(name).tells
+    parts = {"native": "native", "mcp_entry": "mcp"}
+    return [
+        "sessions", *(["capture"] if tells else []), *tells,
+        *(word for part, word in parts.items() if agent_registry.part(name, part)),
+    ]  # fmt: skip
+
+
+def discover(
+    home: Home, folders: AgentFolders, *, versions: bool = True, progress: Callable[[str, int, int], None] | None = None
+) -> list[Here]:
+    """One row per agent. Sessions that did not change since they were last read are not read again."""
+    keeper = Keeper(home)
+    try:
+        plan(home, keeper, folders, Choice(agent_registry.names()), progress, changed_only=True)
+        sessions = list(keeper.ledger.sessions().values())
+        counts = keeper.ledger.counts()
+    finally:
+        keeper.close()
+    paths = {agent.name: shutil.which(agent.program) or "" for agent in agent_registry.everyone()}
+    with ThreadPoolExecutor(len(paths)) as pool:
+        asked = dict(zip(paths, pool.map(_version if versions else lambda _: "", paths.values())))
+    rows = []
+    for agent, path in paths.items():
+        mine = [seen for seen in sessions if seen.agent == agent and os.path.exists(seen.path)]
+        outcomes = dict.fromkeys(("captured", "new", "trivial", "ours", "homeless", "deleted", "failed"), 0)
+        for who, _, outcome, number in counts:
+            if who == agent:
+                outcomes[outcome] += number
+        newest = max(mine, key=lambda seen: seen.modified, default=None)
+        rows.append(
+            Here(
+                agent=agent,
+                program=path,
+                version=asked[agent],
+                wrote=newest.version if newest else "",
+                folders=[str(place) for place in folders.here(agent)],
+                sessions=sum(not seen.parent for seen in mine),
+                subagent_sessions=sum(bool(seen.parent) for seen in mine),
+                turns=sum(outcomes.values()),
+                **outcomes,
+                can=_can(agent),
+            )
+        )
+    return rows
+
+
+def _version(path: str) -> str:
+    if not path:
+        return ""
+    try:
+        done = subprocess.run(
+            [os.path.abspath(path), "--version"],
+            capture_output=True,
+            text=True,
+            timeout=_ASK_S,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    match = _VERSION.search(done.stdout[:2000])
+    return match[0] if match else ""

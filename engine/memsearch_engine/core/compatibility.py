@@ -1,0 +1,152 @@
+"""memsearch's own settings, read from the file that both share (``~/.memsearch/config.toml``).
+
+A user who moves in keeps his file. What it says and we do otherwise is translated here, with a word on what happens instead;
+what has no meaning here is known, so that nobody is warned about it, and answered to scripts that ask. Keys and defaults are those
+of memsearch 0.4.23.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import time
+from pathlib import Path
+from typing import Any
+
+#: Its tasks, which an agent that only it knows (``dsh``) has, too.
+_TASKS: dict[str, dict[str, Any]] = {
+    "project_review": {"output_file": ".memsearch/PROJECT.md"},
+    "user_profile": {"output_file": ".memsearch/USER.md"},
+    "memory_to_skill": {"min_occurrences": 3, "paths": []},
+}
+#: What it sets and we don't: key -> its default.
+KEYS: dict[str, Any] = {
+    "milvus.collection": "memsearch_chunks",
+    "chunking.max_chunk_size": 1500,
+    "chunking.overlap_lines": 2,
+    "reranker.model": "",
+    "compact.llm_model": "",
+    "compact.llm_provider": "openai",
+    **{f"llm.{name}": "" for name in ("provider", "model", "base_url", "api_key")},
+    **{f"prompts.{name}": "" for name in ("compact", "summarize")},
+    **{
+        f"plugins.dsh.{task}.{name}": value
+        for task, more in _TASKS.items()
+        for name, value in {
+            "enabled": False, "provider": "native", "model": "", "min_interval_hours": 24, "input_dir": ".memsearch/memory", **more,
+        }.items()
+    },
+}  # fmt: skip
+#: What names the model of its digests there, the last one first, and here.
+_COMPACT = {
+    "compact.llm_provider": "compact.provider", "compact.llm_model": "compact.model", "llm.provider": "compact.provider",
+    "llm.model": "compact.model", "llm.base_url": "compact.base_url", "llm.api_key": "compact.api_key", "prompts.compact": "compact.prompt_file",
+}  # fmt: skip
+#: The keys that a file of its own in a project may set.
+PROJECT_KEYS = ("milvus.collection", "chunking.max_chunk_size", "chunking.overlap_lines")
+#: What an embedding flag may name; a project is not called so.
+PROVIDERS = ("onnx", "openai", "google", "voyage", "jina", "mistral", "ollama", "local")
+_SERVER = re.compile(r"(?i)(?:https?|tcp|unix):")
+_GEMINI = "https://generativelanguage.googleapis.com/v1beta/openai"
+_HUB_MODEL = re.compile(r"[\w.-]+/[\w.-]+$")
+
+
+def translated(flat: dict[str, Any], known_model: Any) -> tuple[dict[str, Any], dict[str, str]]:
+    """Settings by dotted key as we understand them, and (key -> what is done instead) where that differs.
+
+    Args:
+        known_model: name -> whether that model is here.
+    """
+    found: dict[str, Any] = {}
+    said: dict[str, str] = {}
+    for key, value in flat.items():
+        if key == "chunking.max_chunk_size" and isinstance(value, int):
+            found.setdefault("chunking.max_chars", max(200, min(value, 20_000)))
+        elif key in _COMPACT and isinstance(value, str) and value and _COMPACT[key] not in flat:  # ours goes before
+            found[_COMPACT[key]] = _last_of(flat, _COMPACT[key])
+        elif key in KEYS:
+            continue
+        elif key == "milvus.uri" and isinstance(value, str) and value and not _SERVER.match(value):
+            found[key] = ""
+            if not value.endswith("/.memsearch/milvus.db"):
+                said[key] = (
+                    f"{value} is not opened: the index of this product lies in its own home folder, without an open port"
+                )
+        elif key == "embedding.provider" and value in ("local", ""):
+            found[key] = "onnx"
+            if value:
+                said[key] = "sentence-transformers is not used: the built-in ONNX model is"
+        elif key == "embedding.model" and isinstance(value, str) and _HUB_MODEL.match(value):
+            onnx = flat.get("embedding.provider", "onnx") in ("onnx", "local", "")
+            if onnx and not known_model(value):
+                said[key] = f"{value} is not here: the built-in model is used (`memsearch models list` has others)"
+                value = ""
+            found[key] = value
+        elif key.startswith("llm.providers.") and key.endswith(".type"):
+            found[key] = "openai" if value in ("openai-compatible", "gemini") else value or _named(key)
+            if value == "gemini" and f"{key[:-5]}.base_url" not in flat:
+                found[f"{key[:-5]}.base_url"] = _GEMINI
+        elif key.startswith("plugins.") and key.endswith(".summarize.provider") and value == "":
+            continue  # the agent's own model there; here nothing is asked before the owner says so
+        else:
+            found[key.replace("plugins.claude_code.", "plugins.claude-code.")] = value
+    if (
+        isinstance(own := flat.get("prompts.compact"), str) and own
+    ):  # this one of its keys goes before the other, which is ours, too
+        found["compact.prompt_file"] = own
+    return found, said
+
+
+def _last_of(flat: dict[str, Any], ours: str) -> str:
+    """The value of the last one of its keys that stand for one of ours."""
+    said = [flat.get(name) for name, own in _COMPACT.items() if own == ours]
+    return [value for value in said if isinstance(value, str) and value][-1]
+
+
+def collection_of(folder: str) -> str:
+    """What memsearch's plugins call the collection of a project's folder (or of ``MEMSEARCH_DIR``): the end of its name tells."""
+    import hashlib
+
+    return hashlib.sha256(folder.encode()).hexdigest()[:8]
+
+
+def plain_query(text: str) -> str:
+    """A query of memsearch's tools, which know no filters: words that would be some here are words."""
+    words = [
+        word.lstrip("-").replace(":", " ") if ":" in word or word.startswith("-") else word for word in text.split()
+    ]
+    return " ".join(words).replace('"', " ")
+
+
+def note_indexed(folder: str) -> None:
+    """Bring memsearch's own note on the index of a ``.memsearch`` folder up to date, where it has left one: its hooks warn of a
+    stale index for as long as that says so. Nothing is made where there is none."""
+    from memsearch_engine.core import safe_files
+
+    path = os.path.join(folder, ".index-state.json")
+    with contextlib.suppress(OSError, ValueError):
+        state = json.loads(safe_files.read(path, safe_files.MAX_SETTINGS))
+        if not isinstance(state, dict) or state.get("status") == "ok":
+            return
+        now = time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
+        state |= dict.fromkeys(("updated_at", "last_completed_at", "last_success_at"), now)
+        state |= {"status": "ok", "last_error": None, "failed_files": []}
+        safe_files.put(path, json.dumps(state, indent=2).encode())
+
+
+def urges_its_upgrade(home: Path, version: str) -> bool:
+    """Whether memsearch's hooks will tell the user to ``pip install --upgrade memsearch``, which puts its command in the place of
+    ours: they compare our version with the newest of its own that they have looked up (``.pypi-latest``)."""
+    try:
+        newest = (home / ".pypi-latest").read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        return False
+    return newest not in ("", version)
+
+
+def _named(key: str) -> str:
+    """A provider without a type is of the type that it is called after."""
+    name = key.split(".")[2]
+    return name if name in ("openai", "anthropic") else "openai"

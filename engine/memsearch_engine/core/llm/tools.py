@@ -1,0 +1,134 @@
+"""A model that works with tools, step by step, over OpenAI's or Anthropic's protocol. The tools are the caller's functions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from memsearch_engine.core.llm.providers import configured, post, tokens_of
+from memsearch_engine.core.llm.reply import ModelError, Reply
+from memsearch_engine.core.own_prompts import marked
+from memsearch_engine.core.settings import Llm
+
+_ANSWER_TOKENS = 8_000
+
+
+class Tool(msgspec.Struct, frozen=True):
+    """``parameters``: name -> JSON type; all are required. ``run`` gets them by name; what it raises as ValueError or OSError
+    is told to the model."""
+
+    name: str
+    description: str
+    parameters: dict[str, str]
+    run: Callable[..., str]
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        properties = {name: {"type": kind} for name, kind in self.parameters.items()}
+        return {
+            "type": "object",
+            "properties": properties,
+            "required": list(self.parameters),
+            "additionalProperties": False,
+        }
+
+
+def work(
+    llm: Llm,
+    provider: str,
+    model: str,
+    system: str,
+    task: str,
+    tools: list[Tool],
+    *,
+    max_turns: int,
+    before_turn: Callable[[], None],
+    after_turn: Callable[[Reply], None],
+    answer_tokens: int = _ANSWER_TOKENS,
+) -> str:
+    """Let a model use *tools* until it has nothing more to call. Returns its last words.
+
+    Args:
+        before_turn: called before each request; raises to end the work (a cap, a lost claim).
+        after_turn: told what each request has cost.
+
+    Raises:
+        ModelError: no answer, or more than *max_turns* requests.
+    """
+    known, model = configured(llm, provider, model)
+    system, task = marked(system), marked(task)
+    by_name = {tool.name: tool for tool in tools}
+    anthropic = known.type == "anthropic"
+    body: dict[str, Any] = {"model": model, "max_tokens": answer_tokens}
+    messages: list[dict[str, Any]] = [{"role": "user", "content": task}]
+    if anthropic:
+        body |= {
+            "system": system,
+            "tools": [{"name": t.name, "description": t.description, "input_schema": t.schema} for t in tools],
+        }
+    else:
+        messages.insert(0, {"role": "system", "content": system})
+        body["tools"] = [
+            {"type": "function", "function": {"name": t.name, "description": t.description, "parameters": t.schema}}
+            for t in tools
+        ]
+    for _ in range(max_turns):
+        before_turn()
+        answer = post(known, {**body, "messages": messages}, llm.timeout_s)
+        try:
+            text, calls, said = (_anthropic if anthropic else _openai)(answer)
+        except (KeyError, TypeError, IndexError, AttributeError) as error:
+            raise ModelError(f"{provider} sent an answer of an unknown shape", again=False) from error
+        given, made, counted = tokens_of(answer, system + json.dumps(messages, ensure_ascii=False), text)
+        after_turn(Reply(text, given, made, counted))
+        if not calls:
+            return text
+        messages.append(said)
+        results = [(name, _run(by_name.get(tool), arguments)) for name, tool, arguments in calls]
+        if anthropic:
+            blocks = [{"type": "tool_result", "tool_use_id": name, "content": result} for name, result in results]
+            messages.append({"role": "user", "content": blocks})
+        else:
+            messages += [{"role": "tool", "tool_call_id": name, "content": result} for name, result in results]
+    raise ModelError(f"the model was not done after {max_turns} turns", again=True)
+
+
+Call = tuple[str, str, dict[str, Any]]  # (id, tool, arguments)
+
+
+def _anthropic(answer: dict[str, Any]) -> tuple[str, list[Call], dict[str, Any]]:
+    blocks = answer["content"]
+    text = "\n".join(block["text"] for block in blocks if block["type"] == "text")
+    calls = [(str(block["id"]), str(block["name"]), block["input"]) for block in blocks if block["type"] == "tool_use"]
+    return text, calls, {"role": "assistant", "content": blocks}
+
+
+def _openai(answer: dict[str, Any]) -> tuple[str, list[Call], dict[str, Any]]:
+    message = answer["choices"][0]["message"]
+    calls: list[Call] = []
+    for call in message.get("tool_calls") or []:
+        try:
+            arguments = json.loads(call["function"].get("arguments") or "{}")
+        except (ValueError, TypeError):
+            arguments = {}
+        calls.append((str(call["id"]), str(call["function"]["name"]), arguments))
+    said = {"role": "assistant", "content": message.get("content"), "tool_calls": message.get("tool_calls")}
+    content = message.get("content")
+    return content if isinstance(content, str) else "", calls, said
+
+
+def _run(tool: Tool | None, arguments: Any) -> str:
+    if tool is None:
+        return "error: there is no such tool"
+    if not isinstance(arguments, dict) or set(arguments) != set(tool.parameters):
+        return f"error: {tool.name} takes {', '.join(tool.parameters) or 'nothing'}"
+    kinds = {"string": str, "integer": int}
+    if any(not isinstance(arguments[name], kinds[kind]) for name, kind in tool.parameters.items()):
+        return f"error: {tool.name} takes " + ", ".join(f"{name}: {kind}" for name, kind in tool.parameters.items())
+    try:
+        return tool.run(**arguments)
+    except (ValueError, OSError) as error:
+        return f"error: {error}"

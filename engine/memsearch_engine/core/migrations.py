@@ -1,0 +1,148 @@
+"""What all SQLite files here share: write-ahead logging, transactions, and durable ones brought to this program's layout when they are opened.
+
+A database says its layout in ``PRAGMA user_version`` (SQLite, pragma.html#pragma_user_version): how many of its steps were done.
+Steps are only ever added at the end. All that a file has not seen are done in one transaction with the number that they lead to, so
+that a crash, and whoever else opens it meanwhile, finds the layout before or the newest, nothing between. Caches are no business of this room: they are thrown away instead.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import secrets
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from memsearch_engine.core.errors import Unreachable
+from memsearch_engine.core.home import private
+
+_LEFT_S = 3600.0
+_TRY_AGAIN_S = 0.005
+Step = Callable[[sqlite3.Connection], None]
+
+
+class Database(sqlite3.Connection):
+    """A connection that raises SQLite's errors only, the ``factory`` of all that open one.
+
+    What is malformed in a damaged file's schema is quoted in SQLite's message. It need not be UTF-8, and Python then raises UnicodeDecodeError
+    in the error's place.
+    """
+
+    def execute(self, sql: str, parameters: Any = (), /) -> sqlite3.Cursor:
+        try:
+            return super().execute(sql, parameters)
+        except UnicodeDecodeError as error:
+            raise sqlite3.DatabaseError("malformed database schema") from error
+
+    def executescript(self, sql_script: str, /) -> sqlite3.Cursor:
+        try:
+            return super().executescript(sql_script)
+        except UnicodeDecodeError as error:
+            raise sqlite3.DatabaseError("malformed database schema") from error
+
+
+@contextlib.contextmanager
+def transaction(db: sqlite3.Connection) -> Iterator[None]:
+    """All or nothing, and nobody else writes meanwhile. *db*: in autocommit mode.
+
+    A full disk, and a few more errors, end the transaction by themselves (SQLite, lang_transaction.html).
+    """
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        yield
+        db.execute("COMMIT")
+    except BaseException:
+        if db.in_transaction:
+            db.execute("ROLLBACK")
+        raise
+
+
+def write_ahead(db: sqlite3.Connection, within_s: float = 20.0) -> None:
+    """Let readers and one writer of *db* work at the same time.
+
+    Only the first connection to a new file changes anything, and while it does SQLite answers SQLITE_BUSY to others at once: its
+    busy timeout is not heeded where waiting could be a deadlock (SQLite, c3ref/busy_handler.html). Hence the tries.
+
+    Raises:
+        sqlite3.Error: the file is no database, or it was in use for *within_s* seconds.
+    """
+    until = time.monotonic() + within_s
+    while True:
+        try:
+            db.execute("PRAGMA journal_mode=WAL")
+            return
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode != sqlite3.SQLITE_BUSY or time.monotonic() > until:
+                raise
+            time.sleep(_TRY_AGAIN_S)
+
+
+def bring_up(db: sqlite3.Connection, path: Path, steps: Sequence[Step], backups: Path) -> None:
+    """Do the steps that *db*, the file at *path*, has not seen. What it held before is kept in *backups*.
+
+    Args:
+        db: in autocommit mode; nothing of this program's was written to it yet.
+        steps: from an empty file or from what a version before layouts were counted left: each finds out what there is.
+
+    Raises:
+        Unreachable: a newer memsearch has written it, and nothing was touched; or it can't be written.
+        sqlite3.Error: it is no database, or it is in use.
+    """
+    if _known(layout_of(db), path, steps) == len(steps):
+        return
+    with transaction(db):  # waits for another process that does the same; then there may be nothing left to do
+        layout = _known(layout_of(db), path, steps)
+        if layout < len(steps) and tables_of(db):
+            _keep(path, backups, layout)
+        for step in steps[layout:]:
+            step(db)
+        db.execute(f"PRAGMA user_version={len(steps)}")
+
+
+def _known(layout: int, path: Path, steps: Sequence[Step]) -> int:
+    if layout > len(steps):
+        raise Unreachable(
+            f"{path} was written by a newer memsearch (layout {layout}, this one knows {len(steps)})",
+            "update memsearch; nothing was changed",
+        )
+    return layout
+
+
+def layout_of(db: sqlite3.Connection) -> int:
+    return int(db.execute("PRAGMA user_version").fetchone()[0])
+
+
+def tables_of(db: sqlite3.Connection) -> set[str]:
+    return {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type='table'")}
+
+
+def _keep(path: Path, backups: Path, layout: int) -> None:
+    """A copy of the database at *path*, whole or not at all; one of that layout that is there already stays. The caller holds the
+    write lock, so what is copied is what the steps begin with; a connection that writes can't be copied from (SQLITE_LOCKED)."""
+    target = backups / f"{path.name}.layout{layout}"
+    if target.exists():
+        return
+    for left in backups.glob(f".{target.name}.*"):  # by a process that was killed over it
+        with contextlib.suppress(OSError):
+            if time.time() - left.stat().st_mtime > _LEFT_S:
+                left.unlink()
+    made = backups / f".{target.name}.{secrets.token_hex(6)}"
+    try:
+        backups.mkdir(mode=0o700, exist_ok=True)
+        private(made)
+        with (
+            contextlib.closing(sqlite3.connect(path, factory=Database)) as db,
+            contextlib.closing(sqlite3.connect(made, factory=Database)) as copy,
+        ):
+            db.backup(copy)
+        with contextlib.suppress(FileExistsError):
+            os.link(made, target)
+    except OSError as error:
+        raise Unreachable(
+            f"{target} can't be written: {error.strerror}", "nothing was changed: a copy comes first"
+        ) from error
+    finally:
+        made.unlink(missing_ok=True)

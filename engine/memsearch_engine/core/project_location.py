@@ -1,0 +1,156 @@
+"""Where a folder's project lies, from the file system alone and with the standard library alone: hooks ask it.
+
+The main worktree's root (through git's common directory), else the nearest folder that has a ``.memsearch``, else the
+folder itself. One function decides it, for hooks, commands, the service and the app alike.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+
+from memsearch_engine.core.paths import MARKER
+
+_MAX_LINE = 8192
+SHARED_FOLDER = "shared"
+_MAX_AUTHOR = 40
+
+
+def find(cwd: str, home_root: str) -> tuple[str, str, str]:
+    """(project root, its memory folder, git's common directory) for *cwd*; works for folders that are gone.
+
+    Args:
+        home_root: ``MEMSEARCH_HOME``, which is no project's ``.memsearch``.
+    """
+    start = os.path.realpath(cwd)
+    home_root = os.path.realpath(home_root)
+    git_root, common = _git(start)
+    root = git_root or _marked(start, home_root) or start
+    if root == os.sep:  # nobody's project, and everybody's ancestor
+        return root, os.path.join(home_root, "root-project", "memory"), common
+    override = os.environ.get("MEMSEARCH_DIR")
+    # where the owner names a folder, a link is his word; in a project it may have come with a clone
+    base = os.path.realpath(os.path.expanduser(override)) if override else os.path.join(root, MARKER)
+    if os.path.realpath(base) == home_root:  # a session started in the user's home folder itself
+        base = os.path.join(home_root, "home-project")
+    return root, os.path.join(base, "memory"), common
+
+
+def shared_beside(memory: str) -> str:
+    """The folder of the notes that a project's team shares, beside its memory folder; '' for a memory folder that lies in no project."""
+    base = os.path.dirname(memory)
+    return os.path.join(base, SHARED_FOLDER) if os.path.basename(base) == MARKER else ""
+
+
+def has_notes(memory: str) -> bool:
+    """Whether a project has a folder of notes at all."""
+    return os.path.isdir(memory) or os.path.isdir(shared_beside(memory))
+
+
+def author_of(path: str) -> str:
+    """Who shared the notes of a file; '' for a file that is not shared, or by nobody who has a name (``author_name``)."""
+    folder, name = os.path.split(os.path.dirname(path))
+    base, between = os.path.split(folder)
+    is_shared = between == SHARED_FOLDER and os.path.basename(base) == MARKER
+    return name if is_shared and author_name(name) == name else ""
+
+
+def author_name(name: str) -> str:
+    """A person's name as that of a folder: one word in small letters; '' where nothing is left of it."""
+    import re
+    import unicodedata  # a hook asks for no names
+
+    plain = unicodedata.normalize("NFC", name).strip().lower()
+    kept = (char if char.isalnum() or char in "._" or unicodedata.category(char)[0] == "M" else "-" for char in plain)
+    return re.sub("-+", "-", "".join(kept))[:_MAX_AUTHOR].strip("-._")
+
+
+def _ancestors(start: str) -> list[str]:
+    found = [start]
+    while (above := os.path.dirname(found[-1])) != found[-1]:
+        found.append(above)
+    return found
+
+
+def _git(start: str) -> tuple[str, str]:
+    """(root of the main worktree, git's common directory), or ('', '')."""
+    for folder in _ancestors(start):
+        dot = os.path.join(folder, ".git")
+        if os.path.islink(dot):
+            return folder, ""  # git makes none: it would make this folder a part of somebody's project
+        if os.path.isdir(dot) and os.path.exists(os.path.join(dot, "HEAD")):
+            return folder, dot
+        if os.path.isfile(dot):
+            return _linked(folder, dot)
+    return "", ""
+
+
+def _linked(folder: str, dot: str) -> tuple[str, str]:
+    """A worktree's or submodule's ``.git`` file.
+
+    What it names counts only where that names it back, as git writes both ends: a file in somebody's archive must not make its
+    folder a part of the owner's own project.
+    """
+    git_dir = git_folder(folder, dot)
+    common = _common(git_dir) if git_dir else ""
+    if common == git_dir:  # a submodule is a project of its own
+        return folder, git_dir
+    if os.path.basename(common) == ".git":
+        return os.path.dirname(common), common
+    return common, common  # worktrees of a bare repository share the memory beside it
+
+
+def git_folder(folder: str, dot: str) -> str:
+    """The git folder of a worktree or submodule whose ``.git`` file *dot* is; '' where that does not name it back."""
+    git_dir = os.path.realpath(os.path.join(folder, _line(dot).removeprefix("gitdir:").strip()))
+    if _common(git_dir) == git_dir:
+        is_named = _names_back(git_dir, folder)
+    else:
+        is_named = os.path.realpath(_line(os.path.join(git_dir, "gitdir"))) == os.path.realpath(dot)
+    return git_dir if is_named else ""
+
+
+def _common(git_dir: str) -> str:
+    """What the worktrees of a repository share."""
+    return os.path.realpath(os.path.join(git_dir, _line(os.path.join(git_dir, "commondir")) or os.curdir))
+
+
+def _names_back(git_dir: str, folder: str) -> bool:
+    """Whether a submodule's git folder says that its files lie in *folder*."""
+    import re
+
+    from memsearch_engine.core import safe_files
+
+    try:
+        text = safe_files.read(os.path.join(git_dir, "config"), safe_files.MAX_SETTINGS).decode("utf-8", "replace")
+    except OSError:
+        return False
+    worktree = re.search(r"(?m)^\s*worktree\s*=\s*\"?(.+?)\"?\s*$", text)
+    return worktree is not None and os.path.realpath(os.path.join(git_dir, worktree[1])) == os.path.realpath(folder)
+
+
+def _line(path: str) -> str:
+    """The first line of a small file of git's, '' where it can't be read."""
+    from memsearch_engine.core import safe_files  # most folders have no such file
+
+    try:
+        return safe_files.read(path, _MAX_LINE).decode("utf-8", "surrogateescape").partition("\n")[0].strip()
+    except OSError:
+        return ""
+
+
+def _ours(folder: str) -> bool:
+    """Whether it is a folder of this user's: somebody else's ``/tmp/.memsearch`` must not gather our notes."""
+    try:
+        info = os.stat(folder)
+    except OSError:
+        return False
+    return stat.S_ISDIR(info.st_mode) and info.st_uid == os.getuid()
+
+
+def _marked(start: str, home_root: str) -> str:
+    for folder in _ancestors(start):
+        marker = os.path.join(folder, MARKER)
+        if folder != os.sep and os.path.realpath(marker) != home_root and _ours(marker):
+            return folder
+    return ""

@@ -1,0 +1,123 @@
+"""The registry of projects, in ``state.db``.
+
+It knows a project by its first commit and remote, so that a rename, a move, a second worktree or a clone keeps its
+memory, and two folders of the same name don't share one.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import threading
+import time
+
+from memsearch_engine.core.errors import Unreachable
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.migrations import Database, transaction
+from memsearch_engine.core.project_location import has_notes
+from memsearch_engine.core.projects import Place, Project, clean_remote, identity_of, slug_of
+from memsearch_engine.core.repository import fingerprint
+from memsearch_engine.core.state import complaining, connect
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS projects (
+  id TEXT PRIMARY KEY, slug TEXT NOT NULL, collection TEXT NOT NULL UNIQUE,
+  first_commit TEXT NOT NULL, remote TEXT NOT NULL, registered REAL NOT NULL);
+CREATE TABLE IF NOT EXISTS project_paths (
+  root TEXT PRIMARY KEY, memory TEXT NOT NULL, project_id TEXT NOT NULL REFERENCES projects(id), seen REAL NOT NULL);
+"""
+
+
+class Registry:
+    """The projects of one home folder."""
+
+    def __init__(self, home: Home) -> None:
+        self.home = home
+        self.read_only = False
+        self._connection: sqlite3.Connection | None = None
+        self._lock = threading.Lock()  # one connection, many threads of the service
+
+    def _db(self) -> sqlite3.Connection:
+        if self._connection is None:
+            try:
+                db = connect(self.home, _SCHEMA)
+            except (sqlite3.Error, OSError) as error:
+                db = self._reader(error)
+            self._connection = db
+        return self._connection
+
+    def _reader(self, reason: Exception) -> sqlite3.Connection:
+        """The registry where it can't be written (an agent's sandbox), else Unreachable."""
+        for mode in ("mode=ro", "immutable=1"):
+            try:
+                uri = f"{self.home.state_db.as_uri()}?{mode}"
+                db = sqlite3.connect(uri, uri=True, isolation_level=None, check_same_thread=False, factory=Database)
+                db.execute("SELECT count(*) FROM project_paths").fetchone()
+                self.read_only = True
+                return db
+            except sqlite3.Error:
+                continue
+        raise Unreachable(f"the project registry {self.home.state_db} can't be opened: {reason}") from reason
+
+    def close(self) -> None:
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+
+    def at(self, place: Place, *, register: bool = False) -> Project:
+        """The project of *place*. A folder with notes is registered on first sight; another one only where *register* says that something is
+        done for it, else it is named as it would be: looking something up leaves no trace. Raises Unreachable where the home can't be written."""
+        with self._lock, complaining(self.home):
+            return self._at(place, register or has_notes(place.memory))
+
+    def knows(self, root: str) -> bool:
+        """Whether the folder *root* is a project's."""
+        with self._lock, complaining(self.home):
+            return bool(self._db().execute("SELECT 1 FROM project_paths WHERE root=?", (root,)).fetchone())
+
+    def _at(self, place: Place, register: bool) -> Project:
+        db = self._db()
+        row = db.execute(
+            "SELECT p.id, p.slug, p.collection, r.memory FROM project_paths r JOIN projects p ON p.id = r.project_id "
+            "WHERE r.root=?",
+            (place.root,),
+        ).fetchone()
+        if row:
+            if row[3] != place.memory and not self.read_only:
+                db.execute("UPDATE project_paths SET memory=? WHERE root=?", (place.memory, place.root))
+            return Project(row[0], row[1], row[2], place.root, place.memory)
+        if self.read_only and register:
+            raise Unreachable(f"{place.root} is not registered, and {self.home.state_db} can't be written")
+        commit, remote = fingerprint(place.common_dir)
+        remote = clean_remote(remote)
+        identity = identity_of(commit, remote, place.root)
+        slug = slug_of(os.path.basename(place.root))
+        if not register:
+            known = db.execute("SELECT slug, collection FROM projects WHERE id=?", (identity,)).fetchone()
+            slug, collection = known or (slug, f"ms_{slug}_{identity[:8]}")
+            return Project(identity, slug, collection, place.root, place.memory)
+        now = time.time()
+        with transaction(db):
+            db.execute(
+                "INSERT OR IGNORE INTO projects (id, slug, collection, first_commit, remote, registered) VALUES (?,?,?,?,?,?)",
+                (identity, slug, f"ms_{slug}_{identity[:8]}", commit, remote, now),
+            )
+            db.execute(
+                "INSERT OR REPLACE INTO project_paths (root, memory, project_id, seen) VALUES (?,?,?,?)",
+                (place.root, place.memory, identity, now),
+            )
+        return self._at(place, register)
+
+    def all(self) -> list[Project]:
+        """Every project, one row per path where it lives, newest first."""
+        with self._lock, complaining(self.home):
+            rows = self._db().execute(
+                "SELECT p.id, p.slug, p.collection, r.root, r.memory FROM project_paths r "
+                "JOIN projects p ON p.id = r.project_id ORDER BY r.seen DESC, r.root"
+            )
+            return [Project(*row) for row in rows]
+
+    def forget(self, root: str) -> None:
+        """Stop knowing a path (its files are left alone)."""
+        with self._lock, complaining(self.home):
+            self._db().execute("DELETE FROM project_paths WHERE root=?", (root,))

@@ -1,0 +1,74 @@
+"""Projects: the place that a folder belongs to, and the names by which a project is known for good."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from pathlib import Path
+
+import msgspec
+
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.ids import digest
+from memsearch_engine.core.project_location import find
+
+
+class Place(msgspec.Struct, frozen=True):
+    """Where a project lives on disk, found from the file system alone."""
+
+    root: str
+    memory: str
+    common_dir: str = ""
+
+    @property
+    def settings_file(self) -> Path:
+        return Path(self.root) / ".memsearch.toml"
+
+
+class Project(msgspec.Struct, frozen=True):
+    """A registered project. ``collection`` is ``ms_<slug>_<8 hex>``, frozen at registration."""
+
+    id: str
+    slug: str
+    collection: str
+    root: str
+    memory: str
+
+    @property
+    def name(self) -> str:
+        return os.path.basename(self.root) or self.slug
+
+
+def locate(cwd: str | os.PathLike[str] | None = None, home: Home | None = None) -> Place:
+    """The project that *cwd* (else the current folder) is in."""
+    return Place(*find(os.fspath(cwd or os.getcwd()), str((home or Home.from_env()).root)))
+
+
+def slug_of(name: str) -> str:
+    """A readable ASCII slug: letters and digits, other scripts as their code points, at most 32 characters."""
+    folded = unicodedata.normalize("NFKD", name)
+    words = []
+    for char in folded:
+        if unicodedata.combining(char):
+            continue
+        words.append(char if char.isascii() else f"u{ord(char):x}")
+    return re.sub(r"[^a-z0-9]+", "_", "".join(words).lower()).strip("_")[:32].strip("_") or "project"
+
+
+def clean_remote(url: str) -> str:
+    """A remote without scheme, credentials and ``.git``, so that ssh and https name one project."""
+    url = re.sub(r"^[a-z+]+://", "", url.strip(), flags=re.I)
+    url = re.sub(r"^[^/@]*@", "", url)
+    return re.sub(r"(\.git)?/*$", "", url).replace(":", "/").lower()
+
+
+def identity_of(commit: str, remote: str, root: str) -> str:
+    return digest(commit, remote, size=16) if commit else digest("path", root, size=16)
+
+
+def offline_project(place: Place) -> Project:
+    """A project by its path alone, for where the registry can't be opened (an agent's read-only sandbox)."""
+    identity = identity_of("", "", place.root)
+    slug = slug_of(os.path.basename(place.root))
+    return Project(identity, slug, f"ms_{slug}_{identity[:8]}", place.root, place.memory)

@@ -1,0 +1,158 @@
+"""Opening what lies in a project: regular files of bounded size, below the folder that the owner chose.
+
+A project's files come with clones, archives and other people's folders. A link planted there must lead nowhere else, a pipe
+or a device must hang nobody, and a file without end must fill no memory. Every part of a path below its *base* is opened by
+descriptor and without following links (so nothing can be swapped between a check and its use); a link whose target lies
+below the base as well is followed once, by its real path.
+
+This room knows paths and descriptors, nothing of notes. Standard library only: hooks come through here
+in a worktree.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import errno
+import os
+import stat
+from collections.abc import Iterator
+
+from memsearch_engine.core.paths import MARKER as MARKER
+
+MAX_NOTES = 128 * 1024 * 1024
+MAX_SETTINGS = 1024 * 1024
+_LINK = (errno.ELOOP, errno.ENOTDIR)
+
+
+def base_of(path: str) -> str:
+    """The folder down to which *path* is the owner's word: the project's root for what lies in its ``.memsearch``, else the
+    folder that holds the file."""
+    place = f"{path}{os.sep}".rfind(f"{os.sep}{MARKER}{os.sep}")
+    return (path[:place] or os.sep) if place >= 0 else os.path.dirname(path)
+
+
+def real(path: str) -> str:
+    """*path* with links resolved. Raises OSError where they lead out of the project's ``.memsearch`` (which is no link itself), or,
+    for other files, out of their folder: a link to another file of the project would have us write into that."""
+    base = os.path.realpath(base_of(path))
+    if path.startswith(os.path.join(base_of(path), MARKER)):
+        base = os.path.join(base, MARKER)
+    found = os.path.realpath(path)
+    if found != base and not found.startswith(base.rstrip(os.sep) + os.sep):
+        raise OSError(errno.EPERM, f"a link that leads out of its project, to {found}", path)
+    return found
+
+
+def open_folder(path: str, *, create: bool = False) -> int:
+    """A descriptor of a folder. Raises OSError: no folder, a link that leads out, or somebody else's ``.memsearch``.
+
+    Args:
+        create: make what is missing.
+    """
+    base = base_of(path)
+    if create:
+        os.makedirs(base, exist_ok=True)
+    try:
+        return _descend(base, os.path.relpath(path, base), create)
+    except OSError as error:
+        if error.errno not in _LINK:
+            raise
+        base, found = os.path.realpath(base), real(path)
+        return _descend(base, os.path.relpath(found, base), create)
+
+
+def _descend(base: str, relative: str, create: bool) -> int:
+    folder = os.open(base, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        owner = os.fstat(folder).st_uid
+        for part in () if relative == os.curdir else relative.split(os.sep):
+            try:
+                below = _open_part(part, folder)
+            except FileNotFoundError:
+                if not create:
+                    raise
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(part, 0o755, dir_fd=folder)
+                below = _open_part(part, folder)
+            os.close(folder)
+            folder = below
+            if part == MARKER and os.fstat(folder).st_uid not in (os.geteuid(), owner):
+                raise OSError(errno.EPERM, "it belongs to another user", f"{base}{os.sep}{MARKER}")
+        return folder
+    except BaseException:
+        os.close(folder)
+        raise
+
+
+def _open_part(part: str, folder: int) -> int:
+    if part == os.pardir:
+        raise OSError(errno.EPERM, "it leads out of its project", part)
+    return os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+
+
+@contextlib.contextmanager
+def folder_of(path: str, *, create: bool = False) -> Iterator[tuple[int, str]]:
+    """(descriptor of the folder, name in it) of a file, links resolved as far as they may lead."""
+    if os.path.islink(path):
+        path = real(path)
+    folder = open_folder(os.path.dirname(path), create=create)
+    try:
+        yield folder, os.path.basename(path)
+    finally:
+        os.close(folder)
+
+
+def open_in(folder: int, name: str, flags: int = os.O_RDONLY, *, max_bytes: int = MAX_NOTES) -> int:
+    """A descriptor of a regular file in an open folder. Never blocks. Raises OSError: EINVAL for what is no regular file,
+    EFBIG for one of more than *max_bytes*."""
+    fd = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC, 0o600, dir_fd=folder)
+    try:
+        info = os.fstat(fd)
+        if not stat.S_ISREG(info.st_mode):
+            raise OSError(errno.EINVAL, "not a regular file", name)
+        if info.st_size > max_bytes:
+            raise OSError(errno.EFBIG, f"larger than {max_bytes >> 20} MB", name)
+    except BaseException:
+        os.close(fd)
+        raise
+    return fd
+
+
+def read(path: str | os.PathLike[str], max_bytes: int = MAX_NOTES) -> bytes:
+    """The bytes of a regular file. Raises OSError."""
+    path = os.path.abspath(os.fspath(path))
+    with folder_of(path) as (folder, name):
+        fd = open_in(folder, name, max_bytes=max_bytes)
+    with open(fd, "rb") as file:
+        return file.read(max_bytes + 1)
+
+
+def put(path: str, data: bytes, *, private: bool = False) -> None:
+    """Have a file of a project hold *data*: whoever reads it sees the old text or the new one, whole. For small files of ours; notes are
+    written by ``journal/disk.py``, which compares first. Raises OSError.
+
+    Args:
+        private: only its owner may read it from now on. Else it keeps its mode; a new one is private.
+    """
+    with folder_of(path) as (folder, name):
+        made = f".{name}.{os.urandom(6).hex()}.tmp"
+        try:
+            with open(open_in(folder, made, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as out:
+                out.write(data)
+                with contextlib.suppress(FileNotFoundError):
+                    old = os.stat(name, dir_fd=folder, follow_symlinks=False)
+                    os.fchmod(out.fileno(), 0o600 if private else stat.S_IMODE(old.st_mode))
+            os.replace(made, name, src_dir_fd=folder, dst_dir_fd=folder)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(made, dir_fd=folder)
+            raise
+
+
+def read_all(fd: int) -> bytes:
+    """The bytes of an open file, from its beginning, wherever its own place stands."""
+    chunks, offset = [], 0
+    while chunk := os.pread(fd, 1 << 20, offset):
+        chunks.append(chunk)
+        offset += len(chunk)
+    return b"".join(chunks)

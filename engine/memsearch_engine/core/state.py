@@ -1,0 +1,112 @@
+"""``state.db``: opened here and nowhere else. Each room that keeps something durable brings its own tables.
+
+Write-ahead logging lets readers and one writer work at the same time; a writer that has to wait does so for up to 20 s.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Iterator
+
+from memsearch_engine.core.errors import Unreachable
+from memsearch_engine.core.home import Home, private
+from memsearch_engine.core.migrations import Database, bring_up, tables_of, write_ahead
+
+_BUSY_S = 20
+
+
+def connect(home: Home, schema: str) -> sqlite3.Connection:
+    """A connection in autocommit mode that threads may share under a lock of theirs.
+
+    Args:
+        schema: ``CREATE … IF NOT EXISTS`` statements of the caller's tables.
+
+    Raises:
+        OSError, sqlite3.Error: the home can't be written, or the file is no database.
+    """
+    home.ensure()
+    private(home.state_db)
+    db = sqlite3.connect(
+        home.state_db, timeout=_BUSY_S, isolation_level=None, check_same_thread=False, factory=Database
+    )
+    try:
+        bring_up(db, home.state_db, _STEPS, home.backups)
+        write_ahead(db)
+        db.execute("PRAGMA synchronous=NORMAL")
+        db.executescript(schema)
+    except (sqlite3.Error, Unreachable):
+        db.close()
+        raise
+    return db
+
+
+def _begin_origin(db: sqlite3.Connection) -> None:
+    """The tables of ``journal.origin``, made before anything else is: what a home of an earlier version has registered by now is
+    its owner's, what comes later may be anybody's."""
+    tables = tables_of(db)
+    if "origin_folders" in tables:
+        return
+    for name, column in (("origin_notes", "key"), ("origin_folders", "memory")):
+        db.execute(
+            f"CREATE TABLE {name} ({column} TEXT PRIMARY KEY, how TEXT NOT NULL, at REAL NOT NULL) WITHOUT ROWID"
+        )
+    if "project_paths" in tables:
+        query = "INSERT OR IGNORE INTO origin_folders (memory, how, at) SELECT DISTINCT memory, 'adopt', ? FROM project_paths"
+        db.execute(query, (time.time(),))
+
+
+def _drop_proposals(db: sqlite3.Connection) -> None:
+    """The first version kept decided proposals, too, in a table of its own."""
+    db.execute("DROP TABLE IF EXISTS longterm_proposals")
+
+
+def _forget_untold(db: sqlite3.Connection) -> None:
+    """Texts were kept when they were built; only those that a session was given are of use."""
+    if {"injected_texts", "injections"} <= tables_of(db):
+        db.execute("DELETE FROM injected_texts WHERE id NOT IN (SELECT text_id FROM injections)")
+
+
+def _begin_states(db: sqlite3.Connection) -> None:
+    """The tables of the owner's decisions (``journal.origin``). Folders that are known by now are read once for them."""
+    db.execute(
+        "CREATE TABLE IF NOT EXISTS origin_states (hash BLOB NOT NULL, day INTEGER NOT NULL, id BLOB NOT NULL,"
+        " verdict INTEGER NOT NULL, key BLOB, PRIMARY KEY (hash, day)) WITHOUT ROWID"
+    )
+    db.execute("CREATE INDEX IF NOT EXISTS origin_states_id ON origin_states (id)")
+    db.execute("CREATE INDEX IF NOT EXISTS origin_states_key ON origin_states (key) WHERE key IS NOT NULL")
+    db.execute("CREATE TABLE IF NOT EXISTS origin_unread (memory TEXT PRIMARY KEY) WITHOUT ROWID")
+    db.execute("INSERT OR IGNORE INTO origin_unread (memory) SELECT memory FROM origin_folders")
+    if "project_paths" in tables_of(db):
+        db.execute("INSERT OR IGNORE INTO origin_unread (memory) SELECT memory FROM project_paths")
+
+
+#: Of all rooms' tables, in the order in which the layouts came. Rooms make their own tables (``CREATE … IF NOT EXISTS``) after it.
+_STEPS = (_begin_origin, _drop_proposals, _forget_untold, _begin_states)
+
+
+@contextlib.contextmanager
+def using(home: Home, schema: str) -> Iterator[sqlite3.Connection]:
+    """A connection for one piece of work. Raises Unreachable where the database can't be used."""
+    with complaining(home):
+        db = connect(home, schema)
+        try:
+            yield db
+        finally:
+            db.close()
+
+
+@contextlib.contextmanager
+def complaining(home: Home) -> Iterator[None]:
+    """Give SQLite's and the file system's errors a name and a next step."""
+    try:
+        yield
+    except (sqlite3.Error, OSError) as error:
+        damaged = isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError)
+        hint = (
+            "move it aside: a new one is made"
+            if damaged
+            else "nothing was changed; try again, or see `memsearch doctor`"
+        )
+        raise Unreachable(f"{home.state_db} can't be used: {error}", hint) from error

@@ -1,0 +1,276 @@
+"""What agents were told unasked, and what came of it: every telling leaves a receipt. Kept in ``state.db``.
+
+A note that was told at a prompt was *cited* where the agent's reply names it (``[mem:3f9a2c1b77aa]``), *opened* where it was expanded
+soon after. "Less of this" keeps a note from being told at prompts like the one that it was told at.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sqlite3
+import time
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from memsearch_engine.core import agent_registry
+from memsearch_engine.core.errors import Unreachable
+from memsearch_engine.core.home import Home
+from memsearch_engine.core.ids import digest
+from memsearch_engine.core.migrations import transaction
+from memsearch_engine.core.state import using
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS injected_texts (
+  id TEXT NOT NULL, lines INTEGER NOT NULL, text TEXT NOT NULL, tokens INTEGER NOT NULL, at REAL NOT NULL,
+  PRIMARY KEY (id, lines)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS injections (
+  at REAL NOT NULL, agent TEXT NOT NULL, session TEXT NOT NULL, event TEXT NOT NULL, cwd TEXT NOT NULL,
+  text_id TEXT NOT NULL, PRIMARY KEY (agent, session, event, at)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS injections_text ON injections(text_id);
+CREATE INDEX IF NOT EXISTS injections_at ON injections(at);
+CREATE TABLE IF NOT EXISTS told_notes (
+  agent TEXT NOT NULL, session TEXT NOT NULL, entry TEXT NOT NULL, at REAL NOT NULL, tokens INTEGER NOT NULL,
+  confidence REAL NOT NULL, why TEXT NOT NULL, terms TEXT NOT NULL, outcome TEXT NOT NULL DEFAULT '',
+  PRIMARY KEY (agent, session, entry, at)) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS told_notes_entry ON told_notes(entry);
+CREATE TABLE IF NOT EXISTS told_less (
+  entry TEXT NOT NULL, terms TEXT NOT NULL, at REAL NOT NULL, PRIMARY KEY (entry, terms)) WITHOUT ROWID;
+"""
+#: The event of what a session is told when it goes on after one.
+AFTER_COMPACTION = "PostCompact"
+BEFORE_ACTION, AFTER_ERROR = "PreToolUse", "PostToolUse"
+_COMPACTED = "compacted"
+_MOMENTS = {
+    "SessionStart": "at its start",
+    AFTER_COMPACTION: "after a compaction",
+    BEFORE_ACTION: "before an action",
+    AFTER_ERROR: "after an error",
+}
+#: What is told at these is paid from one budget.
+_BUDGETED = ("UserPromptSubmit", BEFORE_ACTION, AFTER_ERROR)
+_SAID_WITHIN_S = 3600.0
+_OPENED_WITHIN_S = 24 * 3600.0
+_KEPT_S = 365 * 86400.0
+
+
+class Told(msgspec.Struct, kw_only=True):
+    """A note as a session was told it. ``terms``: what the prompt and the note have in common; ``outcome``: '', cited or opened."""
+
+    entry: str
+    tokens: int
+    confidence: float
+    why: str
+    terms: list[str]
+    outcome: str = ""
+
+
+def keep_texts(home: Home, name: str, texts: dict[int, tuple[str, int]]) -> None:
+    """Keep what sessions may be given from now on: number of lines -> (text, tokens). What none was given goes."""
+    rows = [(name, lines, text, tokens, time.time()) for lines, (text, tokens) in texts.items()]
+    with using(home, _SCHEMA) as db, transaction(db):
+        db.executemany("INSERT OR IGNORE INTO injected_texts (id, lines, text, tokens, at) VALUES (?,?,?,?,?)", rows)
+        # of what was built only what a session was given is kept; a hook that gave it may not have said so yet
+        for table in ("injections", "told_notes"):
+            db.execute(f"DELETE FROM {table} WHERE at < ?", (time.time() - _KEPT_S,))
+        db.execute(
+            "DELETE FROM injected_texts WHERE at < ? AND NOT EXISTS (SELECT 1 FROM injections WHERE text_id=injected_texts.id)",
+            (time.time() - _SAID_WITHIN_S,),
+        )
+
+
+def at_start(home: Home, at: float, agent: str, session: str, event: str, cwd: str, text_id: str) -> None:
+    """Note that a session was given a text of ``keep_texts``."""
+    with using(home, _SCHEMA) as db:
+        db.execute(
+            "INSERT OR IGNORE INTO injections (at, agent, session, event, cwd, text_id) VALUES (?,?,?,?,?,?)",
+            (at, agent, session, event, cwd, text_id),
+        )
+
+
+def told(
+    home: Home,
+    agent: str,
+    session: str,
+    event: str,
+    cwd: str,
+    text: str,
+    tokens: int,
+    notes: list[Told],
+    wait_s: float,
+    at: float | None = None,
+) -> float:
+    """Note that a session was given *text*, which tells these notes, at an event of its agent's (*at*: seconds since 1970; None: now). Waits
+    for no other process longer than *wait_s*.
+
+    Returns:
+        When, in seconds since 1970.
+    """
+    now, name = time.time() if at is None else at, digest(text, size=6)
+    rows = [
+        (agent, session, note.entry, now, note.tokens, note.confidence, note.why, " ".join(note.terms))
+        for note in notes
+    ]
+    with using(home, _SCHEMA) as db, _waiting(db, wait_s), transaction(db):
+        db.execute(
+            "INSERT OR IGNORE INTO injected_texts (id, lines, text, tokens, at) VALUES (?,0,?,?,?)",
+            (name, text, tokens, now),
+        )
+        db.execute(
+            "INSERT OR IGNORE INTO injections (at, agent, session, event, cwd, text_id) VALUES (?,?,?,?,?,?)",
+            (now, agent, session, event, cwd, name),
+        )
+        db.executemany(
+            "INSERT OR IGNORE INTO told_notes (agent, session, entry, at, tokens, confidence, why, terms) VALUES (?,?,?,?,?,?,?,?)",
+            rows,
+        )
+    return now
+
+
+@contextlib.contextmanager
+def _waiting(db: sqlite3.Connection, seconds: float) -> Iterator[None]:
+    db.execute(f"PRAGMA busy_timeout = {max(1, int(seconds * 1000))}")
+    yield
+
+
+def untold(home: Home, at: float, agent: str, session: str) -> None:
+    """Take a receipt back: nobody heard what was told."""
+    with using(home, _SCHEMA) as db, transaction(db):
+        for table in ("injections", "told_notes"):
+            db.execute(f"DELETE FROM {table} WHERE agent=? AND session=? AND at=?", (agent, session, at))
+
+
+def compacted(home: Home, at: float, agent: str, session: str, cwd: str) -> None:
+    """Note that a session was compacted or cleared: what it was told before, it has no more."""
+    at_start(home, at, agent, session, _COMPACTED, cwd, "")
+
+
+class Session(msgspec.Struct):
+    """What a session was told since it was last compacted: ids of notes, tokens at its prompts and actions, and all texts."""
+
+    entries: set[str]
+    tokens: int
+    texts: list[str]
+
+
+def of_session(home: Home, agent: str, session: str) -> Session:
+    who = (agent, session)
+    with using(home, _SCHEMA) as db:
+        query = "SELECT coalesce(max(at), 0) FROM injections WHERE agent=? AND session=? AND event=?"
+        since = db.execute(query, (*who, _COMPACTED)).fetchone()[0]
+        query = "SELECT entry FROM told_notes WHERE agent=? AND session=? AND at>=?"
+        entries = {entry for (entry,) in db.execute(query, (*who, since))}
+        rows = db.execute(
+            "SELECT i.event, t.tokens, t.text FROM injections i JOIN injected_texts t ON t.id=i.text_id "
+            "WHERE i.agent=? AND i.session=? AND i.at>=? AND t.lines IN (0, ?)",
+            (*who, since, agent_registry.context_lines(agent)),
+        ).fetchall()
+    prompts = sum(tokens for event, tokens, _ in rows if event in _BUDGETED)
+    return Session(entries, prompts, [text for _, _, text in rows])
+
+
+def cited(home: Home, agent: str, session: str, entries: Iterable[str]) -> None:
+    """Note that a reply of a session cites these."""
+    with using(home, _SCHEMA) as db, transaction(db):
+        query = "UPDATE told_notes SET outcome='cited' WHERE agent=? AND session=? AND entry=?"
+        db.executemany(query, [(agent, session, entry) for entry in entries])
+
+
+def opened(home: Home, entry: str) -> None:
+    """Note that a note was opened: that is what came of telling it where some session was told it within a day. Where nothing can be
+    written it is not noted."""
+    if not home.state_db.exists():
+        return
+    with contextlib.suppress(Unreachable), using(home, _SCHEMA) as db:
+        db.execute(
+            "UPDATE told_notes SET outcome='opened' WHERE entry=? AND outcome='' AND at > ?",
+            (entry, time.time() - _OPENED_WITHIN_S),
+        )
+
+
+def less(home: Home, name: str) -> list[str]:
+    """Keep a note from being told at prompts like those that it was told at.
+
+    Args:
+        name: the first digits of an entry's id, as they are cited.
+
+    Returns:
+        The entries that this holds for from now on.
+    """
+    with using(home, _SCHEMA) as db, transaction(db):
+        query = "SELECT DISTINCT entry, terms FROM told_notes WHERE substr(entry, 1, ?)=? AND terms<>''"
+        found = db.execute(query, (len(name), name)).fetchall() if name else []
+        rows = [(entry, terms, time.time()) for entry, terms in found]
+        db.executemany("INSERT OR IGNORE INTO told_less (entry, terms, at) VALUES (?,?,?)", rows)
+    return sorted({entry for entry, _ in found})
+
+
+def more(home: Home, name: str) -> list[str]:
+    """Take ``less`` back. Returns the entries that it held for."""
+    with using(home, _SCHEMA) as db, transaction(db):
+        query = "SELECT DISTINCT entry FROM told_less WHERE substr(entry, 1, ?)=?"
+        found = [entry for (entry,) in db.execute(query, (len(name), name))] if name else []
+        db.executemany("DELETE FROM told_less WHERE entry=?", [(entry,) for entry in found])
+    return found
+
+
+def unwanted(home: Home, entries: Iterable[str]) -> list[tuple[str, set[str]]]:
+    """(note, terms of a prompt at which it is not wanted) of these notes."""
+    names = list(entries)
+    with using(home, _SCHEMA) as db:
+        query = f"SELECT entry, terms FROM told_less WHERE entry IN ({','.join('?' * len(names))})"
+        return [(entry, set(terms.split())) for entry, terms in db.execute(query, names)]
+
+
+class Receipt(msgspec.Struct, kw_only=True):
+    """What a session was given, and when (seconds since 1970). ``notes``: what it was told, where that is notes and not lines of them."""
+
+    at: float
+    agent: str
+    session: str
+    event: str
+    cwd: str
+    text_id: str
+    text: str
+    tokens: int
+    notes: list[Told] = []
+
+    @property
+    def moment(self) -> str:
+        """When in the session, in words."""
+        return _MOMENTS.get(self.event, "at a prompt")
+
+    def words(self, note: Told) -> str:
+        """The words in which a note was told, without its citation."""
+        cite = f"[mem:{note.entry}]"
+        line = next((line for line in self.text.splitlines() if cite in line), "")
+        return line.removeprefix("- ").replace(cite, "").strip()
+
+
+def listed(home: Home, session: str = "", limit: int = 50) -> list[Receipt]:
+    """What was given to which session, newest first."""
+    with using(home, _SCHEMA) as db:
+        rows = db.execute(
+            "SELECT at, agent, session, event, cwd, text_id FROM injections "
+            "WHERE text_id<>'' AND (?='' OR session=?) ORDER BY at DESC LIMIT ?",
+            (session, session, limit),
+        ).fetchall()
+        found = []
+        for at, agent, of, event, cwd, text_id in rows:
+            # told at its start: one of several lengths; later: as it is
+            query = "SELECT text, tokens FROM injected_texts WHERE id=? AND lines IN (0, ?)"
+            text, tokens = db.execute(query, (text_id, agent_registry.context_lines(agent))).fetchone() or ("", 0)
+            query = (
+                "SELECT entry, tokens, confidence, why, terms, outcome FROM told_notes "
+                "WHERE agent=? AND session=? AND at=? ORDER BY confidence DESC"
+            )
+            notes = [
+                Told(entry=entry, tokens=size, confidence=sure, why=why, terms=terms.split(), outcome=outcome)
+                for entry, size, sure, why, terms, outcome in db.execute(query, (agent, of, at))
+            ]
+            found.append(
+                Receipt(
+                    at=at, agent=agent, session=of, event=event, cwd=cwd, text_id=text_id, text=text, tokens=tokens, notes=notes
+                )
+            )  # fmt: skip
+        return found

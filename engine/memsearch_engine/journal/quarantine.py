@@ -1,0 +1,28 @@
+"""Which notes wait for the owner's word before sessions are told them."""
+
+from __future__ import annotations
+
+from memsearch_engine.journal.files import day_of
+from memsearch_engine.journal.instructions import orders
+from memsearch_engine.journal.model import CONFLICT_OF, UNTRUSTED, Entry, Waits
+from memsearch_engine.journal.origin import Origin, Verdict
+
+
+def held_back(origin: Origin, memory: str, entries: list[Entry], path: str) -> list[tuple[Entry, Waits, list[str]]]:
+    """Those of the *entries* of a file that wait, each with why and its lines that read like orders.
+    Raises Unreachable."""
+    arrived, released = origin.arrived(memory, entries, path), origin.released(entries)
+    wrong = origin.contradicting(entries, day_of(path))
+    found = []
+    for entry in entries:
+        if entry.id in wrong:  # whatever its marks say; what was refused is not asked about again
+            if wrong[entry.id] is not Verdict.REFUSED:
+                found.append((entry, Waits.CONTRADICTS, orders(entry.body, his_words=False)))
+            continue
+        if CONFLICT_OF in entry.marks:
+            continue  # another decision: which of two texts holds
+        mark, lines = entry.marks.get("trust", ""), orders(entry.body, his_words=False)
+        if entry.id not in released and (mark in UNTRUSTED or lines or entry.id in arrived):
+            why = Waits(mark) if mark in UNTRUSTED else Waits.SUSPECT if lines else Waits.ARRIVED
+            found.append((entry, why, lines))
+    return found

@@ -1,0 +1,158 @@
+"""Which notes a document is made of: those of a day, a range of days, a file, or those that a query finds; and which of them may be
+given to a model that will be believed."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator
+from datetime import date, timedelta
+
+import msgspec
+
+from memsearch_engine.core.errors import NotFound, Unreachable, UsageError
+from memsearch_engine.index.rows import Row
+from memsearch_engine.injection.notes import Files, heeded
+from memsearch_engine.journal.files import day_of
+from memsearch_engine.journal.model import Entry
+from memsearch_engine.memory import Memory
+from memsearch_engine.search import linked
+from memsearch_engine.search.overrides import said
+from memsearch_engine.search.query import parse_date
+
+_FOUND = 200  # notes of a query at most
+_IS_DATES = re.compile(r"[\d\s./:-]+")
+_RANGE = re.compile(r"(.+?)\.\.(.+)")
+
+
+class Picked(msgspec.Struct, frozen=True):
+    """A note that a document is made of. ``overtaken``: the day of a newer word on its matter, '' where there is none."""
+
+    day: str
+    path: str
+    entry: Entry
+    overtaken: str = ""
+
+    @property
+    def id(self) -> str:
+        return self.entry.id
+
+
+class Picking(msgspec.Struct):
+    """``title``: what was picked, for people; ``left_out``: why -> how many."""
+
+    title: str
+    notes: list[Picked]
+    left_out: dict[str, int]
+
+
+def pick(memory: Memory, source: str = "") -> Picking:
+    """The notes that *source* names, oldest first.
+
+    Args:
+        source: a file, a day (``2026-11-24``, ``yesterday``), days (``2026-11-01..2026-11-07``), or a query; '' for all of the project.
+
+    Raises:
+        UsageError: the days are in no order. NotFound: nothing is there.
+    """
+    if source and not source.strip():
+        raise UsageError("a source is a file, a day, days or a query")
+    title, found = _named(memory, " ".join(source.split()))
+    files: dict[str, Files] = {}
+    notes: list[Picked] = []
+    left: Counter[str] = Counter()
+    for path, entry in found:
+        folder = memory.memory_of(path)
+        held = files.setdefault(folder, Files(folder, memory.journal.origin))
+        if not entry.body.strip():
+            continue
+        if entry.is_digest:
+            left["digests of earlier days"] += 1
+        elif why := held.held(entry, path):
+            left[why] += 1
+        else:
+            notes.append(Picked(day_of(path), path, entry))
+    if not notes:
+        why = f" ({', '.join(f'{count} left out: {reason}' for reason, count in left.items())})" if left else ""
+        raise NotFound(f"no note of {title} to work with{why}", "`memsearch days` lists what there is")
+    overtaken = _overtaken(memory, notes)
+    notes = [msgspec.structs.replace(note, overtaken=overtaken.get(note.id, "")) for note in notes]
+    notes.sort(key=lambda note: (note.day or "9999", note.entry.time, note.path, note.entry.start_line))
+    return Picking(title, notes, dict(left))
+
+
+def _overtaken(memory: Memory, notes: list[Picked]) -> dict[str, str]:
+    """Entry's id -> the day of a newer word on its matter, as far as that is known."""
+    found: dict[str, str] = {}
+    try:
+        spoken, catalog = said(memory.home), memory.catalog
+        for note in notes if catalog is not None else ():
+            folder = memory.memory_of(note.path)
+            project = next((project.id for project in memory.projects if project.memory == folder), "")
+            pairs = linked.of_note(catalog, spoken, project, note.id)  # type: ignore[arg-type]
+            for pair in heeded(pairs, folder, memory.journal.origin) if pairs else ():
+                if pair.holds and pair.older.entry_id == note.id:
+                    found[note.id] = max(found.get(note.id, ""), pair.newer.day)
+    except Unreachable:  # without an index nothing is known of it
+        return {}
+    return found
+
+
+def _named(memory: Memory, source: str) -> tuple[str, Iterator[tuple[str, Entry]]]:
+    if not source:
+        return "this project", _of_days(memory, "", "")
+    if os.path.isfile(source) and source.lower().endswith((".md", ".markdown")):
+        return os.path.basename(source), _of_file(memory, os.path.abspath(source))
+    if match := _RANGE.fullmatch(source):
+        begin, end = (parse_date(text.strip(), date.today()) for text in match.groups())
+        if begin and end:
+            if begin[0] > end[1]:
+                raise UsageError(f"{begin[0]} is after {end[1]}", f"memsearch compact --source {match[2]}..{match[1]}")
+            return f"{begin[0]} to {end[1]}", _of_days(memory, begin[0], end[1])
+    if days := parse_date(source, date.today()):
+        return days[0] if days[0] == days[1] else f"{days[0]} to {days[1]}", _of_days(memory, *days)
+    if (
+        _IS_DATES.fullmatch(source)
+        or ".." in source
+        or (os.sep in source and " " not in source)
+        or source.endswith(".md")
+    ):
+        raise UsageError(
+            f"{source!r} is no day, no days and no file of this memory",
+            "such as 2026-11-24, 2026-11-01..2026-11-07, yesterday",
+        )
+    return f"“{source}”", _of_query(memory, source)
+
+
+def week(today: date) -> str:
+    """The seven days before *today*, as a source."""
+    return f"{today - timedelta(days=7)}..{today - timedelta(days=1)}"
+
+
+def _of_days(memory: Memory, first: str, last: str) -> Iterator[tuple[str, Entry]]:
+    for file in memory.days() if first else memory.files():
+        if not first or first <= file.day <= last:
+            for entry in memory.read(file):
+                yield file.path, entry
+
+
+def _of_file(memory: Memory, path: str) -> Iterator[tuple[str, Entry]]:
+    for file in memory.files():
+        if os.path.realpath(file.path) == os.path.realpath(path):
+            for entry in memory.read(file):
+                yield file.path, entry
+            return
+    raise NotFound(
+        f"{path} is no file of this memory", "`memsearch days` lists them; `memsearch index FILE` takes others in"
+    )
+
+
+def _of_query(memory: Memory, query: str) -> Iterator[tuple[str, Entry]]:
+    rows: list[Row] = [hit.row for hit in memory.search(query, _FOUND) if not hit.is_doubtful]
+    for row in rows:
+        try:
+            section = memory.section(row.entry_id)
+        except NotFound:
+            continue  # deleted since
+        yield section.path, section.entry

@@ -1,0 +1,223 @@
+"""Junk and repetitions in years of notes: found with the evidence, mended one at a time, on the owner's word only.
+
+Junk is what a memory tool leaves by accident: stubs, error texts, echoes of what was told to a session, prompts taken for
+facts. Repetitions are notes whose words are nearly the same (three-word shingles, Jaccard of 0.7 and more; candidates share
+one of their eight smallest shingle hashes: Broder, "On the resemblance and containment of documents", 1997).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+from collections.abc import Iterable
+from typing import Literal
+from zlib import crc32
+
+import msgspec
+
+from memsearch_engine.core.ids import digest
+from memsearch_engine.core.project_location import author_of
+from memsearch_engine.journal.files import day_of, read_day
+from memsearch_engine.journal.model import CONFLICT_OF, Entry
+from memsearch_engine.journal.undo import day_name
+from memsearch_engine.journal.unmangle import unmangled
+from memsearch_engine.journal.write import Target
+from memsearch_engine.memory import Memory
+
+Kind = Literal["stub", "error", "echo", "prompt", "duplicate", "vanished", "merged", "returned"]
+_MIN_CHARACTERS = 5
+_ERROR_WORDS = 9  # an error text is short; a sentence about one is a note
+_SHINGLE, _SKETCH, _ALIKE = 3, 8, 0.7
+_MIN_WORDS = 6
+_MAX_ALIKE = 50  # notes under one sketch hash that are compared with one another
+_ERROR = re.compile(
+    r"(?i)^\W*(?:api error\b|error:? (?:4\d\d|5\d\d)\W*$|rate limit(?:ed)?\W*(?:exceeded|reached|$)|you(?:'ve| have) (?:hit|reached) your (?:usage|rate) limit|usage limit reached|"
+    r"credit balance is too low|invalid api key|please run /login|overloaded_error|request timed out\W*$|prompt is too long|"
+    r"execution error|\[?(?:summary|transcript) (?:failed|unavailable|empty)\]?|no summary (?:available|generated))"
+)
+_ECHO = re.compile(
+    r"<memsearch-memory|</memsearch-memory|Notes from earlier sessions of this project:|\[memsearch\] Memory available|"
+    r"# Recent Memory\b|Long-term memory, checked by the user"
+)
+_PROMPT = re.compile(
+    r"(?i)you are a third-person note-taker|\[memsearch summariser\]|summari[sz]e the following (?:turn|transcript|conversation)|"
+    r"^\W*you are (?:an?|the) [a-z -]{3,40}(?:assistant|agent|note-taker|summari[sz]er)\b|output only (?:the )?bullet"
+)
+_WHY = {
+    "stub": "says nothing",
+    "error": "is an error text, not a memory",
+    "echo": "repeats what a session was told",
+    "prompt": "is a prompt, not a fact",
+    "duplicate": "says nearly the same as another",
+    "merged": "was merged line by line, so that notes lie in one another, or git's markers stand between them",
+    "returned": "was deleted here, and came back with a merge or a copy",
+    "vanished": "was written here and is gone: another program wrote over the file",
+}
+
+
+class SeenNote(msgspec.Struct, frozen=True):
+    """A note as it was looked at."""
+
+    path: str
+    day: str
+    entry_id: str
+    hash: str
+    title: str
+    body: str
+
+    @property
+    def target(self) -> Target:
+        return Target(self.path, self.entry_id, self.hash)
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """What could be mended.
+
+    Attributes:
+        notes: junk: the one note. A repetition: all that are alike, the one to keep first (the longest, then the newest).
+        evidence: the line that gave it away, or how alike they are.
+        seq: the change that wrote a note that vanished.
+        file: what was merged: the file as it was read, and as it should be.
+    """
+
+    kind: Kind
+    notes: list[SeenNote]
+    evidence: str
+    seq: int = 0
+    file: tuple[bytes, bytes] | None = None
+
+    @property
+    def why(self) -> str:
+        return _WHY[self.kind]
+
+    @property
+    def id(self) -> str:
+        """A short name for the commands: the first note that would go."""
+        return self.notes[-1].entry_id[:8]
+
+
+def findings(memory: Memory) -> list[Finding]:
+    """What vanished first, then junk, then repetitions; pinned notes are never junk."""
+    notes: dict[str, list[SeenNote]] = {}  # by memory folder: a project's notes stay its own
+    found = _vanished(memory) + _merged(memory)
+    deleted = memory.journal.history.deleted_texts()
+    for file, entry in memory.every_entry():
+        note = SeenNote(file.path, file.day, entry.id, entry.hash, entry.title, entry.body)
+        if deleted.get(entry.id) == entry.raw:
+            found.append(Finding("returned", [note], entry.title))
+        elif junk := _junk(entry):
+            found.append(Finding(junk[0], [note], junk[1]))
+        elif "superseded-by" not in entry.marks and CONFLICT_OF not in entry.marks:
+            notes.setdefault(author_of(file.path) or memory.memory_of(file.path), []).append(note)
+    return found + [finding for group in notes.values() for finding in _repetitions(group)]
+
+
+def _vanished(memory: Memory) -> list[Finding]:
+    found = []
+    for folder in dict.fromkeys(project.memory for project in memory.projects):
+        for change in memory.journal.vanished(folder):
+            text = change.after.decode("utf-8", "replace").strip()
+            note = SeenNote(change.path, day_of(change.path), change.entry_id, "", change.title, text)
+            found.append(Finding("vanished", [note], text.splitlines()[-1][:200] if text else "", change.seq))
+    return found
+
+
+def _merged(memory: Memory) -> list[Finding]:
+    """Files that somebody merged line by line, a finding for each."""
+    found = []
+    for file in memory.days():
+        with contextlib.suppress(OSError):
+            document = read_day(file.path)
+            wrong = unmangled(document.data, day_name(file.path))
+            if wrong is None:
+                continue
+            text = "\n".join(wrong.evidence)
+            note = SeenNote(file.path, file.day, digest("merged", file.path), "", os.path.basename(file.path), text)
+            found.append(Finding("merged", [note], wrong.evidence[0], file=(document.data, wrong.data)))
+    return found
+
+
+def _junk(entry: Entry) -> tuple[Kind, str] | None:
+    body = entry.body.strip()
+    if "pin" in entry.marks:
+        return None
+    first = next((line.strip() for line in body.splitlines() if line.strip()), "")
+    if len(re.sub(r"[\W_]", "", body)) < _MIN_CHARACTERS and not re.search(r"[\u3040-\u9fff\uac00-\ud7af]{2}", body):
+        return "stub", first or "no text at all"
+    lines = [line.strip(" -*+>\t") for line in body.splitlines() if line.strip()]
+    if len(lines) <= 2 and len(_words(lines[0])) <= _ERROR_WORDS and _ERROR.match(lines[0]):
+        return "error", lines[0][:200]
+    if match := _ECHO.search(body):
+        return "echo", match[0]
+    if (match := _PROMPT.search(lines[0])) and len(lines) <= 3:
+        return "prompt", lines[0][:200]
+    return None
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"[^\W_]+|[\u3040-\u9fff\uac00-\ud7af]", text.casefold())
+
+
+def _shingles(words: list[str]) -> frozenset[int]:
+    return frozenset(crc32(" ".join(words[i : i + _SHINGLE]).encode()) for i in range(len(words) - _SHINGLE + 1))
+
+
+def _repetitions(notes: list[SeenNote]) -> list[Finding]:
+    sets = {i: _shingles(words) for i, note in enumerate(notes) if len(words := _words(note.body)) >= _MIN_WORDS}
+    buckets: dict[int, list[int]] = {}
+    for i, shingles in sets.items():
+        for smallest in sorted(shingles)[:_SKETCH]:
+            buckets.setdefault(smallest, []).append(i)
+    group = {i: i for i in sets}
+
+    def root(i: int) -> int:
+        while group[i] != i:
+            i = group[i]
+        return i
+
+    least: dict[int, float] = {}
+    for members in buckets.values():
+        for j, one in enumerate(members[:_MAX_ALIKE]):
+            for other in members[j + 1 : _MAX_ALIKE]:
+                a, b = root(one), root(other)
+                if a != b and (alike := _jaccard(sets[one], sets[other])) >= _ALIKE:
+                    group[b] = a
+                    least[a] = min(alike, least.pop(b, 1.0), least.get(a, 1.0))
+    clusters: dict[int, list[int]] = {}
+    for i in sets:
+        clusters.setdefault(root(i), []).append(i)
+    found = []
+    for top, members in clusters.items():
+        if len(members) > 1:
+            alike_notes = sorted(
+                (notes[i] for i in members), key=lambda n: (len(n.body), n.day, n.entry_id), reverse=True
+            )
+            found.append(Finding("duplicate", alike_notes, f"{least[top]:.0%} of their words in common"))
+    return found
+
+
+def _jaccard(one: frozenset[int], other: frozenset[int]) -> float:
+    return len(one & other) / len(one | other)
+
+
+def mend(memory: Memory, finding: Finding) -> None:
+    """Bring back what vanished; take apart what was merged; delete junk, and what came back; make one note of repetitions, with the anchors of all. One step of undo. Raises Conflict, NotFound."""
+    targets = [note.target for note in finding.notes]
+    if finding.kind == "vanished":
+        memory.journal.add_again(finding.seq)
+    elif finding.file is not None:
+        path, (read, data) = targets[0].path, finding.file
+        memory.journal.replace(memory.memory_of(path), path, read, data, f"notes of {finding.notes[0].day} taken apart")
+    elif finding.kind == "duplicate":
+        memory.journal.merge(memory.memory_of(targets[0].path), targets[0], targets[1:])
+    else:
+        memory.journal.delete(memory.memory_of(targets[0].path), targets)
+
+
+def chosen(found: Iterable[Finding], names: Iterable[str]) -> list[Finding]:
+    """Findings by the ids of notes in them, or by kind."""
+    wanted = list(names)
+    return [
+        f for f in found if any(f.kind == name or any(n.entry_id.startswith(name) for n in f.notes) for name in wanted)
+    ]

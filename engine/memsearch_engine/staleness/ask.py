@@ -1,0 +1,125 @@
+"""Asking how notes stand: a process of its own reads the history, which may take minutes, while the one that asks answers others."""
+
+from __future__ import annotations
+
+import contextlib
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+
+from memsearch_engine.core.errors import Unreachable
+from memsearch_engine.staleness.finding import Checked, Reference
+
+_TICK_S = 0.2
+_MOST_S = 3600.0  # a history of 20,000 commits takes a minute
+
+
+class NoteToCheck(msgspec.Struct):
+    """A note to check.
+
+    Attributes:
+        at: when it was made, or found still true; seconds since 1970. branch: that its turn ran on, '' where that is not known.
+        references: what it names; None: look for it in ``text``. held: its owner has said that it is still true.
+    """
+
+    entry_id: str
+    hash: str
+    at: float
+    branch: str = ""
+    references: list[Reference] | None = None
+    text: str = ""
+    held: bool = False
+
+
+class Asked(msgspec.Struct):
+    """``root``: of the work tree; ``common_dir``: git's; ``database``: where the history is kept."""
+
+    root: str
+    common_dir: str
+    database: str
+    notes: list[NoteToCheck]
+
+
+class GroundAnswer(msgspec.Struct):
+    """``head``: the commit that was compared with; ``problem``: why nothing can be said of any note."""
+
+    head: str
+    notes: list[Checked]
+    problem: str = ""
+
+
+def moment(day: str, clock: str, marks: Mapping[str, str]) -> float:
+    """When a note was made, or found still true (``verified``); seconds since 1970. One without a time may be of any hour of its day: it is
+    taken for one of the last."""
+    at = 0.0
+    for stamp in (f"{day}T{clock or '23:59'}", marks.get("verified", "")):
+        with contextlib.suppress(ValueError, OverflowError):
+            at = max(at, datetime.fromisoformat(stamp).timestamp())
+    return at
+
+
+def check(
+    root: str, common_dir: str, database: Path, notes: list[NoteToCheck], *,
+    progress: Callable[[str, int, int], None] = lambda what, done, total: None, stop: Callable[[], bool] = lambda: False,
+) -> GroundAnswer | None:  # fmt: skip
+    """How notes stand against a repository; None where *stop* said so meanwhile.
+
+    Raises:
+        Unreachable: the process could not be started, or failed.
+    """
+    question = msgspec.json.encode(Asked(root, common_dir, str(database), notes))
+    try:
+        child = subprocess.Popen(
+            [sys.executable, "-P", "-m", "memsearch_engine.staleness.child"],  # -P: the current folder may be a stranger's repository
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, close_fds=True, start_new_session=True,
+        )  # fmt: skip
+    except OSError as error:
+        raise Unreachable(f"the repository can't be compared: {error}") from error
+    said: list[str] = []
+    answer: list[bytes] = []
+
+    def listen() -> None:
+        assert child.stderr is not None
+        for line in child.stderr:
+            try:
+                what, done, total = msgspec.json.decode(line, type=tuple[str, int, int])
+                progress(what, done, total)
+            except (msgspec.DecodeError, ValueError):
+                said.append(line.decode("utf-8", "replace").strip())
+
+    def tell() -> None:
+        assert child.stdin is not None and child.stdout is not None
+        with contextlib.suppress(BrokenPipeError):
+            child.stdin.write(question + b"\n")
+            child.stdin.flush()  # left open: where this process ends, the other one reads it there
+        answer.append(child.stdout.read())
+
+    threads = [threading.Thread(target=work, daemon=True) for work in (listen, tell)]
+    for thread in threads:
+        thread.start()
+    end = time.monotonic() + _MOST_S
+    try:
+        while threads[1].is_alive():
+            threads[1].join(_TICK_S)
+            if stop():
+                return None
+            if time.monotonic() > end:
+                raise Unreachable("the repository can't be compared: it takes longer than an hour")
+    finally:
+        if child.poll() is None and threads[1].is_alive():
+            child.kill()
+        with contextlib.suppress(BrokenPipeError):
+            child.stdin.close()  # type: ignore[union-attr]
+        child.wait()
+        for thread in threads:
+            thread.join(_TICK_S)
+    try:
+        return msgspec.json.decode(answer[0], type=GroundAnswer)
+    except (IndexError, msgspec.DecodeError) as error:
+        raise Unreachable(f"the repository can't be compared: {said[-1] if said else 'no answer'}") from error

@@ -1,0 +1,116 @@
+"""``python -m memsearch_engine.staleness.child``: reads what is asked from stdin, a line, answers on stdout, says on stderr how far it is (JSON each).
+
+It ends with whoever asked, and is nice to others.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import resource
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from dulwich.index import read_index
+from dulwich.object_store import DiskObjectStore
+from dulwich.objects import S_ISGITLINK
+
+from memsearch_engine.core import repository, safe_files
+from memsearch_engine.staleness.ask import Asked, GroundAnswer
+from memsearch_engine.staleness.branches import Branches
+from memsearch_engine.staleness.check import Checker, DatedReferences
+from memsearch_engine.staleness.finding import Checked, Reference, Standing
+from memsearch_engine.staleness.past import Past
+from memsearch_engine.staleness.references import find
+
+_MAX_INDEX = 256 * 1024 * 1024
+#: Seconds of work, and bytes of its own: a repository may be made to want more.
+_LIMITS = ((resource.RLIMIT_CPU, 1800), (resource.RLIMIT_DATA, 3 << 30))
+
+
+def main() -> None:
+    with contextlib.suppress(OSError):
+        os.nice(19)
+    for kind, most in _LIMITS:
+        with contextlib.suppress(ValueError, OSError):
+            resource.setrlimit(kind, (most, resource.getrlimit(kind)[1]))
+    asked = msgspec.json.decode(sys.stdin.buffer.readline(), type=Asked)
+    threading.Thread(target=_end_with_asker, daemon=True).start()
+    sys.stdout.buffer.write(msgspec.json.encode(answer(asked, _report)))
+
+
+def _end_with_asker() -> None:
+    os.read(0, 1)  # it keeps its end open as long as it waits
+    os._exit(1)
+
+
+def _report(what: str, done: int, total: int) -> None:
+    sys.stderr.write(msgspec.json.encode([what, done, total]).decode() + "\n")
+    sys.stderr.flush()
+
+
+def answer(asked: Asked, report: Any) -> GroundAnswer:
+    """How notes stand. ``problem`` says why nothing can be said of them."""
+    found: list[list[Reference]] = [
+        find(note.text) if note.references is None else note.references for note in asked.notes
+    ]
+    if not repository.is_ours(asked.common_dir):
+        return _nothing(asked, found, "the repository is another user's, or holds more than files")
+    if other := repository.foreign_format(asked.common_dir):
+        return _nothing(asked, found, f"its references or objects are kept as {other}, which can't be read here")
+    store: Any = DiskObjectStore(os.path.join(asked.common_dir, "objects"))
+    past = Past(store, Path(asked.database))
+    try:
+        shallow = repository.shallow(asked.common_dir)
+        branches = Branches(store, asked.common_dir, past, shallow)
+        if not branches.head:
+            return _nothing(asked, found, "it has no commit yet")
+        past.read(branches.head, shallow, min((note.at for note in asked.notes), default=time.time()), report)
+        tracked, modules = _tracked(asked.common_dir)
+        checker = Checker(past, asked.root, tracked, modules, report, branches.has_commit, branches.state)
+        notes = [DatedReferences(note.at, references, note.held) for note, references in zip(asked.notes, found)]
+        return GroundAnswer(
+            branches.head.decode(),
+            [
+                Checked(note.entry_id, note.hash, references, Standing(findings, _unmerged(branches, note.branch)))
+                for note, references, findings in zip(asked.notes, found, checker.check(notes))
+            ],
+        )
+    except Exception as error:  # a damaged or a made-up repository: dulwich has many words for it
+        return _nothing(asked, found, f"its repository can't be read ({type(error).__name__}: {error})")
+    finally:
+        past.close()
+        store.close()
+
+
+def _nothing(asked: Asked, found: list[list[Reference]], why: str) -> GroundAnswer:
+    notes = [Checked(n.entry_id, n.hash, references, Standing()) for n, references in zip(asked.notes, found)]
+    return GroundAnswer("", notes, why)
+
+
+def _unmerged(branches: Branches, name: str) -> str:
+    """The branch of a note that was not merged. Who works on it is told so by nobody."""
+    return name if name != branches.current and branches.merged(name) == "unmerged" else ""
+
+
+def _tracked(common_dir: str) -> tuple[dict[str, tuple[float, int]], set[str]]:
+    """path -> (mtime, size), as git's index has them; and where it has submodules."""
+    try:
+        entries = list(read_index(io.BytesIO(safe_files.read(os.path.join(common_dir, "index"), _MAX_INDEX))))
+    except Exception:  # a made-up index may break its reader in any way
+        return {}, set()
+    files = {entry.name.decode("utf-8", "replace"): (_seconds(entry.mtime), entry.size) for entry in entries}
+    return files, {entry.name.decode("utf-8", "replace") for entry in entries if S_ISGITLINK(entry.mode)}
+
+
+def _seconds(stamp: Any) -> float:
+    return float(stamp[0] + stamp[1] / 1e9) if isinstance(stamp, tuple) else float(stamp)
+
+
+if __name__ == "__main__":
+    main()

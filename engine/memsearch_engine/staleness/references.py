@@ -1,0 +1,140 @@
+"""What a note names of its project's repository: files, symbols, settings, commands, commits and branches.
+
+Plain reading of text: whether any of it was ever there, is for ``check`` to find out. What is taken for a name and is none costs nothing,
+since nothing is claimed of what the repository's history never had. A name in a sentence that itself tells of a removal or a move is left
+out: that note has said it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from memsearch_engine.staleness.finding import Reference
+
+_MOST = 40  # names of one note
+_MAX_TEXT = 20_000  # characters
+_CODE = re.compile(r"`([^`\n]{2,200})`")
+_COMMENT = re.compile(r"<!--.{0,2000}?-->", re.S)
+_SENTENCE = re.compile(r"\n|(?<=[.;!?])\s+")
+#: Words of a sentence that says itself that what it names went, moved or is no more what it was.
+_TELLS = re.compile(
+    r"\b(?:remov\w+|delet\w+|drop(?:s|ped|ping)?|gone|renam\w+|mov(?:e|ed|es|ing)|replac\w+|retir\w+|no longer|used to|instead of|rather than"
+    r"|previously|formerly|former|obsolete|deprecat\w+|split|merg\w+ into|folded into|inlin\w+|extract\w+|g[eo]t rid|kill(?:ed|s)?|becomes?|became"
+    r"|from now on|clean(?:ed|s)? up|goes from|revert\w*|supersed\w*|git (?:rm|mv)|rm|mv|entfern\w+|gelöscht|umbenannt|verschoben|ersetzt|elimin\w+"
+    r"|supprim\w+|renomm\w+|déplac\w+)\b|删除|移除|重命名|移动|替换",
+    re.IGNORECASE,
+)
+_SUFFIX = (
+    "py|pyi|ipynb|js|jsx|mjs|cjs|ts|tsx|vue|svelte|go|rs|java|kt|kts|scala|clj|c|h|cc|cpp|cxx|hpp|hh|m|mm|swift|cs|fs|rb|php|pl|lua|r|jl|ex|exs|erl"
+    "|hs|ml|dart|zig|nim|sh|bash|zsh|fish|ps1|bat|sql|graphql|gql|proto|thrift|toml|yaml|yml|json|jsonc|json5|ini|cfg|conf|env|xml|html|css|scss"
+    "|sass|less|md|mdx|rst|txt|adoc|tf|hcl|nix|gradle|cmake|mk|lock|csv|tsv|j2|tmpl|tcss"
+)
+_PART = r"[\w@+.-]{1,120}"  # of a path; bounded, as all that is repeated here: notes may say anything, at any length
+_BEFORE, _AFTER = r"(?<![\w/.@:~\\=?&%${}+-])", r"(?![\w/\\=-]|\.\w)"
+_PATH = re.compile(
+    rf"{_BEFORE}(?P<path>(?:\.{{0,2}}/)?(?:{_PART}/){{0,40}}(?:[\w@+-][\w@+.-]{{0,120}}\.(?:{_SUFFIX})"
+    rf"|(?:Makefile|Dockerfile|Justfile|justfile)(?:\.\w+)?)|(?:{_PART}/){{1,40}}\.[A-Za-z][\w-]+){_AFTER}"
+    rf"|{_BEFORE}(?P<folder>(?:\.{{0,2}}/)?(?:{_PART}/){{1,40}})(?![\w*.\\=])",
+)
+_HALF = re.compile(r"/[^\s/`.]+ $")  # of a path with a space in it: what comes is its rest
+_URL = re.compile(r"\b\w+://\S+")
+_NAME = r"[A-Za-z_$][\w$]*"
+_QUALIFIED = re.compile(rf"(?:{_NAME}(?:\.|::|#|->))*({_NAME})(\(.{{0,60}}\))?")
+_IN_PROSE = re.compile(
+    r"(?<![\w/.@:$-])([a-z_][a-z0-9]*_[a-z0-9_]+|[A-Z][A-Z0-9]*_[A-Z0-9_]+|[A-Za-z][a-z0-9]+(?:[A-Z]+[a-z0-9]+)+)(?:\(\))?(?![\w/-]|\.\w)"
+)
+_UPPER = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+")
+_ASSIGNED = re.compile(r"([A-Za-z_][\w.-]{2,60})\s*(?:=|:(?!:))\s*\S.*")
+_COMMAND = re.compile(
+    r"(?:make|just)(?:\s+-\S+)*\s+[\w.:/-]+|(?:npm|yarn|pnpm|bun)\s+(?:run\s+|test\b)[\w.:/-]*|python3?\s+-m\s+[\w.]+.*"
+    r"|(?:pytest|python3?|node|deno|bun|ruby|(?:uv|poetry)\s+run)\s+\S+.*|(?:bash|sh|zsh)\s+\S+\.sh.*|\./\S+.*"
+)
+_COMMIT = re.compile(r"(?<![\w/.#-])(?=[0-9a-f]*[a-f])(?=[0-9a-f]*\d)[0-9a-f]{7,40}(?![\w/-])")
+_COMMIT_WORDS = re.compile(r"\b(?:commit|sha|rev|revision|cherry|bisect|revert|fixup|merge)", re.IGNORECASE)
+_BRANCH = re.compile(
+    r"\bbranch\s+`([\w./+-]{2,80})`|`([\w./+-]{2,80})`\s+branch\b|\bbranch\s+([\w.+-]+/[\w./+-]{1,80})", re.IGNORECASE
+)
+
+
+def find(text: str) -> list[Reference]:
+    """What a note's text names, each once, in the order in which it stands there; of very long texts what their beginning has."""
+    found: dict[Reference, None] = {}
+    for sentence in _SENTENCE.split(_COMMENT.sub(" ", text[:_MAX_TEXT])):
+        if _TELLS.search(_without_names(sentence)):
+            continue
+        for reference in _in(sentence):
+            found.setdefault(reference)
+            if len(found) == _MOST:
+                return list(found)
+    return list(found)
+
+
+def replaced(text: str, name: str, to: str) -> str:
+    """*text* with another path wherever ``find`` would find *name* in it: not in an address, a longer path or an argument."""
+    named = re.compile(rf"{_BEFORE}(?:\./)?{re.escape(name)}{'' if name.endswith('/') else _AFTER}")
+
+    def put(match: re.Match[str]) -> str:
+        before = text[max(0, match.start() - 200) : match.start()]
+        return match[0] if _HALF.search(before) or re.search(r"\b\w+://\S*$", before) else to
+
+    return named.sub(put, text)
+
+
+def _without_names(sentence: str) -> str:
+    """*sentence* without paths and identifiers in code: ``move_to`` tells of no move; ``git mv a b`` does."""
+    return _PATH.sub(" ", _CODE.sub(lambda span: span[1] if " " in span[1] else " ", sentence))
+
+
+def _in(sentence: str) -> Iterator[Reference]:
+    named_commits = bool(_COMMIT_WORDS.search(sentence))
+    for match in _BRANCH.finditer(sentence):
+        yield Reference("branch", next(filter(None, match.groups())))
+    for span in _CODE.finditer(sentence):
+        yield from _in_code(span[1].strip(), named_commits)
+    prose = _URL.sub(" ", _CODE.sub(" ", sentence))
+    yield from (path for path in _paths(prose) if "/" in path.name or not path.name.endswith(".js"))  # Node.js, Vue.js
+    for match in _IN_PROSE.finditer(prose):
+        yield Reference("setting" if _UPPER.fullmatch(match[1]) else "symbol", match[1])
+    if named_commits:
+        yield from (Reference("commit", match[0]) for match in _COMMIT.finditer(prose))
+
+
+def _in_code(code: str, named_commits: bool) -> Iterator[Reference]:
+    if _URL.search(code):
+        return
+    if _COMMAND.fullmatch(code):
+        yield Reference("command", " ".join(code.split()))
+        return
+    if _COMMIT.fullmatch(code) and (named_commits or len(code) in (7, 8, 40)):
+        yield Reference("commit", code)
+        return
+    # "my runner.py" and "src/my runner.py" are one name each, in which no part is meant
+    paths = [path for path in _paths(code) if " " not in code or "/" in path.name]
+    if paths:
+        yield from paths
+        return
+    if match := _ASSIGNED.fullmatch(code):
+        name = match[1].rpartition(".")[2]
+        if _is_telling(name):
+            yield Reference("setting", name)
+        return
+    if (match := _QUALIFIED.fullmatch(code)) and _is_telling(match[1]):
+        yield Reference("setting" if _UPPER.fullmatch(match[1]) else "symbol", match[1])
+
+
+def _is_telling(name: str) -> bool:
+    """Whether a word is only ever a name: with an underscore, or a capital inside."""
+    return len(name) >= 4 and ("_" in name.strip("_") or bool(re.search(r"[a-z0-9][A-Z]", name)))
+
+
+def _paths(text: str) -> Iterator[Reference]:
+    for match in _PATH.finditer(text):
+        path = match["path"] or match["folder"]
+        if _HALF.search(text[max(0, match.start() - 200) : match.start()]):
+            continue
+        if match["folder"] and path.count("/") < 2 and not path.startswith("./"):
+            path = path if len(path) > 3 else ""  # "a/": no folder is called so in prose
+        path = path.removeprefix("./")
+        if path and ".." not in path.split("/") and not path.startswith("//"):
+            yield Reference("file", path)

@@ -1,0 +1,248 @@
+"""Packs: shared notes in one file, for people without a common repository.
+
+A pack is JSON: notes as they stand in a project's shared folder, and a hash over them by which both sides can tell, on another way
+than the file took, that it is the same. What a pack says is untrusted: each note is read, and written anew from its parts. It is put
+beside what is there by the same three-way merge as everything else; what the owner has deleted stays away.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import uuid
+from collections.abc import Iterable
+from datetime import date
+from pathlib import Path
+
+import msgspec
+
+from memsearch_engine.core.errors import NotFound, UsageError
+from memsearch_engine.core.ids import digest
+from memsearch_engine.core.project_location import author_name, author_of
+from memsearch_engine.core.safe_files import read
+from memsearch_engine.journal import shared
+from memsearch_engine.journal.merge import Unmergeable, merge, text_key
+from memsearch_engine.journal.model import CONFLICT, CONFLICT_OF, RELEASED, Entry
+from memsearch_engine.journal.parse import parse
+from memsearch_engine.journal.shared import COPY_OF, IMPORTED, REVIEW, SHARED
+from memsearch_engine.journal.text import shown_line
+from memsearch_engine.journal.undo import read_day_file
+from memsearch_engine.memory import Memory
+from memsearch_engine.secrets.scan import redact
+from memsearch_engine.sync.sharing.copies import (
+    Copy,
+    Planned,
+    ShareChange,
+    cleaned,
+    folder,
+    lines_of,
+    listed,
+    own_notes,
+    put,
+)
+
+FORMAT = 1
+MAX_BYTES = 32 * 1024 * 1024
+_HASH_BYTES = 16
+#: What of a pack's note is taken over beside its text; its trust is this home's to say.
+_TAKEN = ("id", COPY_OF, SHARED, REVIEW, "confidence", "expires", "branch", "verified")
+
+
+class _Packed(msgspec.Struct, frozen=True):
+    author: str
+    day: str
+    entry: str
+
+
+class _Pack(msgspec.Struct, frozen=True):
+    memsearch: str
+    format: int
+    project: str
+    made: str
+    hash: str
+    notes: list[_Packed] = []
+
+
+class Packed(msgspec.Struct, frozen=True):
+    """A pack that was made. ``hash``: to be told to whoever imports it."""
+
+    path: str
+    notes: int
+    hash: str
+
+
+class Received(msgspec.Struct, frozen=True):
+    """What importing a pack would do. ``hash``: of what is in it; ``project``, ``made``: as it says itself."""
+
+    project: str
+    made: str
+    hash: str
+    notes: list[Planned]
+
+
+def pack(memory: Memory, path: str, notes: Iterable[tuple[str, str, list[str]]]) -> Packed:
+    """Write notes (author, day, lines as ``copies.lines_of`` has them) into a new file.
+
+    Raises:
+        UsageError: nothing is to be packed, or the file exists.
+    """
+    found = [_Packed(author, day, "\n".join(lines)) for author, day, lines in notes]
+    if not found:
+        raise UsageError("nothing to pack", "name notes, or share some first")
+    if os.path.exists(path):
+        raise UsageError(f"{path} exists", "name another file")
+    made = _Pack("pack", FORMAT, memory.project.name, date.today().isoformat(), hash_of(found), found)
+    where = os.path.dirname(os.path.abspath(path))
+    try:
+        fd, temporary = tempfile.mkstemp(dir=where, prefix=".memsearch-pack-")
+    except OSError as error:
+        raise UsageError(
+            f"{path} can't be written: {error.strerror or error}", "name a file in a folder of yours"
+        ) from error
+    try:
+        with open(fd, "wb") as out:
+            out.write(msgspec.json.format(msgspec.json.encode(made), indent=1) + b"\n")
+        os.link(temporary, path)  # never over a file that somebody made meanwhile
+    finally:
+        os.unlink(temporary)
+    return Packed(path, len(found), made.hash)
+
+
+def everything(memory: Memory) -> list[tuple[str, str, list[str]]]:
+    """All that is shared in this project, as ``pack`` takes it; without what has two texts."""
+    return [
+        (author_of(file.path), file.day, lines_of(_parts(entry, memory)))
+        for file in memory.files()
+        if author_of(file.path)
+        for entry in memory.read(file)
+        if CONFLICT not in entry.marks and CONFLICT_OF not in entry.marks
+    ]
+
+
+def hash_of(notes: list[_Packed]) -> str:
+    """What two people compare: in groups of four, as it is read out."""
+    found = digest(msgspec.json.encode(notes), size=_HASH_BYTES)
+    return "-".join(found[start : start + 4] for start in range(0, len(found), 4))
+
+
+def opened(memory: Memory, path: str, expected: str | None = None) -> Received:
+    """What importing the pack at *path* into this project would do; nothing is written.
+
+    Args:
+        expected: the hash that it has to have.
+
+    Raises:
+        NotFound: no such file. UsageError: no pack, a newer format's, damaged, or not the one that was expected.
+    """
+    folder(memory)
+    if expected is not None and not expected.strip("- "):
+        raise UsageError("the hash to expect is empty", "it is what `memsearch share --pack` has printed")
+    made = _read(path)
+    found = hash_of(made.notes)
+    if found != made.hash:
+        raise UsageError(f"{path} is damaged: its notes have the hash {found}, it says {shown_line(made.hash)[:60]}")
+    if expected and expected.replace("-", "").lower() != found.replace("-", ""):
+        raise UsageError(f"{path} is another pack: {found}", "ask whoever made it for its hash, or for the file again")
+    planned = [_planned(memory, one) for one in made.notes]
+    own = own_notes(memory, {one.entry_id for one in planned})
+    elsewhere = {one.entry_id: one.path for one in listed(memory)} if planned else {}
+    notes: list[Planned] = []
+    seen: set[str] = set()
+    for one in planned:
+        why = ""
+        if one.entry_id in own:
+            why = "a note of yours has its name"
+        elif elsewhere.get(one.entry_id, one.path) != one.path:
+            why = f"it stands in {elsewhere[one.entry_id]}"
+        elif one.entry_id in seen:
+            why = "it is in the pack twice"
+        seen.add(one.entry_id)
+        notes.append(msgspec.structs.replace(one, change=ShareChange.REFUSED, why=why) if why and one.entry_id else one)
+    return Received(shown_line(made.project)[:80], shown_line(made.made)[:10], found, notes)
+
+
+def take(memory: Memory, received: Received) -> tuple[list[str], list[str]]:
+    """Put the notes of a pack beside what is shared already, all in one step of undo.
+
+    Returns:
+        The files, and the ids of notes whose text was changed here as well: both texts stand, `memsearch sync conflicts` decides.
+    """
+    batch, files, conflicts = uuid.uuid4().hex, [], []
+    for one in (one for one in received.notes if one.change in (ShareChange.NEW, ShareChange.CHANGED)):
+        standing = parse(read_day_file(one.path), Path(one.path).stem).find(one.entry_id)
+        untouched = standing is None or memory.journal.origin.came_by(standing.raw, IMPORTED, RELEASED)
+        if untouched:
+            put(memory, one, IMPORTED, batch)
+        else:
+            conflicts += _merge(memory, one, batch)
+        files.append(one.path)
+    return list(dict.fromkeys(files)), conflicts
+
+
+def _merge(memory: Memory, one: Planned, batch: str) -> list[str]:
+    """Put a text beside one that was changed here since; ids of what is contested then."""
+    day, ours = Path(one.path).stem, read_day_file(one.path)
+    standing = parse(ours, day).find(one.entry_id)
+    assert standing is not None
+    block = "\n".join(one.lines).encode()
+    base = ours[: standing.start] + ours[standing.stop :]
+    theirs = ours[: standing.start] + block + ours[standing.end :]
+    try:
+        merged = merge(base, ours, theirs, day, clean=lambda text: redact(text, memory.home)[0])
+    except Unmergeable as error:
+        raise UsageError(
+            f"{one.path} can't be merged: {error}", "`memsearch repair` looks what is wrong with it"
+        ) from error
+    memory.journal.replace(memory.place.memory, one.path, ours, merged.data, f"{one.title}: another text", batch=batch)
+    return merged.conflicts
+
+
+def _read(path: str) -> _Pack:
+    try:
+        made = msgspec.json.decode(read(path, MAX_BYTES), type=_Pack)
+    except FileNotFoundError as error:
+        raise NotFound(f"no file {path}") from error
+    except (OSError, msgspec.DecodeError, RecursionError) as error:
+        raise UsageError(f"{path} is no pack of notes: {error}", "`memsearch share --pack FILE` makes one") from error
+    if made.memsearch != "pack":
+        raise UsageError(f"{path} is no pack of notes", "`memsearch share --pack FILE` makes one")
+    if made.format > FORMAT:
+        raise UsageError(f"{path} was made by a newer version (format {made.format})", "update memsearch-tui")
+    return made
+
+
+def _planned(memory: Memory, packed: _Packed) -> Planned:
+    """What becomes of one note of a pack."""
+    try:
+        day = date.fromisoformat(packed.day).isoformat()
+    except ValueError:
+        return Planned("", shown_line(packed.entry)[:60], "", "", "", ShareChange.REFUSED, "it has no day")
+    entries = parse(packed.entry.encode("utf-8", "replace"), day).entries
+    title = shown_line(entries[0].title)[:200] if entries else ""
+    if len(entries) != 1 or entries[0].level != 3 or "id" not in entries[0].marks:
+        return Planned("", title, day, "", "", ShareChange.REFUSED, "it is not one note")
+    (entry,) = entries
+    if not packed.author or author_name(packed.author) != packed.author:
+        return Planned(entry.id, title, day, "", "", ShareChange.REFUSED, "its author has no name")
+    path = shared.path_for(memory.place.memory, packed.author, day)
+    lines = lines_of(_parts(entry, memory))
+    standing = parse(read_day_file(path), day).find(entry.id)
+    if standing is None:
+        if memory.journal.history.is_deleted(entry.id):
+            return Planned(entry.id, title, day, packed.author, path, ShareChange.REFUSED, "you deleted it")
+        return Planned(entry.id, title, day, packed.author, path, ShareChange.NEW, "", lines)
+    (new,) = parse("\n".join(lines).encode(), day).entries
+    older = new.marks.get(SHARED, "") < standing.marks.get(SHARED, "")
+    same = text_key(new) == text_key(standing) and all(
+        new.marks.get(name) == standing.marks.get(name) for name in _TAKEN
+    )
+    change = ShareChange.SAME if older or same else ShareChange.CHANGED
+    return Planned(entry.id, title, day, packed.author, path, change, "an older text" if older else "", lines)
+
+
+def _parts(entry: Entry, memory: Memory) -> Copy:
+    """A shared note taken apart: what is not of it is left behind."""
+    marks = {name: entry.marks[name] for name in _TAKEN if name in entry.marks}
+    heading = redact(entry.heading, memory.home)[0]
+    anchors = [anchor for anchor in entry.anchors if not redact(anchor.render(), memory.home)[1]]
+    return Copy(heading, anchors, {"id": entry.id, **marks}, cleaned(memory, entry.body, entry))
